@@ -1,0 +1,63 @@
+// What the rest of Deskbell knows of connections to push services: hand in a push request, get what came of it.
+// Sessions, streams, pacing, breakers and the address guard are behind it.
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+
+/** Header fields of a push request, names in lower case. Messages that share them share the object itself: its
+ *  encoding is cached by identity. */
+export type PushHeaders = Readonly<Record<string, string>>;
+
+/** One POST to a push service (RFC 8030 §5). */
+export interface PushRequest {
+  /** As `URL.origin` gives it, with a port that is not the scheme's default. */
+  readonly origin: string;
+  /** Path and query exactly as they stand in the endpoint. */
+  readonly path: string;
+  readonly headers: PushHeaders;
+  /** aes128gcm body, or empty for a push without payload. */
+  readonly body: Uint8Array;
+}
+
+export interface PushResponse {
+  readonly status: number;
+  /** Names in lower case; repeated fields joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  /** At most 4096 bytes of the answer's body as text. */
+  readonly body: string;
+}
+
+/** What came of one request. Faults are values: nothing throws. */
+export type TransportResult =
+  | { readonly kind: 'response'; readonly response: PushResponse }
+  /** `inDoubt`: the request may have reached the push service, so that a repeat may show the message twice. */
+  | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
+  /** The origin is not to be written to now (breaker open, told to wait, or its queue is full): nothing was sent. */
+  | { readonly kind: 'deferred'; readonly retryAfterMs: number; readonly reason: string };
+
+export interface Transport {
+  /** Sends one request; `done` is called exactly once, never before `send` returns. Requests handed in during one
+   *  tick are written together. */
+  send(request: PushRequest, done: (result: TransportResult) => void): void;
+  /** Waits for what is in flight, at most `graceMs` (default 10 000), then closes every connection. */
+  close(graceMs?: number): Promise<void>;
+}
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+}
+
+export interface TransportOptions {
+  /** Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. */
+  readonly pushServices?: readonly string[];
+  /** Certificates of authorities to trust beside the system's, PEM. */
+  readonly ca?: readonly string[];
+  /** Proxy URL for https and http origins; `undefined` for none. Read from the environment at the edge only. */
+  readonly proxy?: string;
+  readonly connectTimeoutMs?: number;
+  readonly responseTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
+  /** Replaces the system's resolver (tests rehearse DNS answers with it). */
+  readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
+  /** Connects to another place than the origin's own (tests stand in for a fixed host with it); skips the guard. */
+  readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;
+}
