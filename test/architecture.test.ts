@@ -1,0 +1,92 @@
+// Holds the imports against the table in docs/architecture.md: the table is the rule, this file only reads it.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { test } from 'node:test';
+
+const root = resolve(import.meta.dirname, '..');
+const source = join(root, 'src');
+
+interface Room {
+  readonly mayImport: ReadonlySet<string> | 'all';
+}
+
+function readTable(): Map<string, Room> {
+  const rows = readFileSync(join(root, 'docs/architecture.md'), 'utf8').matchAll(
+    /^\| `([\w-]+)\/` \| [^|]* \| ([^|]*) \|$/gm,
+  );
+  return new Map(
+    Array.from(rows, ([, folder, allowed]) => {
+      const names = Array.from(allowed!.matchAll(/`([\w-]+)`/g), ([, name]) => name!);
+      return [folder!, { mayImport: allowed!.startsWith('all') ? 'all' : new Set(names) }];
+    }),
+  );
+}
+
+interface Import {
+  readonly file: string;
+  readonly specifier: string;
+}
+
+function readImports(): Import[] {
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
+  return files.flatMap((file) => {
+    const text = readFileSync(join(source, file), 'utf8');
+    const specifiers = text.matchAll(
+      /^(?:import|export)\s(?:[^'"=(]*?\sfrom\s)?\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm,
+    );
+    return Array.from(specifiers, ([, fixed, dynamic]) => ({ file, specifier: (fixed ?? dynamic)! }));
+  });
+}
+
+const table = readTable();
+const imports = readImports();
+const roomOf = (file: string): string => (file.includes(sep) ? file.split(sep)[0]! : '');
+
+test('every folder under src has its row in the table, and every row its folder', () => {
+  const folders = readdirSync(source, { withFileTypes: true }).filter((found) => found.isDirectory());
+  assert.deepEqual(folders.map((folder) => folder.name).sort(), [...table.keys()].sort());
+});
+
+test('imports between folders run along the arrows of the table', () => {
+  const wrong = imports.flatMap(({ file, specifier }) => {
+    const from = roomOf(file);
+    if (!specifier.startsWith('.') || from === '') return [];
+    const to = roomOf(relative(source, resolve(source, dirname(file), specifier)));
+    const allowed = table.get(from)?.mayImport;
+    return from === to || allowed === 'all' || allowed?.has(to) ? [] : [`${file} imports ${specifier}`];
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('the protocol imports no package and of Node only node:crypto', () => {
+  const wrong = imports.filter(
+    ({ file, specifier }) =>
+      roomOf(file) === 'webpush' && !specifier.startsWith('.') && specifier !== 'node:crypto',
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('the error catalogue and the browser client import nothing from outside their folder', () => {
+  const wrong = imports.filter(
+    ({ file, specifier }) => ['errors', 'client'].includes(roomOf(file)) && !specifier.startsWith('.'),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('delivery and service know the store by its interface only', () => {
+  const wrong = imports.filter(
+    ({ file, specifier }) =>
+      ['delivery', 'service'].includes(roomOf(file)) && /\/store\/(?!(?:[\w-]+-)?store\.ts$)/.test(specifier),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('no folder or file is called utils, helpers, common or manager', () => {
+  const wrong = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /(?:^|[\\/.-])(?:utils?|helpers?|common|managers?)(?:[\\/.-]|$)/.test(path),
+  );
+  assert.deepEqual(wrong, []);
+});
