@@ -136,6 +136,13 @@ export const catalogue = {
   ),
   ERR_CONFIGURATION: entry(500, 'The configuration is not valid', 'Mend the entry named in the message.'),
   ERR_USAGE: entry(500, 'The command was not used as its help says', 'See --help.'),
+  ERR_FILE: entry(500, 'A file or folder cannot be used', 'Check the path, its permissions and the disk.'),
+  ERR_LISTEN: entry(
+    500,
+    'The address cannot be listened on',
+    'Name another --port (0 picks a free one) or --host.',
+  ),
+  ERR_COMMAND: entry(500, 'The command failed', 'Run it again with --debug to see where.'),
   ERR_ADDRESS_BLOCKED: entry(
     500,
     'The push service resolves to an address that is not public',

@@ -1,0 +1,59 @@
+// How a command that fails says so: one line on standard error with what was wrong, the remedy and the code, and
+// the exit code. A stack trace is shown only where it was asked for (--debug).
+import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+
+export const exitCodes = { done: 0, failed: 1, wrongUsage: 2 } as const;
+
+const wrongUsageCodes: ReadonlySet<ErrorCode> = new Set([
+  'ERR_USAGE',
+  'ERR_CONFIGURATION',
+  'ERR_VAPID_SUBJECT_INVALID',
+]);
+
+/** What the system says in a word, in words that a person can act upon. */
+const systemFaults: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EADDRINUSE: 'another program listens there already',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EISDIR: 'it is a folder',
+  ENOENT: 'there is no such file or folder',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'part of the path is not a folder',
+  ENOTFOUND: 'there is no such host',
+  EPERM: 'permission denied',
+  EROFS: 'the disk is read-only',
+};
+
+/** @returns one line without its newline, or the stack trace where `debug` */
+export function describeFailure(error: unknown, { debug }: { readonly debug: boolean }): string {
+  const fault = asDeskbellError(error);
+  if (debug) return `deskbell: ${fault.stack}${causesOf(fault)}`;
+  const reason = reasonOf(fault.cause);
+  const message = `${fault.message}${reason && !fault.message.includes(reason) ? `: ${reason}` : ''}`;
+  return oneLine(`deskbell: ${message.replace(/\.$/, '')}. ${catalogue[fault.code].remedy} [${fault.code}]`);
+}
+
+export const exitCodeOf = (error: unknown): number =>
+  wrongUsageCodes.has(asDeskbellError(error).code) ? exitCodes.wrongUsage : exitCodes.failed;
+
+function asDeskbellError(error: unknown): DeskbellError {
+  if (error instanceof DeskbellError) return error;
+  const { message, code } =
+    error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
+  return code !== undefined && Object.hasOwn(systemFaults, code)
+    ? new DeskbellError('ERR_FILE', message, { cause: error })
+    : new DeskbellError('ERR_COMMAND', message, { cause: error });
+}
+
+function reasonOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const { code } = cause as NodeJS.ErrnoException;
+  return (code === undefined ? undefined : systemFaults[code]) ?? cause.message;
+}
+
+function causesOf({ cause }: Error): string {
+  return cause instanceof Error ? `\ncaused by ${cause.stack}${causesOf(cause)}` : '';
+}
+
+const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ');

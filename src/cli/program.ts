@@ -1,0 +1,40 @@
+// The command `deskbell`: which commands there are, and how a run of one ends.
+import { readFileSync } from 'node:fs';
+import { CommanderError, type Command } from 'commander';
+import { createCommand } from './command.ts';
+import type { Context } from './context.ts';
+import { describeFailure, exitCodeOf, exitCodes } from './failure.ts';
+
+/** Runs one command line and resolves to its exit code; whatever went wrong has been said on standard error. */
+export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {
+  let debug = context.environment['DESKBELL_DEBUG'] !== undefined;
+  const program = createProgram(context).hook('preAction', (_program, command) => {
+    debug ||= command.opts()['debug'] === true;
+  });
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return exitCodes.done;
+  } catch (error) {
+    // Commander has printed the help, the version or its complaint itself.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
+    context.output.remark(describeFailure(error, { debug }));
+    return exitCodeOf(error);
+  }
+}
+
+function createProgram(_context: Context): Command {
+  return createCommand({
+    name: 'deskbell',
+    description: 'Web Push from your own server.',
+    examples: ['deskbell demo', 'deskbell serve --port 8080'],
+  })
+    .version(readVersion(), '--version', 'prints the version')
+    .helpCommand(false);
+}
+
+function readVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  return version;
+}

@@ -1,0 +1,171 @@
+// The configuration: what wins over what, and that nothing unknown or unusable is passed over.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { flagOf, settingNames, settings, variableOf } from '../../src/cli/configuration.ts';
+import { readConfiguration } from '../../src/cli/read-configuration.ts';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+
+suite('configuration', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'deskbell-configuration-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const file = async (content: unknown): Promise<string> => {
+    const path = join(folder, 'deskbell.json');
+    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+  test('without any source every entry has its default', async () => {
+    const configuration = await readConfiguration({ flags: {}, environment: {} });
+    assert.deepEqual(Object.keys(configuration), settingNames);
+    for (const name of settingNames) assert.deepEqual(configuration[name], settings[name].default);
+  });
+
+  test('a file wins over defaults, a variable over the file, a flag over both', async () => {
+    const config = await file({ port: 1, host: 'from-file', bodyLimitBytes: 2048 });
+    const environment = { DESKBELL_PORT: '2', DESKBELL_HOST: 'from-environment', HOME: '/' };
+    const configuration = await readConfiguration({ flags: { config, port: '3', json: true }, environment });
+    assert.equal(configuration.port, 3);
+    assert.equal(configuration.host, 'from-environment');
+    assert.equal(configuration.bodyLimitBytes, 2048);
+    assert.deepEqual(configuration.logging, ['filter']);
+  });
+
+  test('DESKBELL_CONFIG names the file where no flag does', async () => {
+    const DESKBELL_CONFIG = await file({ port: 1234 });
+    const { port } = await readConfiguration({ flags: {}, environment: { DESKBELL_CONFIG } });
+    assert.equal(port, 1234);
+  });
+
+  test('paths in a file are taken from its folder, elsewhere they stay as they are', async () => {
+    const config = await file({ data: 'data', ca: ['ca.pem', '/etc/ca.pem'] });
+    const fromFile = await readConfiguration({ flags: { config }, environment: {} });
+    assert.equal(fromFile.data, join(folder, 'data'));
+    assert.deepEqual(fromFile.ca, [join(folder, 'ca.pem'), '/etc/ca.pem']);
+    const fromFlag = await readConfiguration({ flags: { config, data: 'data' }, environment: {} });
+    assert.equal(fromFlag.data, 'data');
+  });
+
+  test('lists are arrays in a file and joined by commas elsewhere', async () => {
+    const pushServices = ['http://127.0.0.1:8090', 'https://push.example.org'];
+    const config = await file({ pushServices, logging: [] });
+    const fromFile = await readConfiguration({ flags: { config }, environment: {} });
+    assert.deepEqual(fromFile.pushServices, pushServices);
+    assert.deepEqual(fromFile.logging, []);
+    const fromEnvironment = await readConfiguration({
+      flags: { logging: 'action,filter' },
+      environment: { DESKBELL_PUSH_SERVICES: pushServices.join(', ') },
+    });
+    assert.deepEqual(fromEnvironment.pushServices, pushServices);
+    assert.deepEqual(fromEnvironment.logging, ['action', 'filter']);
+  });
+
+  test('an entry that takes a word or something else takes both', async () => {
+    assert.equal((await readFlags({ registrationsPerMinute: 'off' })).registrationsPerMinute, 'off');
+    assert.equal((await readFlags({ registrationsPerMinute: '10' })).registrationsPerMinute, 10);
+    assert.equal((await readFlags({ authenticate: 'all' })).authenticate, 'all');
+    assert.equal((await readFlags({ authenticate: 'none' })).authenticate, 'none');
+    assert.deepEqual((await readFlags({ authenticate: 'get,post' })).authenticate, ['get', 'post']);
+  });
+
+  test('a switch is on when its flag stands alone, and can be turned off again', async () => {
+    const environment = { DESKBELL_REDACT_SUBSCRIPTIONS: 'true' };
+    const read = async (flags: Record<string, unknown>) =>
+      (await readConfiguration({ flags, environment })).redactSubscriptions;
+    assert.equal(await readFlags({}), true);
+    assert.equal(await readFlags({ redactSubscriptions: 'false' }), false);
+    assert.equal(await readFlags({ redactSubscriptions: true }), true);
+  });
+
+  test('unknown entries and variables are refused with the list of valid ones', async () => {
+    await refuses(
+      { flags: { config: await file({ prot: 1 }) }, environment: {} },
+      '"prot"',
+      'deskbell.json',
+      'port',
+      'pushServices',
+    );
+    await refuses(
+      { flags: {}, environment: { DESKBELL_PROT: '1' } },
+      'DESKBELL_PROT',
+      'DESKBELL_PUSH_SERVICES',
+    );
+    await refuses({ flags: { config: await file('{"__proto__": 1}') }, environment: {} }, '"__proto__"');
+    await refuses({ flags: { config: await file({ constructor: 1 }) }, environment: {} }, '"constructor"');
+  });
+
+  test('values that are not valid are refused, naming the place, the value and what is valid', async () => {
+    const wrong: readonly (readonly [string, unknown])[] = [
+      ['port', '80a'],
+      ['port', '-1'],
+      ['port', '65536'],
+      ['port', ''],
+      ['port', '1e3'],
+      ['port', 1.5],
+      ['port', true],
+      ['port', null],
+      ['host', ''],
+      ['host', 7],
+      ['data', []],
+      ['prefix', 'push'],
+      ['prefix', '/push/'],
+      ['logging', 'filter,all'],
+      ['logging', [1]],
+      ['logging', ['filter', '']],
+      ['authenticate', 'get,all'],
+      ['authenticate', {}],
+      ['redactSubscriptions', 'yes'],
+      ['redactSubscriptions', 1],
+      ['bodyLimitBytes', '0'],
+      ['registrationsPerMinute', 'on'],
+      ['pushServices', 'not a url'],
+      ['pushServices', 'http://push.example.org/path'],
+      ['subject', 'someone'],
+    ];
+    for (const [name, value] of wrong) {
+      const setting = settings[name as keyof typeof settings];
+      const config = await file({ [name]: value });
+      await refuses({ flags: { config }, environment: {} }, `"${name}"`);
+      if (typeof value !== 'string') continue;
+      await refuses({ flags: { [name]: value }, environment: {} }, flagOf(name as keyof typeof settings));
+      await refuses(
+        { flags: {}, environment: { [variableOf(name as keyof typeof settings)]: value } },
+        variableOf(name as keyof typeof settings),
+        JSON.stringify(value),
+        ...(name === 'subject' || name === 'pushServices' ? [] : [setting.valid]),
+      );
+    }
+  });
+
+  test('a file that is missing, broken or not an object is refused', async () => {
+    await assert.rejects(
+      readConfiguration({ flags: { config: join(folder, 'none.json') }, environment: {} }),
+      {
+        code: 'ERR_FILE',
+      },
+    );
+    for (const content of ['', '{', '[]', 'null', '"port"', '{"port": 1}}']) {
+      await refuses({ flags: { config: await file(content) }, environment: {} }, 'deskbell.json');
+    }
+  });
+});
+
+async function refuses(
+  sources: Parameters<typeof readConfiguration>[0],
+  ...words: readonly string[]
+): Promise<void> {
+  await assert.rejects(readConfiguration(sources), (error) => {
+    assert.ok(error instanceof DeskbellError);
+    assert.equal(error.code, 'ERR_CONFIGURATION');
+    for (const word of words) assert.ok(error.message.includes(word), `${error.message} names ${word}`);
+    return true;
+  });
+}
+
+const readFlags = (flags: Record<string, unknown>): ReturnType<typeof readConfiguration> =>
+  readConfiguration({ flags, environment: {} });
