@@ -75,11 +75,11 @@ suite('configuration', () => {
 
   test('a switch is on when its flag stands alone, and can be turned off again', async () => {
     const environment = { DESKBELL_REDACT_SUBSCRIPTIONS: 'true' };
-    const read = async (flags: Record<string, unknown>) =>
+    const isRedacted = async (flags: Record<string, unknown>): Promise<boolean> =>
       (await readConfiguration({ flags, environment })).redactSubscriptions;
-    assert.equal(await readFlags({}), true);
-    assert.equal(await readFlags({ redactSubscriptions: 'false' }), false);
-    assert.equal(await readFlags({ redactSubscriptions: true }), true);
+    assert.equal(await isRedacted({}), true);
+    assert.equal(await isRedacted({ redactSubscriptions: 'false' }), false);
+    assert.equal(await isRedacted({ redactSubscriptions: true }), true);
   });
 
   test('unknown entries and variables are refused with the list of valid ones', async () => {
