@@ -1,0 +1,54 @@
+// What SQLite's result codes mean to whoever runs Deskbell.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+
+// https://sqlite.org/rescode.html: the primary code is the low byte
+const primaryCodeMask = 0xff;
+const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
+const SQLITE_CONSTRAINT = 19;
+const SQLITE_NOTADB = 26;
+
+function primaryCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode & primaryCodeMask
+    : undefined;
+}
+
+/** True where another process holds the write lock: the same statement may succeed in a moment. */
+export function isBusy(error: unknown): boolean {
+  return primaryCode(error) === SQLITE_BUSY;
+}
+
+/** The fault as Deskbell names it, with SQLite's own as its cause; what SQLite did not raise is passed through. */
+export function toStoreError(error: unknown, path: string): unknown {
+  const unavailable = (detail: string) =>
+    new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${path} ${detail}.`, { cause: error });
+  switch (primaryCode(error)) {
+    case undefined:
+      return error;
+    case SQLITE_CORRUPT:
+      return new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} is damaged.`, { cause: error });
+    case SQLITE_NOTADB:
+      return new DeskbellError('ERR_STORE_CORRUPT', `The file ${path} is not a database.`, { cause: error });
+    case SQLITE_CONSTRAINT:
+      return new DeskbellError('ERR_FIELD_VALUE', 'The row breaks a rule of its table; it was not stored.', {
+        cause: error,
+      });
+    case SQLITE_BUSY:
+      return unavailable('is locked by another process');
+    case SQLITE_READONLY:
+      return unavailable('cannot be written: the file or its folder is read-only');
+    case SQLITE_CANTOPEN:
+      return unavailable('cannot be opened: its folder is missing or may not be used');
+    case SQLITE_FULL:
+      return unavailable('cannot grow: the disk is full; nothing was stored');
+    case SQLITE_IOERR:
+      return unavailable('cannot be read or written: the disk reported a fault');
+    default:
+      return unavailable(`failed (${error instanceof Error ? error.message : String(error)})`);
+  }
+}
