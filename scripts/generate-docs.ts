@@ -1,0 +1,82 @@
+// Writes the pages of docs/ that come from the code: errors.md from the error catalogue, configuration.md from the
+// configuration schema. With --check it writes nothing and fails where a page differs from what the code says.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { flagOf, settingNames, settings, variableOf } from '../src/cli/configuration.ts';
+import type { Setting } from '../src/cli/setting.ts';
+import { catalogue, type CatalogueEntry } from '../src/errors/catalogue.ts';
+
+const root = join(import.meta.dirname, '..');
+const isCheck = process.argv.includes('--check');
+
+const pages: Readonly<Record<string, string>> = {
+  'docs/errors.md': renderErrors(),
+  'docs/configuration.md': renderConfiguration(),
+};
+
+for (const [path, content] of Object.entries(pages)) {
+  const file = join(root, path);
+  const isCurrent = (await readFile(file, 'utf8').catch(() => '')) === content;
+  if (isCurrent) continue;
+  if (isCheck) {
+    console.error(`${path} is not what the code says. Run: npm run docs`);
+    process.exitCode = 1;
+  } else {
+    await writeFile(file, content);
+    console.log(`${path} written`);
+  }
+}
+
+function renderErrors(): string {
+  const rows = Object.entries<CatalogueEntry>(catalogue).map(
+    ([code, { status, isRetryable, title, remedy }]) =>
+      row(`\`${code}\``, String(status), isRetryable ? 'yes' : 'no', title, remedy),
+  );
+  return page(
+    'Errors',
+    'src/errors/catalogue.ts',
+    `Every fault has a stable code. The public service answers it as \`application/problem+json\` (RFC 9457) with
+the code in the member \`code\`; the library throws a \`DeskbellError\` with the property \`code\`; the command prints
+it at the end of its line on standard error. *Status* is the HTTP status where the fault reaches a client of the
+service; *Retry* says whether the same call may succeed later without being changed.`,
+    [
+      row('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
+      row(...Array.from({ length: 5 }, () => '---')),
+      ...rows,
+    ],
+  );
+}
+
+function renderConfiguration(): string {
+  const rows = settingNames.map((name) => {
+    const { sentence, valid, unit, defaultInWords, default: value }: Setting<unknown> = settings[name];
+    const fallback = defaultInWords ?? `\`${Array.isArray(value) ? value.join(',') : String(value)}\``;
+    return row(
+      `\`${name}\`<br>\`${flagOf(name)}\`<br>\`${variableOf(name)}\``,
+      sentence,
+      unit === undefined ? valid : `${valid} (${unit})`,
+      fallback,
+    );
+  });
+  return page(
+    'Configuration',
+    'src/cli/configuration.ts',
+    `Each entry has a name in the configuration file, a flag and an environment variable. A flag wins over the
+variable, the variable over the file, the file over the default. The file is one JSON object, named by \`--config FILE\`
+or \`DESKBELL_CONFIG\`; paths in it are taken from the file's own folder. Lists are arrays in the file and joined by
+commas elsewhere. Unknown entries, unknown \`DESKBELL_\` variables and values that are not valid are errors that list
+what is. A command has flags for the entries that it uses (\`deskbell serve --help\`).
+
+Two further variables: \`DESKBELL_DEBUG\`, when set, shows stack traces as \`--debug\` does; \`HTTPS_PROXY\`, \`HTTP_PROXY\`
+and \`NO_PROXY\` have their usual meaning for connections to push services.`,
+    [row('Entry', 'What it is for', 'Takes', 'Default'), row('---', '---', '---', '---'), ...rows],
+  );
+}
+
+function page(title: string, source: string, introduction: string, table: readonly string[]): string {
+  return `# ${title}\n\n<!-- Made from ${source} by \`npm run docs\`. -->\n\n${introduction}\n\n${table.join('\n')}\n`;
+}
+
+function row(...cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
+}
