@@ -118,6 +118,11 @@ export const catalogue = {
     'There is a key pair already',
     'Keep it; --force replaces it and loses every subscriber.',
   ),
+  ERR_KEY_FILE_EXPOSED: entry(
+    500,
+    'The key file can be read by others',
+    "Take the others' rights away (chmod 600), and ask who may have read it.",
+  ),
   ERR_STORE_UNAVAILABLE: entry(
     503,
     'The store does not answer',

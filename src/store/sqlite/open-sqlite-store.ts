@@ -1,11 +1,10 @@
 // The embedded store: one SQLite file, any number of processes.
 import { statfsSync, statSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Store } from '../store.ts';
 import { openConnection } from './connection.ts';
 import { GroupCommit } from './group-commit.ts';
-import { toStoreError } from './sqlite-error.ts';
+import { createRead } from './read.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteUsers } from './sqlite-users.ts';
 
@@ -28,16 +27,17 @@ export async function openSqliteStore({ path, now = Date.now }: SqliteStoreOptio
   const database = await openConnection(path);
   const { ino } = statSync(path);
   const commits = new GroupCommit(database, path);
+  const read = createRead(path);
   let isClosed = false;
 
   return {
-    subscriptions: createSqliteSubscriptions(database, commits, path, now),
-    users: createSqliteUsers(database, commits, path),
+    subscriptions: createSqliteSubscriptions(database, commits, read, now),
+    users: createSqliteUsers(database, commits, read),
 
     check: async () => {
       refuseReplacedFile(path, ino);
       refuseFullDisk(path);
-      await commits.write(() => probe(database, path));
+      await commits.write(() => database.exec('select count(*) from users'));
     },
 
     close: async () => {
@@ -63,12 +63,4 @@ function refuseFullDisk(path: string): void {
   const { bavail, bsize } = statfsSync(path);
   if (bavail * bsize >= leastFreeBytes) return;
   throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The disk of the database ${path} is full.`);
-}
-
-function probe(database: DatabaseSync, path: string): void {
-  try {
-    database.prepare('select count(*) from users').get();
-  } catch (error) {
-    throw toStoreError(error, path);
-  }
 }

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Subscription } from '../../webpush/subscription.ts';
 import type { StoredSubscription, SubscriptionStore } from '../store.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { toStoreError } from './sqlite-error.ts';
+import type { Read } from './read.ts';
 import { parameter, prepare, queries } from './statement.ts';
 
 interface SubscriptionRow {
@@ -30,7 +30,7 @@ const toStored = (row: SubscriptionRow): StoredSubscription => ({
 export function createSqliteSubscriptions(
   database: DatabaseSync,
   commits: GroupCommit,
-  path: string,
+  read: Read,
   now: () => number,
 ): SubscriptionStore {
   const statements = prepareStatements(database);
@@ -60,14 +60,6 @@ export function createSqliteSubscriptions(
       createdAtMs: row.created_at_ms,
       updatedAtMs: row.updated_at_ms,
     };
-  };
-
-  const read = async <Result>(query: () => Result): Promise<Result> => {
-    try {
-      return query();
-    } catch (error) {
-      throw toStoreError(error, path);
-    }
   };
 
   return {

@@ -2,10 +2,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { UserStore } from '../store.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { toStoreError } from './sqlite-error.ts';
+import type { Read } from './read.ts';
 import { parameter, prepare, queries } from './statement.ts';
 
-export function createSqliteUsers(database: DatabaseSync, commits: GroupCommit, path: string): UserStore {
+export function createSqliteUsers(database: DatabaseSync, commits: GroupCommit, read: Read): UserStore {
   const find = prepare(
     database,
     queries.selectFrom('users').select(['id', 'name', 'email']).where('id', '=', parameter<bigint>('id')),
@@ -20,14 +20,11 @@ export function createSqliteUsers(database: DatabaseSync, commits: GroupCommit, 
   );
 
   return {
-    find: async (id) => {
-      try {
+    find: (id) =>
+      read(() => {
         const row = find.first({ id });
         return row && { id: row.id, name: row.name, email: row.email };
-      } catch (error) {
-        throw toStoreError(error, path);
-      }
-    },
+      }),
     update: ({ id, name, email }) => commits.write(() => update.run({ id, name, email }) > 0),
   };
 }

@@ -1,0 +1,60 @@
+// The folder that holds all of an installation: the database, the VAPID pair, the session key.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { VapidKeys } from '../webpush/vapid.ts';
+import { loadOrCreateKeyFile, loadOrCreateSessionKey, readKeyFile } from './key-file.ts';
+import { openSqliteStore } from './sqlite/open-sqlite-store.ts';
+import type { Store } from './store.ts';
+
+export interface DataDirectory {
+  /** The database file, for whoever opens a connection of its own. */
+  readonly databasePath: string;
+  readonly store: Store;
+  readonly vapidKeys: VapidKeys;
+  /** 32 bytes. */
+  readonly sessionKey: Uint8Array;
+  close(): Promise<void>;
+}
+
+/** The database's place in a data directory. */
+export function databasePathOf(directory: string): string {
+  return join(directory, 'deskbell.db');
+}
+
+/**
+ * Makes the folder with all that it holds at the first run (mode 0700), and opens it.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING where the database has subscriptions, ERR_KEY_FILE_CORRUPT,
+ *   ERR_KEY_FILE_EXPOSED, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ */
+export async function openDataDirectory(directory: string): Promise<DataDirectory> {
+  await makeDirectory(directory);
+  const databasePath = databasePathOf(directory);
+  const store = await openSqliteStore({ path: databasePath });
+  try {
+    const hasSubscriptions = (await store.subscriptions.page({ afterId: 0, limit: 1 })).length > 0;
+    return {
+      databasePath,
+      store,
+      vapidKeys: hasSubscriptions ? await readKeyFile(directory) : await loadOrCreateKeyFile(directory),
+      sessionKey: await loadOrCreateSessionKey(directory),
+      close: () => store.close(),
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function makeDirectory(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new DeskbellError(
+      'ERR_STORE_UNAVAILABLE',
+      `The data directory ${directory} cannot be made: give a folder that may be written to.`,
+      { cause },
+    );
+  }
+}
