@@ -93,6 +93,11 @@ export const catalogue = {
     'The push message or one of its options is not valid',
     'Mend the option named in the message.',
   ),
+  ERR_DECRYPTION_FAILED: entry(
+    500,
+    'The push message cannot be decrypted',
+    'Decrypt the body as it was posted, with the keys of the subscription that it was posted to.',
+  ),
   ERR_VAPID_KEY_INVALID: entry(
     500,
     'The VAPID key pair is not usable',

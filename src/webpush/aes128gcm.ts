@@ -1,0 +1,172 @@
+// The content coding `aes128gcm` (RFC 8188): salt, record size and key id in front, then records, each with its own
+// nonce. Both directions, any number of records; the whole content is in memory.
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+
+import { DeskbellError } from '../errors/deskbell-error.ts';
+
+export const saltBytes = 16;
+/** salt(16) ‖ rs(4) ‖ idlen(1) */
+const fixedHeaderBytes = saltBytes + 4 + 1;
+const tagBytes = 16;
+/** Delimiter octet and authentication tag: what a record holds beside its data and padding. */
+const recordOverheadBytes = 1 + tagBytes;
+/** RFC 8188 §2: the delimiter of every record but the last, and of the last. */
+const moreDelimiter = 1;
+const lastDelimiter = 2;
+
+const keyInfo = 'Content-Encoding: aes128gcm\0';
+const nonceInfo = 'Content-Encoding: nonce\0';
+
+export interface Aes128gcmParameters {
+  readonly inputKeyingMaterial: Uint8Array;
+  /** 16 bytes, never used twice with the same keying material. */
+  readonly salt: Uint8Array;
+  /** Size of every record but the last, at least 18. */
+  readonly recordSizeBytes: number;
+  /** At most 255 bytes. */
+  readonly keyId: Uint8Array;
+  /** Zeros that hide the length; they go into the first records, beside at least one byte of data in each. */
+  readonly paddingBytes?: number;
+}
+
+/** The header of a content, and where its records begin. */
+export interface Aes128gcmHeader {
+  readonly salt: Uint8Array;
+  readonly recordSizeBytes: number;
+  readonly keyId: Uint8Array;
+  readonly headerBytes: number;
+}
+
+/**
+ * Encodes a content.
+ *
+ * @returns salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid ‖ records
+ * @see RFC 8188 §2
+ */
+export function encodeAes128gcm(plaintext: Uint8Array, parameters: Aes128gcmParameters): Uint8Array {
+  const { inputKeyingMaterial, salt, recordSizeBytes, keyId, paddingBytes = 0 } = parameters;
+  const { key, nonce } = deriveKeyAndNonce(inputKeyingMaterial, salt);
+  const roomBytes = recordSizeBytes - recordOverheadBytes;
+  const parts: Uint8Array[] = [encodeHeader(salt, recordSizeBytes, keyId)];
+
+  let offset = 0;
+  let paddingLeft = paddingBytes;
+  for (let sequence = 0; sequence === 0 || offset < plaintext.length || paddingLeft > 0; sequence += 1) {
+    const dataLeft = plaintext.length - offset;
+    const padding = Math.min(paddingLeft, roomBytes - Math.min(1, dataLeft));
+    const data = Math.min(dataLeft, roomBytes - padding);
+    const isLast = data === dataLeft && padding === paddingLeft;
+
+    const record = Buffer.alloc(data + 1 + padding);
+    record.set(plaintext.subarray(offset, offset + data));
+    record[data] = isLast ? lastDelimiter : moreDelimiter;
+    const cipher = createCipheriv('aes-128-gcm', key, recordNonce(nonce, sequence));
+    parts.push(cipher.update(record));
+    cipher.final();
+    parts.push(cipher.getAuthTag());
+    offset += data;
+    paddingLeft -= padding;
+  }
+  return Buffer.concat(parts);
+}
+
+/**
+ * Reads the header of a content.
+ *
+ * @throws {DeskbellError} ERR_DECRYPTION_FAILED
+ */
+export function readAes128gcmHeader(content: Uint8Array): Aes128gcmHeader {
+  const view = new DataView(content.buffer, content.byteOffset, content.byteLength);
+  const idLength = content[fixedHeaderBytes - 1];
+  if (idLength === undefined || content.length < fixedHeaderBytes + idLength) {
+    throw failure(`The content has ${content.length} bytes, less than its header.`);
+  }
+  const recordSizeBytes = view.getUint32(saltBytes);
+  if (recordSizeBytes <= recordOverheadBytes) {
+    throw failure(`The record size is ${recordSizeBytes}; at least ${recordOverheadBytes + 1} is needed.`);
+  }
+  const headerBytes = fixedHeaderBytes + idLength;
+  return {
+    salt: content.subarray(0, saltBytes),
+    recordSizeBytes,
+    keyId: content.subarray(fixedHeaderBytes, headerBytes),
+    headerBytes,
+  };
+}
+
+/**
+ * Decodes a content. A content that was cut short between two records is told from a whole one.
+ *
+ * @throws {DeskbellError} ERR_DECRYPTION_FAILED
+ * @see RFC 8188 §2
+ */
+export function decodeAes128gcm(content: Uint8Array, inputKeyingMaterial: Uint8Array): Uint8Array {
+  const { salt, recordSizeBytes, headerBytes } = readAes128gcmHeader(content);
+  const { key, nonce } = deriveKeyAndNonce(inputKeyingMaterial, salt);
+  const parts: Uint8Array[] = [];
+  let sequence = 0;
+  let isLast = false;
+  for (let offset = headerBytes; offset < content.length; offset += recordSizeBytes) {
+    if (isLast) throw failure('Something follows the last record.');
+    const record = openRecord(
+      content.subarray(offset, offset + recordSizeBytes),
+      key,
+      recordNonce(nonce, sequence),
+    );
+    const delimiterAt = record.findLastIndex((octet) => octet !== 0);
+    const delimiter = record[delimiterAt];
+    if (delimiter !== moreDelimiter && delimiter !== lastDelimiter)
+      throw failure('A record has no delimiter.');
+    isLast = delimiter === lastDelimiter;
+    parts.push(record.subarray(0, delimiterAt));
+    sequence += 1;
+  }
+  if (!isLast) throw failure('The content ends before its last record.');
+  return Buffer.concat(parts);
+}
+
+function openRecord(record: Uint8Array, key: Uint8Array, nonce: Uint8Array): Uint8Array {
+  if (record.length < recordOverheadBytes) throw failure(`A record of ${record.length} bytes is too short.`);
+  const decipher = createDecipheriv('aes-128-gcm', key, nonce, { authTagLength: tagBytes });
+  decipher.setAuthTag(record.subarray(record.length - tagBytes));
+  const opened = decipher.update(record.subarray(0, record.length - tagBytes));
+  try {
+    decipher.final();
+  } catch (cause) {
+    throw failure('A record was changed, or is meant for another key.', cause);
+  }
+  return opened;
+}
+
+function encodeHeader(salt: Uint8Array, recordSizeBytes: number, keyId: Uint8Array): Uint8Array {
+  const header = Buffer.alloc(fixedHeaderBytes + keyId.length);
+  header.set(salt);
+  header.writeUInt32BE(recordSizeBytes, saltBytes);
+  header.writeUInt8(keyId.length, saltBytes + 4);
+  header.set(keyId, fixedHeaderBytes);
+  return header;
+}
+
+/** RFC 8188 §2.2, §2.3. */
+function deriveKeyAndNonce(
+  inputKeyingMaterial: Uint8Array,
+  salt: Uint8Array,
+): { key: Uint8Array; nonce: Uint8Array } {
+  return {
+    key: new Uint8Array(hkdfSync('sha256', inputKeyingMaterial, salt, keyInfo, 16)),
+    nonce: new Uint8Array(hkdfSync('sha256', inputKeyingMaterial, salt, nonceInfo, 12)),
+  };
+}
+
+/** RFC 8188 §2.3: the nonce of a record is the derived one xor its sequence number. */
+function recordNonce(nonce: Uint8Array, sequence: number): Uint8Array {
+  if (sequence === 0) return nonce;
+  const own = Uint8Array.from(nonce);
+  const view = new DataView(own.buffer);
+  view.setUint32(8, view.getUint32(8) ^ sequence);
+  return own;
+}
+
+function failure(message: string, cause?: unknown): DeskbellError {
+  return new DeskbellError('ERR_DECRYPTION_FAILED', message, { cause });
+}

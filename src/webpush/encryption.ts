@@ -1,0 +1,120 @@
+// Message encryption for Web Push (RFC 8291): one push message for one subscription, under a key pair that is made
+// for this message alone. Builtins only; an accelerator may stand in for `Encrypt`.
+import { createECDH, randomFillSync, type ECDH } from 'node:crypto';
+
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { encodeAes128gcm, saltBytes } from './aes128gcm.ts';
+import { deriveKeyingMaterial } from './keying-material.ts';
+import { authBytes, p256dhBytes, type Subscription } from './subscription.ts';
+
+/** RFC 8030 §7.2: a push service need not accept more than 4096 bytes. */
+export const maxBodyBytes = 4096;
+/** salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) */
+const headerBytes = 86;
+/** What fits beside header(86), delimiter(1) and authentication tag(16): 3993. */
+export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
+
+/** Encrypts one push message for one subscription; see `encryptPushMessage`. */
+export type Encrypt = (plaintext: Uint8Array, subscription: Subscription) => Uint8Array;
+
+/** Inputs that are random or zero unless a test vector fixes them. */
+export interface EncryptionOptions {
+  /** 16 bytes. */
+  readonly salt?: Uint8Array;
+  /** The message's own key, a 32-byte scalar. */
+  readonly applicationServerPrivateKey?: Uint8Array;
+  /** Zeros that hide the length of the plaintext. */
+  readonly paddingBytes?: number;
+}
+
+/**
+ * Encrypts one push message for one subscription.
+ *
+ * @param plaintext at most 3993 bytes with its padding, so that the body fits in 4096
+ * @param subscription `p256dh`: 65-byte uncompressed P-256 point; `auth`: 16 bytes
+ * @returns aes128gcm body: salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) ‖ ciphertext
+ * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID
+ * @see RFC 8291 §3.4, §4; RFC 8188 §2.1
+ */
+export function encryptPushMessage(
+  plaintext: Uint8Array,
+  subscription: Pick<Subscription, 'p256dh' | 'auth'>,
+  options: EncryptionOptions = {},
+): Uint8Array {
+  const ecdh = createECDH('prime256v1');
+  if (options.applicationServerPrivateKey === undefined) ecdh.generateKeys();
+  else ecdh.setPrivateKey(options.applicationServerPrivateKey);
+  const salt = options.salt ?? randomFillSync(new Uint8Array(saltBytes));
+  return encryptWith(ecdh, salt, plaintext, subscription, options.paddingBytes ?? 0);
+}
+
+/**
+ * Makes an `Encrypt` that reuses what may be reused between messages: the curve's object and a pool of random
+ * bytes. Each message gets its own key pair and salt. One per thread.
+ */
+export function createEncrypter(): Encrypt {
+  const ecdh = createECDH('prime256v1');
+  const pool = new Uint8Array(256 * saltBytes);
+  let used = pool.length;
+  return (plaintext, subscription) => {
+    if (used === pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    const salt = pool.subarray(used, used + saltBytes);
+    used += saltBytes;
+    ecdh.generateKeys();
+    return encryptWith(ecdh, salt, plaintext, subscription, 0);
+  };
+}
+
+function encryptWith(
+  ecdh: ECDH,
+  salt: Uint8Array,
+  plaintext: Uint8Array,
+  { p256dh, auth }: Pick<Subscription, 'p256dh' | 'auth'>,
+  paddingBytes: number,
+): Uint8Array {
+  if (plaintext.length + paddingBytes > maxPlaintextBytes) {
+    throw new DeskbellError(
+      'ERR_PAYLOAD_TOO_LARGE',
+      `The payload has ${plaintext.length + paddingBytes} bytes; at most ${maxPlaintextBytes} fit into one push message.`,
+    );
+  }
+  if (auth.length !== authBytes) {
+    throw new DeskbellError(
+      'ERR_SUBSCRIPTION_KEY_INVALID',
+      `auth has ${auth.length} bytes; ${authBytes} are needed.`,
+    );
+  }
+  const applicationServerPublicKey = ecdh.getPublicKey();
+  const inputKeyingMaterial = deriveKeyingMaterial(
+    computeSecret(ecdh, p256dh),
+    auth,
+    p256dh,
+    applicationServerPublicKey,
+  );
+  return encodeAes128gcm(plaintext, {
+    inputKeyingMaterial,
+    salt,
+    recordSizeBytes: maxBodyBytes,
+    keyId: applicationServerPublicKey,
+    paddingBytes,
+  });
+}
+
+function computeSecret(ecdh: ECDH, p256dh: Uint8Array): Uint8Array {
+  if (p256dh.length !== p256dhBytes || p256dh[0] !== 0x04) {
+    throw new DeskbellError(
+      'ERR_SUBSCRIPTION_KEY_INVALID',
+      `p256dh has ${p256dh.length} bytes; ${p256dhBytes} bytes of an uncompressed point are needed.`,
+    );
+  }
+  try {
+    return ecdh.computeSecret(p256dh);
+  } catch (cause) {
+    throw new DeskbellError('ERR_SUBSCRIPTION_KEY_INVALID', 'p256dh is not a point on the curve P-256.', {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,143 @@
+// Which endpoints are admitted: the browsers' own push services and those that the operator added. The host is
+// taken from the parsed URL, never searched for in its text. The address that a host resolves to is guarded where
+// the connection is made.
+import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+
+export const maxEndpointLength = 4096;
+
+/** What is wrong with an endpoint: a `FieldError` without its place. */
+export type EndpointFault = Omit<FieldError, 'pointer'>;
+
+export interface EndpointPolicy {
+  /** What is wrong with an endpoint, or `undefined` where it is admitted. */
+  check(endpoint: string): EndpointFault | undefined;
+  /** True for an origin that the operator named exactly: admitted over http and on loopback or private addresses. */
+  isNamedOrigin(origin: string): boolean;
+}
+
+/** An endpoint as a push request needs it. */
+export interface EndpointParts {
+  /** As `URL.origin` gives it. */
+  readonly origin: string;
+  /** Path and query, verbatim. */
+  readonly path: string;
+}
+
+const knownHosts: ReadonlySet<string> = new Set([
+  'fcm.googleapis.com',
+  'android.googleapis.com',
+  'jmt17.google.com', // Chromium without Google's API keys
+  'updates.push.services.mozilla.com',
+]);
+
+const knownDomains: readonly string[] = ['push.services.mozilla.com', 'notify.windows.com', 'push.apple.com'];
+
+/**
+ * The policy for the known push services and the operator's additions.
+ *
+ * @param pushServices origins (`https://push.example.org`, `http://127.0.0.1:8090`) or all hosts under a domain
+ *   (`https://*.push.example.org`)
+ * @throws {DeskbellError} ERR_CONFIGURATION for an entry that is neither
+ */
+export function createEndpointPolicy(pushServices: readonly string[] = []): EndpointPolicy {
+  const namedOrigins = new Set<string>();
+  const domains = [...knownDomains];
+  for (const pushService of pushServices) {
+    const domain = /^https:\/\/\*\.(.+)$/i.exec(pushService)?.[1];
+    if (domain === undefined) namedOrigins.add(readOrigin(pushService, pushService));
+    else domains.push(readDomain(domain, pushService));
+  }
+
+  const isKnownHost = (host: string): boolean =>
+    knownHosts.has(host) || domains.some((domain) => host.endsWith(`.${domain}`));
+
+  return {
+    isNamedOrigin: (origin) => namedOrigins.has(origin),
+
+    check(endpoint) {
+      if (endpoint.length > maxEndpointLength) {
+        return {
+          code: 'ERR_ENDPOINT_TOO_LONG',
+          detail: `The endpoint has ${endpoint.length} characters; at most ${maxEndpointLength} are allowed.`,
+        };
+      }
+      const url = parseVerbatim(endpoint);
+      if (typeof url === 'string') return { code: 'ERR_ENDPOINT_INVALID', detail: url };
+      if (namedOrigins.has(url.origin)) return undefined;
+      if (url.protocol !== 'https:') {
+        return { code: 'ERR_ENDPOINT_INVALID', detail: 'The endpoint must begin with https:.' };
+      }
+      if (url.port !== '' || !isKnownHost(url.hostname)) {
+        return {
+          code: 'ERR_ENDPOINT_HOST_REFUSED',
+          detail: `${shorten(url.host)} is not a known push service; add its origin to "pushServices" if it is yours.`,
+        };
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Splits an endpoint that a policy has admitted. The path stays as it is: a `+` or `%2B` in it survives. */
+export function splitEndpoint(endpoint: string): EndpointParts {
+  const rest = endpoint.slice(authorityEnd(endpoint));
+  return { origin: new URL(endpoint).origin, path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+/**
+ * Parses an endpoint whose text says what the parser understands. The WHATWG parser repairs a great deal (line
+ * breaks, backslashes, `https:host`, 2130706433 for 127.0.0.1, percent-encoded hosts); an endpoint is sent
+ * verbatim, so whatever would need repair is refused instead.
+ *
+ * @returns the URL, or in words what is wrong
+ */
+function parseVerbatim(endpoint: string): URL | string {
+  const url = URL.parse(endpoint);
+  if (url === null || !/^https?:\/\/[^/]/i.test(endpoint))
+    return 'The endpoint is not an absolute https: URL.';
+  if (endpoint.includes('#')) return 'The endpoint has a fragment; it must not.';
+  const end = authorityEnd(endpoint);
+  const authority = endpoint.slice(endpoint.indexOf('//') + 2, end).toLowerCase();
+  if (authority.includes('@')) return 'The endpoint has user information; it must not.';
+  const defaultPort = url.protocol === 'https:' ? ':443' : ':80';
+  if (authority !== url.host && authority !== url.host + defaultPort) {
+    return 'The host of the endpoint is not written in its normal form.';
+  }
+  if (splitEndpoint(endpoint).path !== url.pathname + url.search) {
+    return 'The path of the endpoint holds white space, backslashes, dot segments or characters to be escaped.';
+  }
+  return url;
+}
+
+/** Index of the first character behind scheme and host. */
+function authorityEnd(endpoint: string): number {
+  const offset = endpoint.slice(endpoint.indexOf('//') + 2).search(/[/?#]/);
+  return offset === -1 ? endpoint.length : endpoint.indexOf('//') + 2 + offset;
+}
+
+function readOrigin(origin: string, entry: string): string {
+  const url = URL.parse(origin);
+  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
+  if (!isOrigin || /[*?#@]/.test(origin)) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      `"pushServices" holds ${JSON.stringify(shorten(entry))}, which is not an origin. ` +
+        'Give scheme, host and port only, such as https://push.example.org, http://127.0.0.1:8090 or https://*.push.example.org.',
+    );
+  }
+  return url.origin;
+}
+
+/** The domain of `https://*.domain`: at least two labels, so that nobody admits a whole top-level domain. */
+function readDomain(domain: string, entry: string): string {
+  const { hostname, port } = new URL(readOrigin(`https://${domain}`, entry));
+  if (port !== '' || !/^[^.]+(\.[^.]+)+$/.test(hostname) || /\d$/.test(hostname)) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      `"pushServices" holds ${JSON.stringify(shorten(entry))}: behind "*." there must be a domain of two or more labels, without a port.`,
+    );
+  }
+  return hostname;
+}
+
+const shorten = (text: string): string => (text.length > 80 ? `${text.slice(0, 77)}...` : text);

@@ -1,0 +1,91 @@
+// The header fields of a push request (RFC 8030 §5, RFC 8188, RFC 8292) with the rules that single push services
+// add. The body is the encrypted message; its length is the transport's business.
+import { createHash } from 'node:crypto';
+
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { isWindowsPushService } from './vendor.ts';
+
+/** RFC 8030 §5.3, from the least to the most urgent. */
+export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;
+export type Urgency = (typeof urgencies)[number];
+
+/** Four weeks: what push services keep a message for at most. */
+export const defaultTtlSeconds = 28 * 24 * 60 * 60;
+
+/** How a push message is to be delivered. */
+export interface PushOptions {
+  /** How long the push service keeps the message for a user agent that is away: 0 to 2^31 - 1, four weeks by default. */
+  readonly ttlSeconds?: number;
+  /** `normal` by default. */
+  readonly urgency?: Urgency;
+  /** Label of any kind: a later message with the same one replaces an earlier one that is still undelivered. */
+  readonly topic?: string;
+}
+
+/** RFC 8030 §5.2: push services accept at least 2^31 - 1. */
+const maxTtlSeconds = 2 ** 31 - 1;
+/** RFC 8030 §5.4. */
+const maxTopicCharacters = 32;
+
+/**
+ * Checks options before anything is sent.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID
+ */
+export function checkPushOptions({ ttlSeconds, urgency, topic }: PushOptions): void {
+  if (
+    ttlSeconds !== undefined &&
+    !(Number.isInteger(ttlSeconds) && ttlSeconds >= 0 && ttlSeconds <= maxTtlSeconds)
+  ) {
+    throw invalid(
+      `ttlSeconds is ${String(ttlSeconds)}; a whole number of seconds from 0 to ${maxTtlSeconds} is needed.`,
+    );
+  }
+  if (urgency !== undefined && !urgencies.includes(urgency)) {
+    throw invalid(`urgency is ${JSON.stringify(urgency)}; one of ${urgencies.join(', ')} is needed.`);
+  }
+  if (topic !== undefined && typeof topic !== 'string') {
+    throw invalid(`topic must be a string, not ${typeof topic}.`);
+  }
+}
+
+/**
+ * The header fields of a push request, names in lower case.
+ *
+ * @param authorization as a `VapidAuthorizer` gives it for this origin
+ * @param origin of the endpoint: Windows' push service wants to be told whether to cache
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID
+ */
+export function pushHeaders(
+  options: PushOptions,
+  authorization: string,
+  origin: string,
+): Readonly<Record<string, string>> {
+  checkPushOptions(options);
+  const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic } = options;
+  return {
+    ttl: String(ttlSeconds),
+    urgency,
+    ...(topic === undefined ? {} : { topic: toTopic(topic) }),
+    'content-encoding': 'aes128gcm',
+    'content-type': 'application/octet-stream',
+    authorization,
+    ...(isWindowsPushService(origin)
+      ? { 'x-wns-cache-policy': ttlSeconds === 0 ? 'no-cache' : 'cache' }
+      : {}),
+  };
+}
+
+/**
+ * Makes any label a legal topic: itself where it is one, otherwise 32 characters of its SHA-256.
+ * RFC 8030 §5.4 wants at most 32 base64url characters; Apple decodes them, which no length with length mod 4 = 1 allows.
+ */
+export function toTopic(label: string): string {
+  const isLegal =
+    /^[A-Za-z0-9_-]+$/.test(label) && label.length <= maxTopicCharacters && label.length % 4 !== 1;
+  return isLegal
+    ? label
+    : createHash('sha256').update(label).digest('base64url').slice(0, maxTopicCharacters);
+}
+
+const invalid = (message: string): DeskbellError => new DeskbellError('ERR_MESSAGE_INVALID', message);

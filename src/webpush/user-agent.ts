@@ -1,0 +1,44 @@
+// The other end of a push message: the key material that a user agent makes for a subscription, and how it reads
+// what comes (RFC 8291). Browsers do this by themselves; tests and programs that subscribe need it.
+import { createECDH, randomBytes } from 'node:crypto';
+
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { decodeAes128gcm, readAes128gcmHeader } from './aes128gcm.ts';
+import { deriveKeyingMaterial } from './keying-material.ts';
+import { authBytes, isP256Point } from './subscription.ts';
+
+export interface UserAgentKeys {
+  /** The scalar that belongs to `p256dh`, 32 bytes. Secret. */
+  readonly privateKey: Uint8Array;
+  /** 65 bytes: uncompressed P-256 point. */
+  readonly p256dh: Uint8Array;
+  /** 16 bytes, shared with the application server. */
+  readonly auth: Uint8Array;
+}
+
+/** Fresh key material for one subscription. @see RFC 8291 §3.1, §3.2 */
+export function generateUserAgentKeys(): UserAgentKeys {
+  const ecdh = createECDH('prime256v1');
+  const p256dh = ecdh.generateKeys();
+  return { privateKey: ecdh.getPrivateKey(), p256dh, auth: randomBytes(authBytes) };
+}
+
+/**
+ * Decrypts one push message.
+ *
+ * @param body aes128gcm, as it was posted to the push service
+ * @throws {DeskbellError} ERR_DECRYPTION_FAILED for a body that was changed, cut short or meant for other keys
+ * @see RFC 8291 §3.4, §4
+ */
+export function decryptPushMessage(
+  body: Uint8Array,
+  { privateKey, p256dh, auth }: UserAgentKeys,
+): Uint8Array {
+  const { keyId } = readAes128gcmHeader(body);
+  if (!isP256Point(keyId)) {
+    throw new DeskbellError('ERR_DECRYPTION_FAILED', 'The key id of the message is not a point on P-256.');
+  }
+  const ecdh = createECDH('prime256v1');
+  ecdh.setPrivateKey(privateKey);
+  return decodeAes128gcm(body, deriveKeyingMaterial(ecdh.computeSecret(keyId), auth, p256dh, keyId));
+}

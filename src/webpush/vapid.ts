@@ -1,0 +1,161 @@
+// Voluntary application server identification (RFC 8292): the key pair, the subject, and the signed token that
+// goes with each push request. One token serves an origin for hours, so that signing costs nothing per message.
+import { createECDH, createPrivateKey, sign } from 'node:crypto';
+
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { decodeBase64, encodeBase64url } from './base64.ts';
+
+/** A P-256 pair, both halves in unpadded base64url. */
+export interface VapidKeys {
+  /** 87 characters: the 65-byte uncompressed point. */
+  readonly publicKey: string;
+  /** 43 characters: the 32-byte scalar. Secret. */
+  readonly privateKey: string;
+}
+
+export interface VapidAuthorizerOptions {
+  readonly keys: VapidKeys;
+  /** `mailto:` or `https:` URI at which a push service can reach the operator. */
+  readonly subject: string;
+  /** How long a token is valid, 60 to 86 400 (default 43 200: 12 hours). */
+  readonly lifetimeSeconds?: number;
+  /** The clock, in milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** Gives the value of the `authorization` header for an origin; the same string until it is renewed. */
+export type VapidAuthorizer = (origin: string) => string;
+
+/** RFC 8292 §2: `exp` must not be more than 24 hours ahead. */
+const maxLifetimeSeconds = 24 * 60 * 60;
+const minLifetimeSeconds = 60;
+const defaultLifetimeSeconds = 12 * 60 * 60;
+/** Renewed this long before its end, so that a token outlives its request whatever the other side's clock says. */
+const renewalMarginSeconds = 60 * 60;
+/** Origins of one push service are few; the bound is for an operator who admits a whole domain. */
+const maxCachedOrigins = 1024;
+
+/** A new pair. Replacing a pair in use loses every subscriber. */
+export function generateVapidKeys(): VapidKeys {
+  const ecdh = createECDH('prime256v1');
+  const publicKey = ecdh.generateKeys();
+  // OpenSSL drops leading zeros of the scalar.
+  const privateKey = Buffer.alloc(32);
+  const scalar = ecdh.getPrivateKey();
+  scalar.copy(privateKey, privateKey.length - scalar.length);
+  return { publicKey: encodeBase64url(publicKey), privateKey: encodeBase64url(privateKey) };
+}
+
+/**
+ * Checks that both halves are well-formed and belong together.
+ *
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID
+ */
+export function checkVapidKeys(keys: VapidKeys): void {
+  checkKeyText('public', keys.publicKey, 87);
+  checkKeyText('private', keys.privateKey, 43);
+  const ecdh = createECDH('prime256v1');
+  try {
+    ecdh.setPrivateKey(keys.privateKey, 'base64url');
+  } catch (cause) {
+    throw new DeskbellError('ERR_VAPID_KEY_INVALID', 'The VAPID private key is not a P-256 scalar.', {
+      cause,
+    });
+  }
+  if (encodeBase64url(ecdh.getPublicKey()) !== keys.publicKey) {
+    throw new DeskbellError(
+      'ERR_VAPID_KEY_INVALID',
+      'The VAPID public key and private key do not belong together; give both halves of one pair.',
+    );
+  }
+}
+
+/**
+ * Checks the contact that push services are told. Apple refuses tokens whose subject it does not like, with no
+ * more reason than BadJwtToken, so it is checked before the first message.
+ *
+ * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
+ */
+export function checkVapidSubject(subject: string): void {
+  const refuse = (fault: string): never => {
+    throw new DeskbellError(
+      'ERR_VAPID_SUBJECT_INVALID',
+      `The VAPID subject ${fault}. Give a contact such as mailto:push@example.org or https://example.org/contact.`,
+    );
+  };
+  if (typeof subject !== 'string') refuse(`must be a string, not ${typeof subject}`);
+  if (/[\s<>]/.test(subject)) refuse('holds a space or an angle bracket');
+  if (/^mailto:mailto:/i.test(subject)) refuse('says mailto: twice');
+  const address = /^mailto:[^@]+@([^@?]+)$/.exec(subject);
+  const url = subject.startsWith('https://') ? URL.parse(subject) : null;
+  const host = address?.[1] ?? url?.hostname;
+  if (host === undefined || host === '') refuse('is not a mailto: or https: URI');
+  else if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) refuse('names this machine itself');
+}
+
+/**
+ * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin and renewed an hour before its end.
+ *
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (lifetime)
+ */
+export function createVapidAuthorizer({
+  keys,
+  subject,
+  lifetimeSeconds = defaultLifetimeSeconds,
+  now = Date.now,
+}: VapidAuthorizerOptions): VapidAuthorizer {
+  checkVapidKeys(keys);
+  checkVapidSubject(subject);
+  if (!(lifetimeSeconds >= minLifetimeSeconds && lifetimeSeconds <= maxLifetimeSeconds)) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      `A VAPID token cannot be valid for ${lifetimeSeconds} s; ${minLifetimeSeconds} to ${maxLifetimeSeconds} s are allowed.`,
+    );
+  }
+  const privateKey = importPrivateKey(keys);
+  const header = encodeJson({ typ: 'JWT', alg: 'ES256' });
+  const marginSeconds = Math.min(renewalMarginSeconds, lifetimeSeconds / 2);
+  const cache = new Map<string, { readonly value: string; readonly renewAtMs: number }>();
+
+  return (origin) => {
+    const nowMs = now();
+    const cached = cache.get(origin);
+    if (cached !== undefined && nowMs < cached.renewAtMs) return cached.value;
+
+    const exp = Math.floor(nowMs / 1000) + lifetimeSeconds;
+    const signed = `${header}.${encodeJson({ aud: origin, exp, sub: subject })}`;
+    const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+    const value = `vapid t=${signed}.${encodeBase64url(signature)}, k=${keys.publicKey}`;
+
+    cache.delete(origin); // to the end of the map: its first entry is the oldest
+    cache.set(origin, { value, renewAtMs: (exp - marginSeconds) * 1000 });
+    if (cache.size > maxCachedOrigins) cache.delete(cache.keys().next().value as string);
+    return value;
+  };
+}
+
+function importPrivateKey({ publicKey, privateKey }: VapidKeys): ReturnType<typeof createPrivateKey> {
+  const point = Buffer.from(publicKey, 'base64url');
+  return createPrivateKey({
+    format: 'jwk',
+    key: {
+      kty: 'EC',
+      crv: 'P-256',
+      x: encodeBase64url(point.subarray(1, 33)),
+      y: encodeBase64url(point.subarray(33)),
+      d: privateKey,
+    },
+  });
+}
+
+function checkKeyText(half: string, text: unknown, length: number): void {
+  const isBase64url = typeof text === 'string' && /^[A-Za-z0-9_-]+$/.test(text);
+  if (isBase64url && text.length === length && decodeBase64(text) !== undefined) return;
+  const size = typeof text === 'string' ? `${text.length} characters` : `type ${typeof text}`;
+  throw new DeskbellError(
+    'ERR_VAPID_KEY_INVALID',
+    `The VAPID ${half} key (${size}) is not ${length} characters of unpadded base64url.`,
+  );
+}
+
+const encodeJson = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

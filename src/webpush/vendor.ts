@@ -1,0 +1,6 @@
+// What has to be known of single vendors by their host.
+
+/** True for Windows' push service, which Edge uses (WNS). */
+export function isWindowsPushService(origin: string): boolean {
+  return new URL(origin).hostname.endsWith('.notify.windows.com');
+}
