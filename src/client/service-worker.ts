@@ -1,0 +1,99 @@
+// The background side: shows every push message as a notification, also when no page is open, and passes it to the
+// pages that are. A classic script without imports or exports, so that every browser with Web Push can run it and
+// `importScripts()` can pull it into a service worker that a site has already.
+/// <reference lib="webworker" />
+
+const worker = self as unknown as ServiceWorkerGlobalScope;
+
+/** The Deskbell service; the page library names it in the script's URL where it is not this script's own folder. */
+const service = new URL(
+  new URL(worker.location.href).searchParams.get('service') ?? './',
+  worker.location.href,
+);
+
+/** What a page receives under the member `deskbell` of a `message` event's data. */
+interface ShownMessage {
+  title: string;
+  message: string;
+  receivedAtMs: number;
+}
+
+worker.addEventListener('install', () => worker.skipWaiting());
+
+worker.addEventListener('push', (event) => {
+  const message = { ...readPayload(event.data), receivedAtMs: Date.now() };
+  event.waitUntil(Promise.all([show(message), passOn(message)]));
+});
+
+worker.addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  event.waitUntil(openPage(event.notification.data as ShownMessage));
+});
+
+worker.addEventListener('pushsubscriptionchange', (event) => {
+  (event as ExtendableEvent).waitUntil(navigator.locks.request('deskbell', resubscribe));
+});
+
+/** A payload that is not the expected JSON object still gives something to show: browsers revoke silent subscriptions. */
+function readPayload(data: PushMessageData | null): { title: string; message: string } {
+  const text = data?.text() ?? '';
+  let payload: unknown;
+  try {
+    payload = JSON.parse(text);
+  } catch {
+    payload = undefined;
+  }
+  if (typeof payload !== 'object' || payload === null) return { title: 'New message', message: text };
+  const { title = 'New message', message = '' } = payload as Record<string, unknown>;
+  return { ...payload, title: String(title), message: String(message) };
+}
+
+function show(message: ShownMessage): Promise<void> {
+  const options: NotificationOptions & { renotify: boolean } = {
+    body: message.message,
+    tag: 'deskbell',
+    requireInteraction: true,
+    renotify: false,
+    data: message,
+  };
+  return worker.registration.showNotification(message.title, options);
+}
+
+function openPages(): Promise<readonly WindowClient[]> {
+  return worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
+}
+
+async function passOn(message: ShownMessage): Promise<void> {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Client has no such parameter
+  for (const page of await openPages()) page.postMessage({ deskbell: message });
+}
+
+/** Brings a page of this scope to the front, or opens one and hands it the message that it was not there to see. */
+async function openPage(message: ShownMessage): Promise<void> {
+  const { scope } = worker.registration;
+  const page = (await openPages()).find(({ url }) => url.startsWith(scope));
+  if (page) await page.focus();
+  else (await worker.clients.openWindow(scope))?.postMessage({ deskbell: message });
+}
+
+/** The push service gave the subscription up: make a new one and tell the service (Push API §8.2). */
+async function resubscribe(): Promise<void> {
+  const applicationServerKey = (await (await fetch(new URL('vapidKey', service))).json()) as string;
+  const subscription = await worker.registration.pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey,
+  });
+  const base64 = (name: PushEncryptionKeyName) =>
+    btoa(String.fromCharCode(...new Uint8Array(subscription.getKey(name)!)));
+  const response = await fetch(new URL('webPush', service), {
+    method: 'POST',
+    credentials: 'omit',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      endpoint: subscription.endpoint,
+      p256dh: base64('p256dh'),
+      auth: base64('auth'),
+    }),
+  });
+  if (!response.ok) console.error(`Deskbell: the new subscription was refused with ${response.status}`);
+}
