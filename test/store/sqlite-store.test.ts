@@ -1,0 +1,259 @@
+// SQLite's own promises: durable through kill -9, shared by processes, and clear about files that are not usable.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { describeStore } from './store-suite.ts';
+
+describeStore('SQLite', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'deskbell-store-'));
+  return {
+    open: (now) => openSqliteStore({ path: join(folder, 'deskbell.db'), now }),
+    remove: async () => rmSync(folder, { recursive: true }),
+  };
+});
+
+describe('the SQLite file', () => {
+  let folder: string;
+  let files = 0;
+  const newPath = () => join(folder, `${(files += 1)}.db`);
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'deskbell-sqlite-'));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  test('every acknowledged registration survives kill -9 at any moment, and the file is whole', async () => {
+    const path = newPath();
+    const acknowledged = new Set<number>();
+    for (let round = 0; round < 8; round += 1) {
+      const lines = await registerUntilKilled(path, round * 1000, 1000);
+      for (const line of lines) acknowledged.add(line);
+    }
+    assert.ok(acknowledged.size > 0, 'some registrations were acknowledged before the kills');
+    await withStore(path, async (store) => {
+      for (const index of acknowledged) {
+        const { endpoint } = madeUpSubscription(index);
+        assert.ok(await store.subscriptions.findByEndpoint(endpoint), `registration ${index} is lost`);
+      }
+    });
+    assert.equal(integrityOf(path), 'ok');
+  });
+
+  test('processes that write at once all get their rows in', async () => {
+    const path = newPath();
+    // the file is new as well: they race to make it
+    const codes = await Promise.all(
+      [0, 1, 2].map(async (process) => {
+        const child = startChild(path, process * 300, 300);
+        child.stdout.resume();
+        const [code] = await new Promise<[number | null]>((resolve) => {
+          child.on('close', (exitCode) => resolve([exitCode]));
+        });
+        return code;
+      }),
+    );
+    assert.deepEqual(codes, [0, 0, 0]);
+    await withStore(path, async (store) => assert.equal(await store.subscriptions.count(), 900));
+  });
+
+  test('a write waits for the lock of another process without blocking the event loop', async () => {
+    const path = newPath();
+    await withStore(path, async (store) => {
+      const other = new DatabaseSync(path);
+      other.exec('begin immediate');
+      let turns = 0;
+      const interval = setInterval(() => (turns += 1), 5);
+      const put = store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+      await sleep(300);
+      other.exec('rollback');
+      other.close();
+      await put;
+      clearInterval(interval);
+      assert.ok(turns >= 3, `the event loop turned ${turns} times in the meantime`);
+    });
+  });
+
+  test('a damaged file is ERR_STORE_CORRUPT', async () => {
+    const path = newPath();
+    await withStore(path, async (store) => {
+      for (let index = 0; index < 100; index += 1) {
+        await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
+      }
+    });
+    const bytes = readFileSync(path);
+    bytes.fill(0xa5, 100, bytes.length);
+    writeFileSync(path, bytes);
+    await assert.rejects(openSqliteStore({ path }), { code: 'ERR_STORE_CORRUPT' });
+  });
+
+  test('damage that shows only when a row is read is ERR_STORE_CORRUPT as well', async () => {
+    const path = newPath();
+    await withStore(path, async (store) => {
+      await store.subscriptions.putAll(
+        Array.from({ length: 2000 }, (_, index) => ({
+          subscription: madeUpSubscription(index),
+          vapidPublicKey,
+        })),
+      );
+    });
+    const bytes = readFileSync(path);
+    bytes.fill(0xa5, 64 * 1024, bytes.length - 4096);
+    writeFileSync(path, bytes);
+    await assert.rejects(
+      withStore(path, async (store) => {
+        await store.subscriptions.page({ afterId: 0, limit: 2000 });
+      }),
+      { code: 'ERR_STORE_CORRUPT' },
+    );
+  });
+
+  test('a file that is not a database is ERR_STORE_CORRUPT and is left alone', async () => {
+    const path = newPath();
+    const text = 'This is a diary, and a long one at that. '.repeat(50);
+    writeFileSync(path, text);
+    await assert.rejects(openSqliteStore({ path }), { code: 'ERR_STORE_CORRUPT' });
+    assert.equal(readFileSync(path, 'utf8'), text);
+  });
+
+  test("another program's database is refused and left alone", async () => {
+    const path = newPath();
+    const other = new DatabaseSync(path);
+    other.exec('create table diary (day text)');
+    other.close();
+    await assert.rejects(openSqliteStore({ path }), {
+      code: 'ERR_STORE_CORRUPT',
+      message: /another program/,
+    });
+    const again = new DatabaseSync(path);
+    assert.deepEqual(
+      again
+        .prepare('select name from sqlite_schema')
+        .all()
+        .map(({ name }) => name),
+      ['diary'],
+    );
+    again.close();
+  });
+
+  test('a schema of a newer Deskbell is ERR_STORE_TOO_NEW and names both versions', async () => {
+    const path = newPath();
+    await withStore(path, async () => {});
+    const raw = new DatabaseSync(path);
+    raw.exec('pragma user_version = 9999');
+    raw.close();
+    await assert.rejects(openSqliteStore({ path }), {
+      code: 'ERR_STORE_TOO_NEW',
+      message: /9999.*up to \d+/,
+    });
+  });
+
+  test('a folder that is not there is ERR_STORE_UNAVAILABLE', async () => {
+    await assert.rejects(openSqliteStore({ path: join(folder, 'none', 'deskbell.db') }), {
+      code: 'ERR_STORE_UNAVAILABLE',
+    });
+  });
+
+  test('a folder that may not be written to is ERR_STORE_UNAVAILABLE', async (context) => {
+    if (process.getuid?.() === 0) return context.skip('root may write everywhere');
+    const locked = mkdtempSync(join(folder, 'locked-'));
+    chmodSync(locked, 0o500);
+    await assert.rejects(openSqliteStore({ path: join(locked, 'deskbell.db') }), {
+      code: 'ERR_STORE_UNAVAILABLE',
+    });
+  });
+
+  test('a user id beyond 2^53 keeps every digit', async () => {
+    const path = newPath();
+    await withStore(path, async () => {});
+    const ids = [2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+    const raw = new DatabaseSync(path);
+    for (const id of ids) raw.prepare('insert into users values (?, ?, ?)').run(id, `user ${id}`, 'a@b');
+    raw.close();
+    await withStore(path, async (store) => {
+      for (const id of ids) {
+        assert.deepEqual(await store.users.find(id), { id, name: `user ${id}`, email: 'a@b' });
+        assert.equal(await store.users.update({ id, name: 'new', email: 'c@d' }), true);
+        assert.equal((await store.users.find(id))?.name, 'new');
+      }
+      assert.equal(await store.users.find(2n ** 53n), undefined);
+    });
+  });
+
+  test('check() notices that the file was deleted or replaced under it', async () => {
+    const path = newPath();
+    await withStore(path, async (store) => {
+      await store.check();
+      renameSync(path, `${path}.gone`);
+      await assert.rejects(store.check(), { code: 'ERR_STORE_UNAVAILABLE', message: /deleted/ });
+      writeFileSync(path, '');
+      await assert.rejects(store.check(), { code: 'ERR_STORE_UNAVAILABLE', message: /replaced/ });
+    });
+  });
+
+  test('nobody but the owner may read the file', { skip: process.platform === 'win32' }, async () => {
+    const path = newPath();
+    await withStore(path, async () => {
+      for (const file of [path, `${path}-wal`]) assert.equal(statSync(file).mode & 0o777, 0o600);
+    });
+  });
+
+  test('close() waits for the writes that were asked for, and refuses later ones', async () => {
+    const path = newPath();
+    const store = await openSqliteStore({ path });
+    const put = store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+    await store.close();
+    await put;
+    await store.close();
+    await assert.rejects(store.subscriptions.put(madeUpSubscription(2), vapidPublicKey), {
+      code: 'ERR_CLOSED',
+    });
+    await withStore(path, async (again) => assert.equal(await again.subscriptions.count(), 1));
+  });
+});
+
+async function withStore(path: string, use: (store: Store) => Promise<void>): Promise<void> {
+  const store = await openSqliteStore({ path });
+  try {
+    await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function startChild(path: string, first: number, count: number) {
+  return spawn(
+    process.execPath,
+    [fileURLToPath(new URL('registering-child.ts', import.meta.url)), path, String(first), String(count)],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+}
+
+/** @returns the numbers that the child wrote out before it was killed at a random moment */
+async function registerUntilKilled(path: string, first: number, count: number): Promise<readonly number[]> {
+  const child = startChild(path, first, count);
+  let text = '';
+  child.stdout.setEncoding('utf8');
+  child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), Math.random() * 150));
+  child.stdout.on('data', (chunk: string) => (text += chunk));
+  await new Promise((resolve) => child.on('close', resolve));
+  // what follows the last line break was cut off by the kill
+  return text.split('\n').slice(0, -1).map(Number);
+}
+
+function integrityOf(path: string): unknown {
+  const database = new DatabaseSync(path);
+  try {
+    return database.prepare('pragma integrity_check').get()?.['integrity_check'];
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,267 @@
+// What every store must do, whatever database is behind it. Each database's test file runs this suite.
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
+
+export interface StoreUnderTest {
+  /** Opens an empty store that reads the clock given. */
+  open(now: () => number): Promise<Store>;
+  /** Removes what `open` made. */
+  remove(): Promise<void>;
+}
+
+export function describeStore(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`store: ${name}`, () => {
+    let underTest: StoreUnderTest;
+    let store: Store;
+    let nowMs = 1_800_000_000_000;
+
+    before(async () => {
+      underTest = await prepare();
+      store = await underTest.open(() => nowMs);
+    });
+    after(async () => {
+      await store.close();
+      await underTest.remove();
+    });
+
+    describe('subscriptions', () => {
+      beforeEach(async () => {
+        for (const { id } of await store.subscriptions.page({ afterId: 0, limit: 10_000 })) {
+          await store.subscriptions.removeById(id);
+        }
+      });
+
+      test('a stored subscription is found by id and by endpoint, byte for byte', async () => {
+        const subscription = madeUpSubscription(1);
+        const stored = await store.subscriptions.put(subscription, vapidPublicKey);
+
+        assert.deepEqual(stored, {
+          ...subscription,
+          id: stored.id,
+          vapidPublicKey,
+          createdAtMs: nowMs,
+          updatedAtMs: nowMs,
+        });
+        assert.deepEqual(plain(await store.subscriptions.findById(stored.id)), plain(stored));
+        assert.deepEqual(
+          plain(await store.subscriptions.findByEndpoint(subscription.endpoint)),
+          plain(stored),
+        );
+      });
+
+      test('an endpoint keeps every character, also %2B and +', async () => {
+        const endpoint = 'https://db5p.notify.windows.com/w/?token=BQYAAA%2B%2f+b%3d%3D';
+        await store.subscriptions.put({ ...madeUpSubscription(1), endpoint }, vapidPublicKey);
+        assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.endpoint, endpoint);
+        assert.equal(
+          await store.subscriptions.findByEndpoint(endpoint.replace('%2B', '+')),
+          undefined,
+          'percent-encoding is not interpreted',
+        );
+      });
+
+      test('an endpoint of 4096 characters is stored whole', async () => {
+        const endpoint = `https://fcm.googleapis.com/${'é'.repeat(4096 - 27)}`;
+        await store.subscriptions.put({ ...madeUpSubscription(1), endpoint }, vapidPublicKey);
+        assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.endpoint, endpoint);
+      });
+
+      test('the same endpoint again keeps row, id and birthday, and takes the new keys', async () => {
+        const first = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+        nowMs += 1000;
+        const second = await store.subscriptions.put(
+          { ...madeUpSubscription(2), endpoint: first.endpoint },
+          otherVapidPublicKey,
+        );
+
+        assert.equal(await store.subscriptions.count(), 1);
+        assert.equal(second.id, first.id);
+        assert.equal(second.createdAtMs, first.createdAtMs);
+        assert.equal(second.updatedAtMs, nowMs);
+        const found = await store.subscriptions.findById(first.id);
+        assert.deepEqual([...(found?.auth ?? [])], [...madeUpSubscription(2).auth]);
+        assert.deepEqual([...(found?.p256dh ?? [])], [...madeUpSubscription(2).p256dh]);
+        assert.equal(found?.vapidPublicKey, otherVapidPublicKey);
+      });
+
+      test('every change of a row moves its updatedAtMs on, also within one millisecond', async () => {
+        const first = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+        const second = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+        const third = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+        assert.ok(first.updatedAtMs < second.updatedAtMs && second.updatedAtMs < third.updatedAtMs);
+      });
+
+      test('an id is never used again', async () => {
+        const first = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+        assert.equal(await store.subscriptions.removeById(first.id), true);
+        const second = await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey);
+        assert.ok(second.id > first.id);
+      });
+
+      test('removal by endpoint takes the row away only with the right auth', async () => {
+        const { endpoint, auth } = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+        assert.equal(await store.subscriptions.removeByEndpoint(endpoint, madeUpSubscription(2).auth), false);
+        assert.equal(await store.subscriptions.count(), 1);
+        assert.equal(await store.subscriptions.removeByEndpoint(endpoint, auth), true);
+        assert.equal(await store.subscriptions.removeByEndpoint(endpoint, auth), false);
+        assert.equal(await store.subscriptions.count(), 0);
+      });
+
+      test('what is not there is not found, and removing it says so', async () => {
+        assert.equal(await store.subscriptions.findById(1e15), undefined);
+        assert.equal(await store.subscriptions.findByEndpoint('https://fcm.googleapis.com/none'), undefined);
+        assert.equal(await store.subscriptions.removeById(1e15), false);
+      });
+
+      test('pages give each row once, in id order, whatever was removed in between', async () => {
+        await store.subscriptions.putAll(
+          Array.from({ length: 250 }, (_, index) => ({
+            subscription: madeUpSubscription(index),
+            vapidPublicKey,
+          })),
+        );
+        const all = await store.subscriptions.page({ afterId: 0, limit: 1000 });
+        const gaps = all.filter((_, index) => index % 7 === 3);
+        for (const { id } of gaps) await store.subscriptions.removeById(id);
+
+        const seen: number[] = [];
+        for (let afterId = 0; ;) {
+          const page = await store.subscriptions.page({ afterId, limit: 32 });
+          seen.push(...page.map(({ id }) => id));
+          const last = page.at(-1);
+          if (last === undefined) break;
+          afterId = last.id;
+          // a row behind the cursor that goes must not shift what is ahead of it
+          await store.subscriptions.removeById(last.id);
+        }
+        assert.deepEqual(
+          seen,
+          all.filter((row) => !gaps.includes(row)).map(({ id }) => id),
+        );
+      });
+
+      test('a page begins after afterId and ends with throughId', async () => {
+        const ids: number[] = [];
+        for (let index = 0; index < 10; index += 1) {
+          ids.push((await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey)).id);
+        }
+        const [, , third = 0, , , sixth = 0] = ids;
+        const page = await store.subscriptions.page({ afterId: third, throughId: sixth, limit: 100 });
+        assert.deepEqual(
+          page.map(({ id }) => id),
+          ids.slice(3, 6),
+        );
+        assert.deepEqual(
+          (await store.subscriptions.page({ afterId: third, throughId: sixth, limit: 2 })).map(
+            ({ id }) => id,
+          ),
+          ids.slice(3, 5),
+        );
+      });
+
+      test('one bad row among many at once fails alone', async () => {
+        const results = await Promise.allSettled(
+          Array.from({ length: 50 }, (_, index) =>
+            store.subscriptions.put(
+              index === 20
+                ? { ...madeUpSubscription(index), auth: new Uint8Array(15) }
+                : madeUpSubscription(index),
+              vapidPublicKey,
+            ),
+          ),
+        );
+        assert.deepEqual(
+          results.flatMap((result, index) => (result.status === 'rejected' ? [index] : [])),
+          [20],
+        );
+        const failed = results[20];
+        assert.ok(failed?.status === 'rejected' && failed.reason instanceof DeskbellError);
+        assert.equal(failed.reason.code, 'ERR_FIELD_VALUE');
+        assert.equal(await store.subscriptions.count(), 49);
+      });
+
+      test('putAll with one bad row stores none of them', async () => {
+        await assert.rejects(
+          store.subscriptions.putAll(
+            [1, 2, 3].map((index) => ({
+              subscription:
+                index === 3
+                  ? { ...madeUpSubscription(index), auth: new Uint8Array(15) }
+                  : madeUpSubscription(index),
+              vapidPublicKey,
+            })),
+          ),
+          { code: 'ERR_FIELD_VALUE' },
+        );
+        assert.equal(await store.subscriptions.count(), 0);
+      });
+
+      test('writes of one turn take effect in the order in which they were asked for', async () => {
+        const { endpoint, auth } = madeUpSubscription(1);
+        const [, removed, second] = await Promise.all([
+          store.subscriptions.put(madeUpSubscription(1), vapidPublicKey),
+          store.subscriptions.removeByEndpoint(endpoint, auth),
+          store.subscriptions.put(madeUpSubscription(1), vapidPublicKey),
+        ]);
+        assert.equal(removed, true);
+        assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.id, second.id);
+      });
+
+      test('a hundred thousand rows stream through in pages, each once', async () => {
+        const total = 100_000;
+        const batch = 5000;
+        for (let start = 0; start < total; start += batch) {
+          await store.subscriptions.putAll(
+            Array.from({ length: batch }, (_, index) => ({
+              subscription: madeUpSubscription(start + index),
+              vapidPublicKey,
+            })),
+          );
+        }
+        assert.equal(await store.subscriptions.count(), total);
+        let rows = 0;
+        for (let afterId = 0; ;) {
+          const page = await store.subscriptions.page({ afterId, limit: 1000 });
+          const last = page.at(-1);
+          if (last === undefined) break;
+          assert.ok(page.every(({ id }, index) => id > (page[index - 1]?.id ?? afterId)));
+          rows += page.length;
+          afterId = last.id;
+        }
+        assert.equal(rows, total);
+      });
+    });
+
+    describe('users', () => {
+      test('there is one example user from the start', async () => {
+        const user = await store.users.find(1n);
+        assert.ok(user);
+        assert.equal(user.id, 1n);
+        assert.match(user.email, /^[^@]+@[^@]+$/);
+      });
+
+      test('an update is read back; an unknown user is neither found nor updated', async () => {
+        const changed = { id: 1n, name: 'Grace "Ω" Hopper', email: 'grace@example.org' };
+        assert.equal(await store.users.update(changed), true);
+        assert.deepEqual(plain(await store.users.find(1n)), changed);
+
+        for (const id of [2n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n]) {
+          assert.equal(await store.users.find(id), undefined);
+          assert.equal(await store.users.update({ ...changed, id }), false);
+        }
+      });
+    });
+
+    test('a store that is open answers check()', async () => {
+      await store.check();
+    });
+  });
+}
+
+/** Rows may come without a prototype; their contents are what counts. */
+function plain(value: object | undefined): object | undefined {
+  return value && { ...value };
+}
