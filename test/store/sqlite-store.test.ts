@@ -176,11 +176,13 @@ describe('the SQLite file', () => {
     await withStore(path, async () => {});
     const ids = [2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
     const raw = new DatabaseSync(path);
-    for (const id of ids) raw.prepare('insert into users values (?, ?, ?)').run(id, `user ${id}`, 'a@b');
+    const insert = raw.prepare('insert into users values (?, ?, ?)');
+    insert.setReadBigInts(true);
+    for (const id of ids) insert.run(id, `user ${id}`, 'a@b');
     raw.close();
     await withStore(path, async (store) => {
       for (const id of ids) {
-        assert.deepEqual(await store.users.find(id), { id, name: `user ${id}`, email: 'a@b' });
+        assert.deepEqual({ ...(await store.users.find(id)) }, { id, name: `user ${id}`, email: 'a@b' });
         assert.equal(await store.users.update({ id, name: 'new', email: 'c@d' }), true);
         assert.equal((await store.users.find(id))?.name, 'new');
       }
