@@ -5,7 +5,8 @@ import { createECDH, randomFillSync, type ECDH } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { encodeAes128gcm, saltBytes } from './aes128gcm.ts';
 import { deriveKeyingMaterial } from './keying-material.ts';
-import { authBytes, p256dhBytes, type Subscription } from './subscription.ts';
+import { curve, pointBytes } from './p256.ts';
+import { authBytes, type Subscription } from './subscription.ts';
 
 /** RFC 8030 §7.2: a push service need not accept more than 4096 bytes. */
 export const maxBodyBytes = 4096;
@@ -41,7 +42,7 @@ export function encryptPushMessage(
   subscription: Pick<Subscription, 'p256dh' | 'auth'>,
   options: EncryptionOptions = {},
 ): Uint8Array {
-  const ecdh = createECDH('prime256v1');
+  const ecdh = createECDH(curve);
   if (options.applicationServerPrivateKey === undefined) ecdh.generateKeys();
   else ecdh.setPrivateKey(options.applicationServerPrivateKey);
   const salt = options.salt ?? randomFillSync(new Uint8Array(saltBytes));
@@ -53,7 +54,7 @@ export function encryptPushMessage(
  * bytes. Each message gets its own key pair and salt. One per thread.
  */
 export function createEncrypter(): Encrypt {
-  const ecdh = createECDH('prime256v1');
+  const ecdh = createECDH(curve);
   const pool = new Uint8Array(256 * saltBytes);
   let used = pool.length;
   return (plaintext, subscription) => {
@@ -104,10 +105,10 @@ function encryptWith(
 }
 
 function computeSecret(ecdh: ECDH, p256dh: Uint8Array): Uint8Array {
-  if (p256dh.length !== p256dhBytes || p256dh[0] !== 0x04) {
+  if (p256dh.length !== pointBytes || p256dh[0] !== 0x04) {
     throw new DeskbellError(
       'ERR_SUBSCRIPTION_KEY_INVALID',
-      `p256dh has ${p256dh.length} bytes; ${p256dhBytes} bytes of an uncompressed point are needed.`,
+      `p256dh has ${p256dh.length} bytes; ${pointBytes} bytes of an uncompressed point are needed.`,
     );
   }
   try {

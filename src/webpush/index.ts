@@ -42,5 +42,6 @@ export {
   type VapidAuthorizerOptions,
   type VapidKeys,
 } from './vapid.ts';
+export { verifyVapidAuthorization, type VapidClaims, type VapidFault } from './vapid-verification.ts';
 export { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 export type { ErrorCode } from '../errors/catalogue.ts';

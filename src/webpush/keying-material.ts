@@ -2,9 +2,10 @@
 // subscription's authentication secret.
 import { hkdfSync } from 'node:crypto';
 
+import { pointBytes } from './p256.ts';
+
 /** `WebPush: info` ‖ 0x00 ‖ ua_public(65) ‖ as_public(65) */
 const label = Buffer.from('WebPush: info\0');
-const pointBytes = 65;
 
 /**
  * The input keying material of a push message, 32 bytes.

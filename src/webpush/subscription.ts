@@ -1,11 +1,10 @@
 // A push subscription: what a browser hands over so that it can be written to, and its strict parsing.
 // Which push services are admitted is decided by an endpoint policy, handed in.
-import { ECDH } from 'node:crypto';
-
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
+import { isP256Point, pointBytes } from './p256.ts';
 
 /** A parsed push subscription (Push API §8; RFC 8291 §2.1). */
 export interface Subscription {
@@ -17,7 +16,6 @@ export interface Subscription {
   readonly auth: Uint8Array;
 }
 
-export const p256dhBytes = 65;
 export const authBytes = 16;
 
 /**
@@ -53,7 +51,7 @@ export function parseSubscription(value: unknown, policy: EndpointPolicy): Subsc
     });
     throw invalid(faults);
   }
-  const p256dh = readBytes(keys, parent, 'p256dh', p256dhBytes, faults);
+  const p256dh = readBytes(keys, parent, 'p256dh', pointBytes, faults);
   if (p256dh !== undefined && !isP256Point(p256dh)) {
     faults.push({
       pointer: `${parent}/p256dh`,
@@ -67,17 +65,6 @@ export function parseSubscription(value: unknown, policy: EndpointPolicy): Subsc
     throw invalid(faults);
   }
   return { endpoint, p256dh, auth };
-}
-
-/** True for an uncompressed point on P-256 (SEC 1 §2.3.3): 65 bytes, the first 0x04, both coordinates on the curve. */
-export function isP256Point(bytes: Uint8Array): boolean {
-  if (bytes.length !== p256dhBytes || bytes[0] !== 0x04) return false;
-  try {
-    ECDH.convertKey(bytes, 'prime256v1', undefined, undefined, 'compressed');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function readText(

@@ -5,7 +5,8 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeAes128gcm, readAes128gcmHeader } from './aes128gcm.ts';
 import { deriveKeyingMaterial } from './keying-material.ts';
-import { authBytes, isP256Point } from './subscription.ts';
+import { curve, generateP256Pair, isP256Point } from './p256.ts';
+import { authBytes } from './subscription.ts';
 
 export interface UserAgentKeys {
   /** The scalar that belongs to `p256dh`, 32 bytes. Secret. */
@@ -18,9 +19,8 @@ export interface UserAgentKeys {
 
 /** Fresh key material for one subscription. @see RFC 8291 §3.1, §3.2 */
 export function generateUserAgentKeys(): UserAgentKeys {
-  const ecdh = createECDH('prime256v1');
-  const p256dh = ecdh.generateKeys();
-  return { privateKey: ecdh.getPrivateKey(), p256dh, auth: randomBytes(authBytes) };
+  const { publicKey, privateKey } = generateP256Pair();
+  return { privateKey, p256dh: publicKey, auth: randomBytes(authBytes) };
 }
 
 /**
@@ -38,7 +38,7 @@ export function decryptPushMessage(
   if (!isP256Point(keyId)) {
     throw new DeskbellError('ERR_DECRYPTION_FAILED', 'The key id of the message is not a point on P-256.');
   }
-  const ecdh = createECDH('prime256v1');
+  const ecdh = createECDH(curve);
   ecdh.setPrivateKey(privateKey);
   return decodeAes128gcm(body, deriveKeyingMaterial(ecdh.computeSecret(keyId), auth, p256dh, keyId));
 }

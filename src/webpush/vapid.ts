@@ -4,6 +4,7 @@ import { createECDH, createPrivateKey, sign } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from './base64.ts';
+import { curve, generateP256Pair } from './p256.ts';
 
 /** A P-256 pair, both halves in unpadded base64url. */
 export interface VapidKeys {
@@ -37,12 +38,7 @@ const maxCachedOrigins = 1024;
 
 /** A new pair. Replacing a pair in use loses every subscriber. */
 export function generateVapidKeys(): VapidKeys {
-  const ecdh = createECDH('prime256v1');
-  const publicKey = ecdh.generateKeys();
-  // OpenSSL drops leading zeros of the scalar.
-  const privateKey = Buffer.alloc(32);
-  const scalar = ecdh.getPrivateKey();
-  scalar.copy(privateKey, privateKey.length - scalar.length);
+  const { publicKey, privateKey } = generateP256Pair();
   return { publicKey: encodeBase64url(publicKey), privateKey: encodeBase64url(privateKey) };
 }
 
@@ -54,7 +50,7 @@ export function generateVapidKeys(): VapidKeys {
 export function checkVapidKeys(keys: VapidKeys): void {
   checkKeyText('public', keys.publicKey, 87);
   checkKeyText('private', keys.privateKey, 43);
-  const ecdh = createECDH('prime256v1');
+  const ecdh = createECDH(curve);
   try {
     ecdh.setPrivateKey(keys.privateKey, 'base64url');
   } catch (cause) {
@@ -77,20 +73,13 @@ export function checkVapidKeys(keys: VapidKeys): void {
  * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
  */
 export function checkVapidSubject(subject: string): void {
-  const refuse = (fault: string): never => {
-    throw new DeskbellError(
-      'ERR_VAPID_SUBJECT_INVALID',
-      `The VAPID subject ${fault}. Give a contact such as mailto:push@example.org or https://example.org/contact.`,
-    );
-  };
-  if (typeof subject !== 'string') refuse(`must be a string, not ${typeof subject}`);
-  if (/[\s<>]/.test(subject)) refuse('holds a space or an angle bracket');
-  if (/^mailto:mailto:/i.test(subject)) refuse('says mailto: twice');
-  const address = /^mailto:[^@]+@([^@?]+)$/.exec(subject);
-  const url = subject.startsWith('https://') ? URL.parse(subject) : null;
-  const host = address?.[1] ?? url?.hostname;
-  if (host === undefined || host === '') refuse('is not a mailto: or https: URI');
-  else if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) refuse('names this machine itself');
+  if (typeof subject !== 'string') throw badSubject(`must be a string, not ${typeof subject}`);
+  if (/[\s<>]/.test(subject)) throw badSubject('holds a space or an angle bracket');
+  if (/^mailto:mailto:/i.test(subject)) throw badSubject('says mailto: twice');
+  const mailDomain = /^mailto:[^@]+@([^@?]+)$/.exec(subject)?.[1];
+  const host = subject.startsWith('https://') ? URL.parse(subject)?.hostname : mailDomain;
+  if (host === undefined) throw badSubject('is not a mailto: or https: URI');
+  if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
 }
 
 /**
@@ -155,6 +144,13 @@ function checkKeyText(half: string, text: unknown, length: number): void {
   throw new DeskbellError(
     'ERR_VAPID_KEY_INVALID',
     `The VAPID ${half} key (${size}) is not ${length} characters of unpadded base64url.`,
+  );
+}
+
+function badSubject(fault: string): DeskbellError {
+  return new DeskbellError(
+    'ERR_VAPID_SUBJECT_INVALID',
+    `The VAPID subject ${fault}. Give a contact such as mailto:push@example.org or https://example.org/contact.`,
   );
 }
 

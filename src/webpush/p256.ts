@@ -1,0 +1,28 @@
+// Points and key pairs on the curve P-256 (SEC 1, FIPS 186), as bytes.
+import { createECDH, ECDH } from 'node:crypto';
+
+export const curve = 'prime256v1';
+export const pointBytes = 65;
+const scalarBytes = 32;
+
+/** True for an uncompressed point (SEC 1 §2.3.3): 65 bytes, the first 0x04, both coordinates on the curve. */
+export function isP256Point(bytes: Uint8Array): boolean {
+  if (bytes.length !== pointBytes || bytes[0] !== 0x04) return false;
+  try {
+    ECDH.convertKey(bytes, curve, undefined, undefined, 'compressed');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A fresh pair: the point of 65 bytes, the secret scalar of 32. */
+export function generateP256Pair(): { readonly publicKey: Uint8Array; readonly privateKey: Uint8Array } {
+  const ecdh = createECDH(curve);
+  const publicKey = ecdh.generateKeys();
+  // Node leaves out leading zeros of the scalar: one of 256 would have 31 bytes.
+  const scalar = ecdh.getPrivateKey();
+  const privateKey = new Uint8Array(scalarBytes);
+  privateKey.set(scalar, scalarBytes - scalar.length);
+  return { publicKey, privateKey };
+}

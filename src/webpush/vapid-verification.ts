@@ -1,0 +1,83 @@
+// The push service's side of RFC 8292: whether a request was signed by whom it says. For programs that test a
+// sender or stand in for a push service.
+import { createPublicKey, verify } from 'node:crypto';
+
+import { decodeBase64, encodeBase64url } from './base64.ts';
+import { isP256Point } from './p256.ts';
+
+/** What a valid token says. */
+export interface VapidClaims {
+  /** The application server's key, 87 characters. */
+  readonly publicKey: string;
+  readonly aud: string;
+  /** Seconds since 1970. */
+  readonly exp: number;
+  readonly sub?: string;
+}
+
+export type VapidFault = 'malformed' | 'signature' | 'audience' | 'expired' | 'expires-too-late';
+
+/** RFC 8292 §2. */
+const maxLifetimeSeconds = 24 * 60 * 60;
+
+/**
+ * Verifies the value of an `authorization` header of the scheme `vapid`.
+ *
+ * @param origin that the request was posted to, with its port where it is not the scheme's default
+ * @returns the claims, or what is wrong
+ * @see RFC 8292 §2, §3, §4.2
+ */
+export function verifyVapidAuthorization(
+  authorization: string,
+  { origin, nowMs = Date.now() }: { readonly origin: string; readonly nowMs?: number },
+): VapidClaims | VapidFault {
+  const { t: token, k: publicKey } = readParameters(authorization);
+  const [header, payload, signature, ...rest] = token?.split('.') ?? [];
+  if (publicKey === undefined || !header || !payload || !signature || rest.length > 0) return 'malformed';
+  const claims = readJson(payload);
+  const point = decodeBase64(publicKey);
+  const { aud, exp, sub } = claims ?? {};
+  if (readJson(header)?.['alg'] !== 'ES256' || typeof aud !== 'string' || typeof exp !== 'number')
+    return 'malformed';
+  if (point === undefined || !isP256Point(point)) return 'malformed';
+
+  const key = createPublicKey({
+    format: 'jwk',
+    key: {
+      kty: 'EC',
+      crv: 'P-256',
+      x: encodeBase64url(point.subarray(1, 33)),
+      y: encodeBase64url(point.subarray(33)),
+    },
+  });
+  const isSigned = verify(
+    'sha256',
+    Buffer.from(`${header}.${payload}`),
+    { key, dsaEncoding: 'ieee-p1363' },
+    Buffer.from(signature, 'base64url'),
+  );
+  if (!isSigned) return 'signature';
+  if (aud !== origin) return 'audience';
+  if (exp * 1000 <= nowMs) return 'expired';
+  if (exp * 1000 > nowMs + maxLifetimeSeconds * 1000) return 'expires-too-late';
+  return { publicKey, aud, exp, ...(typeof sub === 'string' ? { sub } : {}) };
+}
+
+/** `vapid t=…, k=…`, in any order, quoted or not (RFC 9110 §11.4). */
+function readParameters(authorization: string): { t?: string; k?: string } {
+  const parameters: { t?: string; k?: string } = {};
+  if (!/^vapid /i.test(authorization)) return parameters;
+  for (const [, name, value] of authorization.matchAll(/[ ,](t|k)="?([A-Za-z0-9._-]+)"?/g)) {
+    parameters[name as 't' | 'k'] = value as string;
+  }
+  return parameters;
+}
+
+function readJson(part: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
