@@ -21,31 +21,36 @@ export function createCommand({
 }: CommandDescription): Command {
   const command = new Command(name)
     .description(description)
+    .summary(/^.*?\.(?= |$)/.exec(description)?.[0] ?? description)
     .exitOverride()
-    .configureOutput({
-      outputError: (message, write) =>
-        write(
-          `deskbell: ${message
-            .replace(/^error: /, '')
-            .trim()
-            .replaceAll(/\s*\n/g, ' ')}. See --help. [ERR_USAGE]\n`,
-        ),
-    })
+    .configureOutput({ outputError: (message, write) => write(`${describeMisuse(message)}\n`) })
+    .helpCommand(false)
+    .helpOption('-h, --help', 'Prints this help.')
     .addHelpText(
       'after',
       `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((line) => `  $ ${line}\n`).join('')}`,
     );
   for (const setting of names) command.addOption(optionOf(setting));
-  if (names.length > 0) command.option('--config <file>', 'configuration file (JSON); flags go before it');
-  return command.option('--debug', 'shows stack traces of faults');
+  if (names.length > 0) command.option('--config <file>', 'Configuration file (JSON). Flags win over it.');
+  return command.option('--debug', 'Shows the stack trace of a fault.');
 }
 
 function optionOf(name: SettingName): Option {
   const setting: Setting<unknown> = settings[name];
-  const value = setting.isSwitch ? '[true|false]' : `<${setting.unit ?? 'value'}>`;
+  const placeholder = setting.isSwitch ? '[true|false]' : setting.isPath ? '<path>' : '<value>';
   const fallback = setting.defaultInWords ?? String(setting.default);
   return new Option(
-    `${flagOf(name)} ${value}`,
-    `${setting.sentence} Takes ${setting.valid}. (default: ${fallback})`,
+    `${flagOf(name)} ${placeholder}`,
+    `${setting.sentence} ${setting.isPath ? '' : `Takes ${setting.valid}. `}(default: ${fallback})`,
   );
+}
+
+/** Commander's complaint in the form that faults have (failure.ts). */
+function describeMisuse(message: string): string {
+  const complaint = message
+    .replace(/^error: /, '')
+    .trim()
+    .replaceAll(/\s*\n/g, ' ')
+    .replace(/\.$/, '');
+  return `deskbell: ${complaint}. See --help. [ERR_USAGE]`;
 }

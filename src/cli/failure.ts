@@ -26,7 +26,10 @@ const systemFaults: Readonly<Record<string, string>> = {
 };
 
 /** @returns one line without its newline, or the stack trace where `debug` */
-export function describeFailure(error: unknown, { debug }: { readonly debug: boolean }): string {
+export function describeFailure(
+  error: unknown,
+  { debug = false }: { readonly debug?: boolean } = {},
+): string {
   const fault = asDeskbellError(error);
   if (debug) return `deskbell: ${fault.stack}${causesOf(fault)}`;
   const reason = reasonOf(fault.cause);

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 // The command's entry: ties the process to a command line run. Everything else is told what it needs.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { describeFailure, exitCodes } from './failure.ts';
 import { createOutput } from './output.ts';
 import { runCommandLine } from './program.ts';
 
@@ -7,15 +9,17 @@ const stop = new AbortController();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   // Once: a second signal ends the process at once, as the system does by itself.
-  process.once(signal, () => stop.abort());
+  process.once(signal, () => stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`)));
 }
 
-const output = createOutput(process, (error) => {
-  if (error.code !== 'EPIPE') {
-    output.remark(`deskbell: standard output cannot be written: ${error.message}`);
-    process.exitCode = 1;
+const output = createOutput(process, (cause) => {
+  const fault = new DeskbellError('ERR_OUTPUT', 'Standard output cannot be written', { cause });
+  // A reader that has seen enough (`… | head`) is no fault.
+  if (cause.code !== 'EPIPE') {
+    output.remark(describeFailure(fault));
+    process.exitCode = exitCodes.failed;
   }
-  stop.abort();
+  stop.abort(fault);
 });
 
 const exitCode = await runCommandLine(process.argv.slice(2), {

@@ -1,7 +1,10 @@
 // The command `deskbell`: which commands there are, and how a run of one ends.
 import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
+import { keysCommand } from './commands/keys.ts';
+import { subscriptionsCommand } from './commands/subscriptions.ts';
 import type { Context } from './context.ts';
 import { describeFailure, exitCodeOf, exitCodes } from './failure.ts';
 
@@ -17,19 +20,22 @@ export async function runCommandLine(words: readonly string[], context: Context)
   } catch (error) {
     // Commander has printed the help, the version or its complaint itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
-    context.output.remark(describeFailure(error, { debug }));
+    // That nothing can be written any longer has been said where it was found out.
+    const isSaid = error instanceof DeskbellError && error.code === 'ERR_OUTPUT';
+    if (!isSaid) context.output.remark(describeFailure(error, { debug }));
     return exitCodeOf(error);
   }
 }
 
-function createProgram(_context: Context): Command {
+function createProgram(context: Context): Command {
   return createCommand({
     name: 'deskbell',
     description: 'Web Push from your own server.',
     examples: ['deskbell demo', 'deskbell serve --port 8080'],
   })
-    .version(readVersion(), '--version', 'prints the version')
-    .helpCommand(false);
+    .version(readVersion(), '--version', 'Prints the version.')
+    .addCommand(keysCommand(context))
+    .addCommand(subscriptionsCommand(context));
 }
 
 function readVersion(): string {

@@ -65,6 +65,12 @@ export const catalogue = {
     'The method is not allowed here',
     'Use a method named in the "allow" header.',
   ),
+  ERR_REQUEST_TIMEOUT: entry(408, 'The request took too long to arrive', 'Send the request faster.', true),
+  ERR_HEADERS_TOO_LARGE: entry(
+    431,
+    'The request line and headers are too large',
+    'Send a shorter URL or fewer headers.',
+  ),
   ERR_RATE_LIMITED: entry(429, 'Too many requests', 'Wait as long as the "retry-after" header says.', true),
   ERR_UNAUTHENTICATED: entry(401, 'No session', 'Send the session cookie.'),
   ERR_FORBIDDEN: entry(403, 'Refused', 'This session may not do this.'),
@@ -152,6 +158,18 @@ export const catalogue = {
     'The address cannot be listened on',
     'Name another --port (0 picks a free one) or --host.',
   ),
+  ERR_DATA_MISSING: entry(
+    500,
+    'The data directory does not exist',
+    'Name another --data, or make it with `deskbell serve` or `deskbell keys generate`.',
+  ),
+  ERR_SUBSCRIPTION_NOT_FOUND: entry(
+    404,
+    'There is no such subscription',
+    'See `deskbell subscriptions list`.',
+  ),
+  ERR_INTERRUPTED: entry(500, 'The command was interrupted', 'Run it again to go on.', true),
+  ERR_OUTPUT: entry(500, 'Nothing can be written to standard output', 'Check where it leads to.'),
   ERR_COMMAND: entry(500, 'The command failed', 'Run it again with --debug to see where.'),
   ERR_ADDRESS_BLOCKED: entry(
     500,

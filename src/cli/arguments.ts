@@ -1,0 +1,9 @@
+// Reads the values of flags and arguments that are not configuration.
+import { InvalidArgumentError } from 'commander';
+
+export function parsePositiveInteger(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : 0;
+  if (!Number.isSafeInteger(value) || value === 0)
+    throw new InvalidArgumentError('It takes a positive integer.');
+  return value;
+}

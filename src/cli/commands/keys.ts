@@ -1,0 +1,123 @@
+// `deskbell keys`: makes, moves and shows the VAPID pair of a data directory.
+import { mkdir, readFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../../webpush/vapid.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { isThere, requireData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+interface GenerateFlags {
+  readonly import?: string;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+export function keysCommand(context: Context): Command {
+  return createCommand({
+    name: 'keys',
+    description: 'Makes or shows the VAPID key pair, the identity that every subscription is bound to.',
+    examples: ['deskbell keys show'],
+  })
+    .addCommand(generateCommand(context))
+    .addCommand(showCommand(context));
+}
+
+function generateCommand({ environment, input, output }: Context): Command {
+  return createCommand({
+    name: 'generate',
+    description: 'Makes a pair, or takes over one from another web push tool. Never replaces a pair unasked.',
+    settings: ['data'],
+    examples: [
+      'deskbell keys generate',
+      'deskbell keys generate --import web-push-keys.json',
+      'deskbell keys show --private --json --data old | deskbell keys generate --import - --data new',
+    ],
+  })
+    .option(
+      '--import <file>',
+      'Takes the pair from a text that holds both keys in base64url, "-" for standard input.',
+    )
+    .option('--force', 'Replaces the pair that is there: every subscriber is lost.')
+    .option('--json', 'Prints JSON.')
+    .action(async (flags: GenerateFlags) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      const keys =
+        flags.import === undefined
+          ? generateVapidKeys()
+          : findPair(flags.import === '-' ? await readAll(input) : await readText(flags.import));
+      const force = flags.force ?? false;
+      if (!force) await refuseToLoseSubscribers(data, keys);
+      const { writeKeyFile } = await import('../../store/key-file.ts');
+      await mkdir(data, { recursive: true, mode: 0o700 });
+      await writeKeyFile(data, keys, { force });
+      const { publicKey } = keys;
+      await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
+    });
+}
+
+function showCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'show',
+    description: 'Prints the public key, or both.',
+    settings: ['data'],
+    examples: ['deskbell keys show', 'deskbell keys show --private --json > web-push-keys.json'],
+  })
+    .option('--private', 'Prints the private key too.')
+    .option('--json', 'Prints {"publicKey", "privateKey"}, as other web push tools do.')
+    .action(async (flags: { readonly private?: true; readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await requireData(data);
+      const { readKeyFile } = await import('../../store/key-file.ts');
+      const { publicKey, privateKey } = await readKeyFile(data);
+      const shown = flags.private ? { publicKey, privateKey } : { publicKey };
+      await output.line(
+        flags.json
+          ? JSON.stringify(shown)
+          : `Public key:  ${publicKey}${flags.private ? `\nPrivate key: ${privateKey}` : ''}`,
+      );
+    });
+}
+
+/** The pair in a text of any form: the one word as long as a public key and the one as long as a private key. */
+function findPair(text: string): VapidKeys {
+  const words = [...new Set(text.match(/[A-Za-z0-9_-]+/g))];
+  const [publicKey, ...otherPublic] = words.filter((word) => word.length === 87);
+  const [privateKey, ...otherPrivate] = words.filter((word) => word.length === 43);
+  if (!publicKey || !privateKey || otherPublic.length > 0 || otherPrivate.length > 0) {
+    throw new DeskbellError(
+      'ERR_VAPID_KEY_INVALID',
+      'The text to import does not hold exactly one public key (87 characters) and one private key (43 characters)',
+    );
+  }
+  checkVapidKeys({ publicKey, privateKey });
+  return { publicKey, privateKey };
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `${path} cannot be read`, { cause });
+  }
+}
+
+/** A lost key file beside a database with subscribers asks for a backup, not for a new pair. */
+async function refuseToLoseSubscribers(directory: string, keys: VapidKeys): Promise<void> {
+  const { databasePathOf } = await import('../../store/data-directory.ts');
+  if (!(await isThere(databasePathOf(directory)))) return;
+  const { openSqliteStore } = await import('../../store/sqlite/open-sqlite-store.ts');
+  const store = await openSqliteStore({ path: databasePathOf(directory) });
+  try {
+    const [first] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+    if (first === undefined || first.vapidPublicKey === keys.publicKey) return;
+    throw new DeskbellError(
+      'ERR_KEY_FILE_EXISTS',
+      `${directory} has ${await store.subscriptions.count()} subscriptions that were made with another pair`,
+    );
+  } finally {
+    await store.close();
+  }
+}

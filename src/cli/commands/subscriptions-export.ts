@@ -1,0 +1,26 @@
+// `deskbell subscriptions export`: every subscription as one line of JSON, with all that is needed to write to it.
+import type { Command } from 'commander';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+import { formatLine } from '../subscription-line.ts';
+import { subscriptionPages } from '../subscription-pages.ts';
+
+export function exportCommand({ environment, output, stop }: Context): Command {
+  return createCommand({
+    name: 'export',
+    description:
+      'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
+      'Whoever has a line can write to that browser (with the private key): keep it safe.',
+    settings: ['data'],
+    examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
+  }).action(async (flags: object) => {
+    const { data } = await readConfiguration({ flags: { ...flags }, environment });
+    await withExistingData(data, async ({ store }) => {
+      for await (const page of subscriptionPages(store.subscriptions, stop)) {
+        await output.line(page.map(formatLine).join('\n'));
+      }
+    });
+  });
+}

@@ -1,0 +1,60 @@
+// `deskbell subscriptions list`: one line per subscription, without what would let a reader write to it.
+import type { Command } from 'commander';
+import type { StoredSubscription } from '../../store/store.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+import { subscriptionPages } from '../subscription-pages.ts';
+
+export function listCommand({ environment, output, stop }: Context): Command {
+  return createCommand({
+    name: 'list',
+    description: 'Prints id, push service and times of each subscription; endpoints and keys are left out.',
+    settings: ['data'],
+    examples: ['deskbell subscriptions list', 'deskbell subscriptions list --json | jq .pushService'],
+  })
+    .option('--json', 'Prints JSON Lines.')
+    .action(async (flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(data, async ({ store }) => {
+        const format = flags.json ? formatJson : formatColumns;
+        let count = 0;
+        for await (const page of subscriptionPages(store.subscriptions, stop)) {
+          if (count === 0 && !flags.json) {
+            await output.line(output.style('dim', columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE')));
+          }
+          count += page.length;
+          await output.line(page.map(format).join('\n'));
+        }
+        if (count === 0 && !flags.json) output.remark('No subscriptions yet.');
+      });
+    });
+}
+
+const pushServiceOf = ({ endpoint }: StoredSubscription): string => new URL(endpoint).origin;
+
+function formatJson(row: StoredSubscription): string {
+  return JSON.stringify({
+    id: row.id,
+    pushService: pushServiceOf(row),
+    vapidPublicKey: row.vapidPublicKey,
+    createdAt: new Date(row.createdAtMs).toISOString(),
+    updatedAt: new Date(row.updatedAtMs).toISOString(),
+  });
+}
+
+function formatColumns(row: StoredSubscription): string {
+  return columns(
+    String(row.id),
+    formatTime(row.createdAtMs),
+    formatTime(row.updatedAtMs),
+    pushServiceOf(row),
+  );
+}
+
+function columns(id: string, createdAt: string, updatedAt: string, pushService: string): string {
+  return `${id.padStart(8)}  ${createdAt.padEnd(20)}  ${updatedAt.padEnd(20)}  ${pushService}`;
+}
+
+const formatTime = (timeMs: number): string => new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -1,0 +1,20 @@
+// `deskbell subscriptions`: what the store holds, taken out of it, and put into it.
+import type { Command } from 'commander';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { exportCommand } from './subscriptions-export.ts';
+import { importCommand } from './subscriptions-import.ts';
+import { listCommand } from './subscriptions-list.ts';
+import { removeCommand } from './subscriptions-remove.ts';
+
+export function subscriptionsCommand(context: Context): Command {
+  return createCommand({
+    name: 'subscriptions',
+    description: 'Lists, removes, imports and exports subscriptions.',
+    examples: ['deskbell subscriptions list'],
+  })
+    .addCommand(listCommand(context))
+    .addCommand(removeCommand(context))
+    .addCommand(importCommand(context))
+    .addCommand(exportCommand(context));
+}
