@@ -13,10 +13,14 @@ export async function withExistingData<Result>(
   directory: string,
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
-  if (!(await isThere(directory))) {
-    throw new DeskbellError('ERR_DATA_MISSING', `There is no data directory ${directory}`);
-  }
+  await requireData(directory);
   return withData(directory, work);
+}
+
+/** @throws {DeskbellError} ERR_DATA_MISSING */
+export async function requireData(directory: string): Promise<void> {
+  if (await isThere(directory)) return;
+  throw new DeskbellError('ERR_DATA_MISSING', `There is no data directory ${directory}`);
 }
 
 /** The same for a directory that may have to be made. */

@@ -168,6 +168,11 @@ export const catalogue = {
     'There is no such subscription',
     'See `deskbell subscriptions list`.',
   ),
+  ERR_LINES_REFUSED: entry(
+    400,
+    'Lines of an import are not valid',
+    'Mend the lines that were reported and import them again.',
+  ),
   ERR_INTERRUPTED: entry(500, 'The command was interrupted', 'Run it again to go on.', true),
   ERR_OUTPUT: entry(500, 'Nothing can be written to standard output', 'Check where it leads to.'),
   ERR_COMMAND: entry(500, 'The command failed', 'Run it again with --debug to see where.'),

@@ -34,8 +34,8 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       'zcat old.jsonl.gz | deskbell subscriptions import -',
     ],
   })
-    .argument('<file>', 'file to read, "-" for standard input')
-    .option('--json', 'prints JSON Lines: one per line that was not valid, then the counts')
+    .argument('<file>', 'File to read, "-" for standard input.')
+    .option('--json', 'Prints JSON Lines: one for each line that was not valid, then the counts.')
     .action(async (file: string, flags: { readonly json?: true }) => {
       const { data, pushServices } = await readConfiguration({ flags: { ...flags }, environment });
       const policy = createEndpointPolicy(pushServices);
@@ -49,14 +49,15 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const chunks = addAbortSignal(stop, file === '-' ? input : createReadStream(file));
         const lines = readLines(chunks, { maxLineBytes });
         const { imported, failure } = await importLines(lines, directory, policy, report);
-        await output.line(
-          flags.json ? JSON.stringify({ imported, refused }) : `Imported ${imported}, refused ${refused}.`,
-        );
+        if (!failure || imported > 0)
+          await output.line(
+            flags.json ? JSON.stringify({ imported, refused }) : `Imported ${imported}, refused ${refused}.`,
+          );
         if (failure) throw stop.aborted ? stop.reason : cannotRead(file, failure);
         if (refused > 0) {
           throw new DeskbellError(
-            'ERR_SUBSCRIPTION_INVALID',
-            `${refused} lines were not valid and are not imported`,
+            'ERR_LINES_REFUSED',
+            `${refused} of the lines were not valid and are not imported`,
           );
         }
       });
