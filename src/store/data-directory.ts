@@ -1,4 +1,5 @@
 // The folder that holds all of an installation: the database, the VAPID pair, the session key.
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -25,26 +26,18 @@ export function databasePathOf(directory: string): string {
 /**
  * Makes the folder with all that it holds at the first run (mode 0700), and opens it.
  *
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING where the database has subscriptions, ERR_KEY_FILE_CORRUPT,
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database is there without its key file, ERR_KEY_FILE_CORRUPT,
  *   ERR_KEY_FILE_EXPOSED, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
 export async function openDataDirectory(directory: string): Promise<DataDirectory> {
   await makeDirectory(directory);
   const databasePath = databasePathOf(directory);
+  // the pair comes first, so that a first run cut short never leaves a database without one
+  const isFirstRun = !existsSync(databasePath);
+  const vapidKeys = isFirstRun ? await loadOrCreateKeyFile(directory) : await readKeyFile(directory);
+  const sessionKey = await loadOrCreateSessionKey(directory);
   const store = await openSqliteStore({ path: databasePath });
-  try {
-    const hasSubscriptions = (await store.subscriptions.page({ afterId: 0, limit: 1 })).length > 0;
-    return {
-      databasePath,
-      store,
-      vapidKeys: hasSubscriptions ? await readKeyFile(directory) : await loadOrCreateKeyFile(directory),
-      sessionKey: await loadOrCreateSessionKey(directory),
-      close: () => store.close(),
-    };
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  return { databasePath, store, vapidKeys, sessionKey, close: () => store.close() };
 }
 
 async function makeDirectory(directory: string): Promise<void> {
