@@ -53,6 +53,8 @@ export interface TransportOptions {
   readonly ca?: readonly string[];
   /** Proxy URL for https and http origins; `undefined` for none. Read from the environment at the edge only. */
   readonly proxy?: string;
+  /** Hosts, or domains with all hosts under them, that are reached without the proxy; `*` for all. Loopback is always. */
+  readonly noProxy?: readonly string[];
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;
   readonly idleTimeoutMs?: number;

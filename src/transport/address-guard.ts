@@ -1,0 +1,81 @@
+// Which addresses a push service may have. An endpoint is text from a stranger: without this guard it could point a
+// push request at the machine itself or at its private network (SSRF). The guard looks at addresses only; which host
+// names are admitted is the endpoint policy's part.
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { ResolvedAddress } from './transport.ts';
+
+export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+
+/** Every address that the system's resolver has for a name, the hosts file included. */
+export const resolveWithSystem: Resolve = async (hostname) =>
+  (await lookup(hostname, { all: true })).map(({ address, family }) => ({
+    address,
+    family: family === 6 ? 6 : 4,
+  }));
+
+// RFC 4291 §2.4, IANA: the only part of IPv6 from which public addresses are given out. All that embeds an IPv4
+// address lies outside of it (mapped, compatible, NAT64) or is named by a range of its own (6to4, Teredo).
+const globalUnicast = ipaddr.parseCIDR('2000::/3');
+
+/**
+ * True for an address that anybody on the Internet may have: global unicast, and in none of the special-purpose
+ * registries (RFC 6890). False for everything else, text that is no address included.
+ */
+export function isPublicAddress(address: string): boolean {
+  // `ipaddr.parse` also reads 0x7f.1 and the like; an address that a resolver gave has its normal form.
+  if (isIP(address) === 0) return false;
+  const parsed = ipaddr.parse(address);
+  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(globalUnicast));
+}
+
+/**
+ * The addresses of a host that may be connected to. One address that is not public refuses the host as a whole: a
+ * name that leads inside even sometimes is an attack or a mistake.
+ *
+ * @param hostname as `URL.hostname` gives it (IPv6 in brackets)
+ * @param isGuarded false where the operator named the origin, so that any address will do
+ * @throws {DeskbellError} ERR_ADDRESS_BLOCKED; ERR_CONNECTION where the name has no address
+ */
+export async function resolveHost(
+  hostname: string,
+  resolve: Resolve,
+  isGuarded: boolean,
+): Promise<readonly ResolvedAddress[]> {
+  const addresses = literalAddress(hostname) ?? (await resolveName(hostname, resolve));
+  for (const { address } of addresses) {
+    if (isGuarded && !isPublicAddress(address)) throw blocked(hostname, address);
+  }
+  return addresses;
+}
+
+/** The fault for a host that leads to an address which is not public. */
+export function blocked(hostname: string, address: string): DeskbellError {
+  return new DeskbellError(
+    'ERR_ADDRESS_BLOCKED',
+    `${hostname} leads to ${address}, which is not a public address. If this push service is yours, add its ` +
+      'origin to "pushServices".',
+  );
+}
+
+/** The address that a host name is, where it is one: as a list like a resolver's. */
+export function literalAddress(hostname: string): readonly ResolvedAddress[] | undefined {
+  const address = hostname.replace(/^\[(.*)\]$/, '$1');
+  const family = isIP(address);
+  return family === 0 ? undefined : [{ address, family: family === 6 ? 6 : 4 }];
+}
+
+async function resolveName(hostname: string, resolve: Resolve): Promise<readonly ResolvedAddress[]> {
+  let addresses: readonly ResolvedAddress[];
+  try {
+    addresses = await resolve(hostname);
+  } catch (cause) {
+    const reason = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+    throw new DeskbellError('ERR_CONNECTION', `${hostname} could not be resolved${reason}.`, { cause });
+  }
+  if (addresses.length === 0) throw new DeskbellError('ERR_CONNECTION', `${hostname} has no address.`);
+  return addresses;
+}

@@ -1,0 +1,105 @@
+// The way to the push services: every origin gets its own queue, connections and pace, so that a slow one holds up
+// nobody else.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
+import { resolveWithSystem } from './address-guard.ts';
+import { createTrust, type ConnectSettings } from './connect.ts';
+import { settle, type Exchange, type SessionLimits } from './exchange.ts';
+import { Origin } from './origin.ts';
+import { parseProxy } from './proxy.ts';
+import type { PushHeaders, PushRequest, Transport, TransportOptions } from './transport.ts';
+
+/**
+ * Opens nothing yet: connections are made when there is something to send.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION for a bad `pushServices` entry or proxy
+ */
+export function createTransport(options: TransportOptions = {}): Transport {
+  const settings: ConnectSettings & SessionLimits = {
+    secureContext: createTrust(options.ca),
+    resolve: options.resolve ?? resolveWithSystem,
+    isNamedOrigin: createEndpointPolicy(options.pushServices).isNamedOrigin,
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    responseTimeoutMs: options.responseTimeoutMs ?? 30_000,
+    idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
+    ...(options.proxy !== undefined && { proxy: parseProxy(options.proxy) }),
+    ...(options.noProxy !== undefined && { noProxy: options.noProxy }),
+    ...(options.connectOverride !== undefined && { connectOverride: options.connectOverride }),
+  };
+  const origins = new Map<string, Origin>();
+  let isClosed = false;
+
+  const openOrigin = (origin: string): Origin | DeskbellError => {
+    const url = checkOrigin(origin, settings);
+    if (url instanceof DeskbellError) return url;
+    const opened = new Origin(url, settings);
+    origins.set(origin, opened);
+    return opened;
+  };
+
+  return {
+    send(request, done) {
+      const exchange: Exchange = { request, done, refusals: 0 };
+      const fault = isClosed
+        ? new DeskbellError('ERR_CLOSED', 'The transport is closed.')
+        : checkRequest(request);
+      const origin = fault ?? origins.get(request.origin) ?? openOrigin(request.origin);
+      if (origin instanceof DeskbellError) fail(exchange, origin);
+      else origin.send(exchange);
+    },
+
+    async close(graceMs = 10_000) {
+      isClosed = true;
+      let timer: NodeJS.Timeout | undefined;
+      const grace = new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)));
+      const all = [...origins.values()];
+      await Promise.race([grace, Promise.all(all.map((origin) => origin.idle()))]);
+      clearTimeout(timer);
+      const error = new DeskbellError('ERR_CLOSED', 'The transport was closed before an answer came.');
+      for (const origin of all) origin.destroy(error);
+    },
+  };
+}
+
+function fail(exchange: Exchange, error: DeskbellError): void {
+  queueMicrotask(() => settle(exchange, { kind: 'failure', error, inDoubt: false }));
+}
+
+function checkOrigin(origin: string, { isNamedOrigin }: ConnectSettings): URL | DeskbellError {
+  const url = URL.parse(origin);
+  if (url === null || url.origin !== origin) {
+    return new DeskbellError('ERR_ENDPOINT_INVALID', 'The origin is not one as URL.origin gives it.');
+  }
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isNamedOrigin(origin))) return url;
+  return new DeskbellError(
+    'ERR_ENDPOINT_HOST_REFUSED',
+    `${origin} is not https. If this push service is yours, add its origin to "pushServices".`,
+  );
+}
+
+/** Header objects that were found to be legal; many messages share one. */
+const legalHeaders = new WeakSet<PushHeaders>();
+/** What HTTP itself writes: RFC 9113 §8.2.2 and the length. */
+const ownFields =
+  /^(?:host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te)$/;
+
+/** Text that could end a line or a request early must never reach the wire. */
+function checkRequest({ path, headers }: PushRequest): DeskbellError | undefined {
+  if (!/^\/[\x21-\x7e]*$/.test(path)) {
+    return new DeskbellError(
+      'ERR_ENDPOINT_INVALID',
+      'The path holds white space or characters to be escaped.',
+    );
+  }
+  if (legalHeaders.has(headers)) return undefined;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name) || ownFields.test(name) || !/^[\x20-\x7e]*$/.test(value)) {
+      return new DeskbellError(
+        'ERR_MESSAGE_INVALID',
+        `The header field ${JSON.stringify(name)} is not legal.`,
+      );
+    }
+  }
+  legalHeaders.add(headers);
+  return undefined;
+}

@@ -1,0 +1,59 @@
+// One request on its way, and what carries requests. A session knows a connection and its protocol; the origin above
+// it knows the queue, the pace and the breaker.
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+import type { PushRequest, PushResponse, TransportResult } from './transport.ts';
+
+/** One request from `send` until its result. */
+export interface Exchange {
+  readonly request: PushRequest;
+  readonly done: (result: TransportResult) => void;
+  /** How often a push service has handed it back unprocessed. */
+  refusals: number;
+}
+
+/** What an open connection takes and how full it is. Nothing is written before `flush`. */
+export interface Session {
+  /** How many more requests it takes now. */
+  readonly room: number;
+  readonly inFlight: number;
+  add(exchange: Exchange): void;
+  /** Hands all that was added, and what the protocol itself has to say, to the socket in one write. */
+  flush(): void;
+  /** Takes no more requests and closes when those in flight are answered. */
+  drain(): void;
+  /** Closes at once: what is in flight fails with `error`, in doubt. */
+  destroy(error: DeskbellError): void;
+}
+
+/** What a session reports. Each exchange that was added is reported exactly once, as one of the first three. */
+export interface SessionEvents {
+  answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
+  failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
+  /** The push service certainly did not process it: it may be sent again. */
+  refused(exchange: Exchange): void;
+  /** There may be more room, or something to flush. */
+  changed(session: Session): void;
+  /** It takes no more requests; those in flight are still reported. */
+  retired(session: Session): void;
+  /** The connection is gone. Comes last, once. */
+  closed(session: Session): void;
+}
+
+export interface SessionLimits {
+  readonly responseTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+}
+
+/** At most this much of an answer's body is kept, RFC 8030 needs none of it: it is the reason in words. */
+export const maxResponseBodyBytes = 4096;
+
+/** Reports a result. A `done` that throws must not tear the connection's reader: it surfaces as uncaught. */
+export function settle(exchange: Exchange, result: TransportResult): void {
+  try {
+    exchange.done(result);
+  } catch (error) {
+    process.nextTick(() => {
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,226 @@
+// One push service: its queue, its connections, its pace and its breaker.
+//
+// A request is
+//   QUEUED    waits for a connection with room and for the pace's leave
+//   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED
+// and ends as exactly one result:
+//   response  any status
+//   failure   no connection could be made (nothing was sent), or the answer never came (in doubt)
+//   deferred  the breaker is open, the queue is full, or the breaker opened while it was queued: nothing was sent
+//
+// Connections are opened one at a time until ALPN has told the protocol: HTTP/2 then gets a session per hundred
+// requests wanted, HTTP/1.1 a connection per request wanted, both up to a bound.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { readResponse } from '../webpush/outcome.ts';
+import { Breaker } from './breaker.ts';
+import { connect, type Connection, type ConnectSettings } from './connect.ts';
+import { settle, type Exchange, type Session, type SessionEvents, type SessionLimits } from './exchange.ts';
+import { Fifo } from './fifo.ts';
+import { Http1Session } from './http1.ts';
+import { Pacing } from './pacing.ts';
+import type { PushResponse } from './transport.ts';
+
+export const maxQueued = 4096;
+const maxHttp1Connections = 64;
+const maxHttp2Sessions = 20;
+const requestsPerHttp2Session = 100;
+/** A push service that hands the same request back this often is not going to take it. */
+const maxRefusals = 10;
+/** After a connection that could not be made while others live. */
+const reconnectAfterMs = 1000;
+/** A full queue empties at the pace of the origin; this is when to ask again. */
+const queueFullRetryMs = 250;
+
+export class Origin implements SessionEvents {
+  readonly #url: URL;
+  readonly #settings: ConnectSettings & SessionLimits;
+  readonly #queue = new Fifo<Exchange>();
+  /** Handed back by the push service; goes before the queue. */
+  readonly #refused = new Fifo<Exchange>();
+  readonly #sessions = new Set<Session>();
+  readonly #pacing = new Pacing();
+  readonly #breaker = new Breaker();
+  readonly #aborted = new AbortController();
+  readonly #whenIdle: (() => void)[] = [];
+  #protocol: Connection['protocol'] | undefined;
+  #inFlight = 0;
+  #connecting = 0;
+  #connectNotBeforeMs = 0;
+  #isPumpDue = false;
+
+  constructor(url: URL, settings: ConnectSettings & SessionLimits) {
+    this.#url = url;
+    this.#settings = settings;
+  }
+
+  get #queued(): number {
+    return this.#queue.length + this.#refused.length;
+  }
+
+  send(exchange: Exchange): void {
+    const waitMs = this.#breaker.waitMs(performance.now());
+    if (waitMs > 0) this.#defer(exchange, waitMs, this.#breaker.reason);
+    else if (this.#queue.length >= maxQueued) {
+      this.#defer(exchange, queueFullRetryMs, `${this.#url.host} has ${maxQueued} messages waiting already.`);
+    } else {
+      this.#breaker.pass();
+      this.#queue.push(exchange);
+      this.#pumpSoon();
+    }
+  }
+
+  /** Resolves when nothing is queued or in flight. */
+  async idle(): Promise<void> {
+    if (this.#queued + this.#inFlight === 0) return;
+    await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** Ends everything at once: what is queued fails as not sent, what is in flight in doubt. */
+  destroy(error: DeskbellError): void {
+    this.#aborted.abort(error);
+    this.#failQueued(error);
+    for (const session of this.#sessions) session.destroy(error);
+  }
+
+  answered(exchange: Exchange, response: PushResponse, latencyMs: number): void {
+    const nowMs = performance.now();
+    this.#inFlight -= 1;
+    this.#pacing.answered(latencyMs, nowMs);
+    if (response.status < 300) this.#breaker.good();
+    else this.#weigh(response, nowMs);
+    this.#settle(exchange, { kind: 'response', response });
+    if (this.#queued > 0) this.#pumpSoon();
+  }
+
+  failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
+    this.#inFlight -= 1;
+    if (this.#breaker.bad(error.message, performance.now())) this.#deferQueued();
+    this.#settle(exchange, { kind: 'failure', error, inDoubt });
+    this.#pumpSoon();
+  }
+
+  refused(exchange: Exchange): void {
+    this.#inFlight -= 1;
+    exchange.refusals += 1;
+    if (exchange.refusals < maxRefusals && !this.#aborted.signal.aborted) this.#refused.push(exchange);
+    else {
+      const message = `${this.#url.host} handed the request back ${exchange.refusals} times without looking at it.`;
+      const error = new DeskbellError('ERR_CONNECTION', message);
+      this.#settle(exchange, { kind: 'failure', error, inDoubt: false });
+    }
+    this.#pumpSoon();
+  }
+
+  changed(): void {
+    this.#pumpSoon();
+  }
+
+  retired(): void {
+    this.#pumpSoon();
+  }
+
+  closed(session: Session): void {
+    this.#sessions.delete(session);
+    this.#pumpSoon();
+  }
+
+  /** What an answer other than success says about the origin as a whole. */
+  #weigh(response: PushResponse, nowMs: number): void {
+    const outcome = readResponse(this.#url.origin, response, { nowMs: Date.now() });
+    if (outcome.kind !== 'retry' || outcome.reason === 'not-handled') {
+      this.#breaker.good();
+      return;
+    }
+    if (outcome.slowsOrigin) this.#pacing.throttled(nowMs);
+    const reason = `${this.#url.host} answers with status ${response.status}.`;
+    if (this.#breaker.bad(reason, nowMs, outcome.afterMs)) this.#deferQueued();
+  }
+
+  /** After the current tick, so that all that is handed in during it is written in one go. */
+  #pumpSoon(): void {
+    if (this.#isPumpDue) return;
+    this.#isPumpDue = true;
+    setImmediate(() => {
+      this.#isPumpDue = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    for (const session of this.#sessions) {
+      let room = Math.min(session.room, this.#pacing.limit - this.#inFlight, this.#queued);
+      this.#inFlight += Math.max(0, room);
+      for (; room > 0; room -= 1) session.add(this.#next());
+      session.flush();
+    }
+    if (this.#queued === 0) return;
+    if (this.#inFlight >= this.#pacing.limit) this.#pacing.reached();
+    else this.#openConnections();
+  }
+
+  #next(): Exchange {
+    const exchange = this.#refused.shift() ?? this.#queue.shift();
+    if (exchange === undefined) throw new Error('More requests were taken than are queued.');
+    return exchange;
+  }
+
+  #openConnections(): void {
+    if (this.#aborted.signal.aborted || performance.now() < this.#connectNotBeforeMs) return;
+    const wanted = Math.min(this.#inFlight + this.#queued, this.#pacing.limit);
+    const sessions =
+      this.#protocol === 'h2'
+        ? Math.min(Math.ceil(wanted / requestsPerHttp2Session), maxHttp2Sessions)
+        : Math.min(wanted, this.#protocol === undefined ? 1 : maxHttp1Connections);
+    while (this.#sessions.size + this.#connecting < sessions) void this.#openConnection();
+  }
+
+  async #openConnection(): Promise<void> {
+    this.#connecting += 1;
+    try {
+      const connection = await connect(this.#url, this.#settings, this.#aborted.signal);
+      this.#protocol = connection.protocol;
+      this.#sessions.add(this.#createSession(connection));
+    } catch (error) {
+      this.#connectionFailed(error as DeskbellError);
+    } finally {
+      this.#connecting -= 1;
+      this.#pumpSoon();
+    }
+  }
+
+  #createSession({ socket }: Connection): Session {
+    return new Http1Session(socket, this.#url.host, this, this.#settings);
+  }
+
+  /** Those who waited for a connection get the reason why there is none, unless another one can serve them. */
+  #connectionFailed(error: DeskbellError): void {
+    const nowMs = performance.now();
+    this.#connectNotBeforeMs = nowMs + reconnectAfterMs;
+    if (this.#sessions.size > 0) return;
+    // An address that is refused says nothing about whether the push service works.
+    if (error.code !== 'ERR_ADDRESS_BLOCKED') this.#breaker.open(error.message, nowMs);
+    else this.#connectNotBeforeMs = nowMs;
+    this.#failQueued(error);
+  }
+
+  #failQueued(error: DeskbellError): void {
+    while (this.#queued > 0) this.#settle(this.#next(), { kind: 'failure', error, inDoubt: false });
+  }
+
+  #deferQueued(): void {
+    const waitMs = this.#breaker.waitMs(performance.now());
+    while (this.#queued > 0) this.#defer(this.#next(), waitMs, this.#breaker.reason);
+  }
+
+  /** A fifth more at random, so that those who wait do not come back all at once. */
+  #defer(exchange: Exchange, waitMs: number, reason: string): void {
+    const retryAfterMs = Math.ceil(waitMs * (1 + Math.random() / 5));
+    queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason }));
+  }
+
+  #settle(exchange: Exchange, result: Parameters<Exchange['done']>[0]): void {
+    settle(exchange, result);
+    if (this.#queued + this.#inFlight > 0) return;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+}
