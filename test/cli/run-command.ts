@@ -1,0 +1,98 @@
+// Runs the real command as a process of its own, with nothing of the tester's environment that could steer it.
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { after } from 'node:test';
+
+export const mainFile = join(import.meta.dirname, '../../src/cli/main.ts');
+
+export interface RunOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  readonly cwd?: string;
+}
+
+export interface RunResult {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function startCommand(
+  words: readonly string[],
+  { environment = {}, cwd }: RunOptions = {},
+): ChildProcessWithoutNullStreams {
+  const { PATH = '', HOME = '' } = process.env;
+  return spawn(process.execPath, [mainFile, ...words], { env: { PATH, HOME, ...environment }, cwd });
+}
+
+export async function runCommand(words: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  const child = startCommand(words, options);
+  // A command that ends before it has read its input is what some tests are about.
+  child.stdin.on('error', () => {}).end(options.input ?? '');
+  const [stdout, stderr, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number | null]>,
+  ]);
+  return { exitCode, stdout, stderr };
+}
+
+export interface RunningCommand {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** The first line of standard output that `pattern` matches. */
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends `signal` and resolves to the exit code. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts a command that goes on until it is told to stop; it is stopped after the test at the latest. */
+export function runUntilStopped(words: readonly string[], options: RunOptions = {}): RunningCommand {
+  const child = startCommand(words, options);
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  const tell = (): void => {
+    for (const check of waiting) check();
+  };
+  createInterface(child.stdout).on('line', (line) => {
+    lines.push(line);
+    tell();
+  });
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+  child.on('exit', tell);
+  const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
+    child.kill(signal);
+    return (await exited)[0];
+  };
+  after(() => end('SIGKILL'));
+  return {
+    child,
+    end,
+    waitFor: (pattern) =>
+      new Promise((resolve, reject) => {
+        const check = (): void => {
+          const match = lines.map((line) => pattern.exec(line)).find((found) => found !== null);
+          if (match) resolve(match);
+          else if (child.exitCode !== null || child.signalCode !== null) {
+            reject(new Error(`ended with ${child.exitCode ?? child.signalCode}: ${complaints}`));
+          } else return;
+          waiting.delete(check);
+        };
+        waiting.add(check);
+        check();
+      }),
+  };
+}
+
+/** A temporary folder that is removed after the test or suite that asks for it. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-cli-'));
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  return folder;
+}

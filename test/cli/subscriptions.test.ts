@@ -1,0 +1,195 @@
+// `deskbell subscriptions`: rows go in and out as JSON Lines, and one bad line loses nothing else.
+import assert from 'node:assert/strict';
+import { createWriteStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { finished } from 'node:stream/promises';
+import { exampleSubscription } from './example-subscriptions.ts';
+import { runCommand, startCommand, temporaryFolder } from './run-command.ts';
+
+async function newData(): Promise<string> {
+  const data = await temporaryFolder();
+  await runCommand(['keys', 'generate', '--data', data]);
+  return data;
+}
+
+const jsonLines = (rows: readonly unknown[]): string =>
+  rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+const parseLines = (text: string): any[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+
+const withoutStoresOwn = (rows: readonly object[]): readonly object[] =>
+  rows.map((row) => ({ ...row, id: 0, createdAt: '', updatedAt: '' }));
+
+suite('deskbell subscriptions', { concurrency: true }, () => {
+  test('what is exported can be imported elsewhere and is the same', async () => {
+    const [from, to] = [await newData(), await newData()];
+    const rows = [exampleSubscription('+%2B'), exampleSubscription(2)];
+    const imported = await runCommand(['subscriptions', 'import', '-', '--data', from], {
+      input: jsonLines(rows),
+    });
+    assert.equal(imported.stdout, 'Imported 2, refused 0.\n');
+    assert.equal(imported.exitCode, 0);
+
+    const exported = await runCommand(['subscriptions', 'export', '--data', from]);
+    const exportedRows = parseLines(exported.stdout);
+    assert.deepEqual(
+      exportedRows.map(({ endpoint, keys }) => ({ endpoint, keys })),
+      rows,
+    );
+
+    await runCommand(['subscriptions', 'import', '-', '--data', to], { input: exported.stdout });
+    const again = await runCommand(['subscriptions', 'export', '--data', to]);
+    // Rows keep the VAPID key that they were made with; times and ids are the new store's.
+    assert.deepEqual(withoutStoresOwn(parseLines(again.stdout)), withoutStoresOwn(exportedRows));
+  });
+
+  test('list shows neither endpoints nor keys', async () => {
+    const data = await newData();
+    const row = exampleSubscription('secret');
+    await runCommand(['subscriptions', 'import', '-', '--data', data], { input: jsonLines([row]) });
+    for (const flags of [[], ['--json']]) {
+      const { stdout, exitCode } = await runCommand(['subscriptions', 'list', '--data', data, ...flags]);
+      assert.equal(exitCode, 0);
+      assert.match(stdout, /https:\/\/updates\.push\.services\.mozilla\.com/);
+      for (const secret of ['wpush', 'secret', row.keys.auth, row.keys.p256dh])
+        assert.ok(!stdout.includes(secret));
+    }
+  });
+
+  test('bad lines are reported by number and field, the others are stored, the exit code says so', async () => {
+    const data = await newData();
+    const good = [exampleSubscription(1), exampleSubscription(2), exampleSubscription(3)];
+    const { endpoint, keys } = exampleSubscription(4);
+    const input = [
+      JSON.stringify(good[0]),
+      '{"endpoint":',
+      '',
+      JSON.stringify({ endpoint, ...keys, auth: 'AAAA' }),
+      `${JSON.stringify(good[1])}\r`,
+      JSON.stringify({ endpoint: 'https://127.0.0.1/', keys }),
+      '[]',
+      'null',
+      `"${'x'.repeat(100_000)}"`,
+      JSON.stringify({ endpoint, keys, vapidPublicKey: 'AAAA' }),
+      JSON.stringify(good[2]),
+    ].join('\n');
+    const { exitCode, stdout, stderr } = await runCommand(
+      ['subscriptions', 'import', '-', '--json', '--data', data],
+      {
+        input,
+      },
+    );
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^deskbell: 7 of the lines .* \[ERR_LINES_REFUSED\]\n$/);
+    const reports = parseLines(stdout);
+    assert.deepEqual(reports.pop(), { imported: 3, refused: 7 });
+    assert.deepEqual(
+      reports.map(({ line, errors }) => [line, errors[0].pointer, errors[0].code]),
+      [
+        [2, '', 'ERR_JSON_MALFORMED'],
+        [4, '/auth', 'ERR_SUBSCRIPTION_KEY_INVALID'],
+        [6, '/endpoint', 'ERR_ENDPOINT_HOST_REFUSED'],
+        [7, '', 'ERR_FIELD_TYPE'],
+        [8, '', 'ERR_FIELD_TYPE'],
+        [9, '', 'ERR_BODY_TOO_LARGE'],
+        [10, '/vapidPublicKey', 'ERR_VAPID_KEY_INVALID'],
+      ],
+    );
+    const plain = await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    assert.match(plain.stderr, /^line 2: .*\nline 4: \/auth: .*\n/);
+    const listed = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
+    assert.equal(parseLines(listed.stdout).length, 3);
+  });
+
+  test('a push service that the operator admits is admitted here too', async () => {
+    const data = await newData();
+    const input = jsonLines([{ ...exampleSubscription(1), endpoint: 'http://127.0.0.1:8090/wpush/1' }]);
+    const words = ['subscriptions', 'import', '-', '--data', data];
+    assert.equal((await runCommand(words, { input })).exitCode, 1);
+    const environment = { DESKBELL_PUSH_SERVICES: 'http://127.0.0.1:8090' };
+    assert.equal((await runCommand(words, { input, environment })).exitCode, 0);
+  });
+
+  test('remove forgets rows by id and names those that are not there', async () => {
+    const data = await newData();
+    const input = jsonLines([exampleSubscription(1), exampleSubscription(2), exampleSubscription(3)]);
+    await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    const removed = await runCommand(['subscriptions', 'remove', '3', '9', '1', '--json', '--data', data]);
+    assert.equal(removed.exitCode, 1);
+    assert.match(removed.stderr, /no subscription 9.*ERR_SUBSCRIPTION_NOT_FOUND/);
+    assert.deepEqual(parseLines(removed.stdout), [
+      { id: 3, removed: true },
+      { id: 9, removed: false },
+      { id: 1, removed: true },
+    ]);
+    const { stdout } = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
+    assert.deepEqual(
+      parseLines(stdout).map(({ id }) => id),
+      [2],
+    );
+    assert.equal((await runCommand(['subscriptions', 'remove', '2', '--data', data])).exitCode, 0);
+    assert.equal((await runCommand(['subscriptions', 'remove', '0', '--data', data])).exitCode, 2);
+  });
+
+  test('20,000 rows go through, in the order of the file, and a reader that leaves ends the export quietly', async () => {
+    const [data, folder] = [await newData(), await temporaryFolder()];
+    const count = 20_000;
+    const file = join(folder, 'many.jsonl');
+    const writer = createWriteStream(file);
+    for (let number = 1; number <= count; number += 1)
+      writer.write(`${JSON.stringify(exampleSubscription(number))}\n`);
+    writer.end();
+    await finished(writer);
+    const imported = await runCommand(['subscriptions', 'import', file, '--data', data]);
+    assert.equal(imported.stdout, `Imported ${count}, refused 0.\n`);
+    const { stdout } = await runCommand(['subscriptions', 'export', '--data', data]);
+    const names = parseLines(stdout).map(({ endpoint }) => Number((endpoint as string).split('-').at(-1)));
+    assert.deepEqual(
+      names,
+      Array.from({ length: count }, (_, index) => index + 1),
+    );
+
+    const child = startCommand(['subscriptions', 'export', '--data', data]);
+    let complaints = '';
+    child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+    child.stdout.once('data', () => child.stdout.destroy());
+    await new Promise((resolve) => child.once('exit', resolve));
+    assert.equal(complaints, '');
+  });
+
+  test('an import that is interrupted keeps what it has read and says that it can be run again', async () => {
+    const data = await newData();
+    const child = startCommand(['subscriptions', 'import', '-', '--data', data]);
+    let complaints = '';
+    child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+    child.stdin.write(`nonsense\n${jsonLines([exampleSubscription(1), exampleSubscription(2)])}`);
+    // The report of the first line shows that reading has begun; the input stays open.
+    await new Promise((resolve) => child.stderr.once('data', resolve));
+    child.kill('SIGINT');
+    const exitCode = await new Promise((resolve) => child.once('exit', resolve));
+    assert.equal(exitCode, 1);
+    assert.match(complaints, /Interrupted by SIGINT.*ERR_INTERRUPTED/);
+    const { stdout } = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
+    assert.equal(parseLines(stdout).length, 2);
+  });
+
+  test('a file or a database that cannot be used is a clear fault', async () => {
+    const data = await newData();
+    const missing = await runCommand(['subscriptions', 'import', join(data, 'none.jsonl'), '--data', data]);
+    assert.match(missing.stderr, /none\.jsonl cannot be read: there is no such file or folder.*ERR_FILE/);
+    assert.equal(missing.stdout, '');
+    const folder = await runCommand(['subscriptions', 'import', data, '--data', data]);
+    assert.match(folder.stderr, /cannot be read: it is a folder.*ERR_FILE/);
+    const broken = await newData();
+    await writeFile(join(broken, 'deskbell.db'), 'this is not a database, however long it is '.repeat(200));
+    const { exitCode, stderr } = await runCommand(['subscriptions', 'list', '--data', broken]);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^deskbell: .*ERR_STORE_CORRUPT\]\n$/);
+  });
+});
