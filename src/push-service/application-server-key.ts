@@ -1,0 +1,23 @@
+// An application server's public key (RFC 8292 §3.2): 65 bytes, a point on P-256, as base64url.
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { decodeBase64url } from './base64url.ts';
+
+export interface ApplicationServerKey {
+  /** Unpadded base64url, 87 characters: two texts of one key compare equal. */
+  readonly text: string;
+  readonly key: KeyObject;
+}
+
+/** `undefined` where the text is not an uncompressed point on P-256. */
+export function parseApplicationServerKey(text: string): ApplicationServerKey | undefined {
+  const point = decodeBase64url(text);
+  if (point?.length !== 65 || point[0] !== 0x04) return undefined;
+  const x = point.toString('base64url', 1, 33);
+  const y = point.toString('base64url', 33, 65);
+  try {
+    const key = createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', x, y } });
+    return { text: point.toString('base64url'), key };
+  } catch {
+    return undefined; // not on the curve
+  }
+}

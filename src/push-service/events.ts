@@ -1,0 +1,60 @@
+// What happens in the push service, as events for whoever watches and as counts. Endpoints are capability URLs:
+// an event names a subscription by the first characters of its token only.
+
+export type PushServiceEvent =
+  | { readonly type: 'connected'; readonly uaid: string; readonly isKnown: boolean }
+  | { readonly type: 'disconnected'; readonly uaid: string }
+  | { readonly type: 'registered'; readonly subscription: string }
+  | { readonly type: 'unregistered'; readonly subscription: string }
+  /** One request to a push or message resource was processed; with a fault the sender may not see this answer. */
+  | {
+      readonly type: 'answered';
+      readonly method: string;
+      readonly status: number;
+      readonly subscription?: string;
+    }
+  /** A fault was carried out on a request. */
+  | { readonly type: 'fault'; readonly kind: string; readonly subscription?: string }
+  /** Written to the user agent's connection; again after each reconnect until it is acknowledged. */
+  | { readonly type: 'delivered'; readonly subscription: string; readonly version: string }
+  /** 100 delivered, 101 not decrypted, 102 not delivered. */
+  | {
+      readonly type: 'acknowledged';
+      readonly subscription: string;
+      readonly version: string;
+      readonly code: number;
+    }
+  /** The user agent reports a failure after the fact (`nack`), such as 302: the service worker's promise was rejected. */
+  | { readonly type: 'reported'; readonly version: string; readonly code: number }
+  /** Dropped without delivery. */
+  | {
+      readonly type: 'dropped';
+      readonly subscription: string;
+      readonly version: string;
+      readonly why: 'expired' | 'replaced' | 'removed' | 'unregistered' | 'no-connection';
+    };
+
+export interface EventCounts {
+  /** Number of events by type. */
+  readonly events: Readonly<Partial<Record<PushServiceEvent['type'], number>>>;
+  /** Number of answers to senders by status. */
+  readonly answers: Readonly<Record<number, number>>;
+}
+
+export interface EventLog {
+  record(event: PushServiceEvent): void;
+  counts(): EventCounts;
+}
+
+export function createEventLog(onEvent: ((event: PushServiceEvent) => void) | undefined): EventLog {
+  const events: Partial<Record<PushServiceEvent['type'], number>> = {};
+  const answers: Record<number, number> = {};
+  return {
+    record(event) {
+      events[event.type] = (events[event.type] ?? 0) + 1;
+      if (event.type === 'answered') answers[event.status] = (answers[event.status] ?? 0) + 1;
+      onEvent?.(event);
+    },
+    counts: () => ({ events: { ...events }, answers: { ...answers } }),
+  };
+}

@@ -1,0 +1,105 @@
+// One request and its answer, the same for HTTP/1.1 and HTTP/2.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Answer } from './answer.ts';
+import type { Connection } from './connection.ts';
+import type { HttpRequest, HttpResponse } from './listener.ts';
+
+const maxDiscardedBytes = 1024 * 1024;
+
+export class Exchange {
+  readonly method: string;
+  /** Path without query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly connection: Connection;
+  /** 0 for HTTP/1.1. */
+  readonly streamId: number;
+  readonly #request: HttpRequest;
+  readonly #response: HttpResponse;
+
+  constructor(request: HttpRequest, response: HttpResponse, connection: Connection) {
+    this.method = request.method ?? '';
+    this.path = (request.url ?? '').split('?', 1)[0] ?? '';
+    this.headers = request.headers;
+    this.connection = connection;
+    this.streamId = 'stream' in request ? (request.stream.id ?? 0) : 0;
+    this.#request = request;
+    this.#response = response;
+    response.on('error', () => undefined); // a sender that has left in the middle of its answer
+  }
+
+  /** Calls back once the exchange is over, however it ends. */
+  onEnd(done: () => void): void {
+    this.#response.once('close', done);
+  }
+
+  /**
+   * Reads the body. What goes over the limit is read and thrown away, so that the sender gets to read the refusal,
+   * but not without end.
+   *
+   * @returns `'aborted'` where the sender has left
+   */
+  async readBody(maxBytes: number): Promise<Uint8Array | 'tooLarge' | 'aborted'> {
+    const request: AsyncIterable<Buffer> = this.#request;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const chunk of request) {
+        bytes += chunk.length;
+        if (bytes <= maxBytes) chunks.push(chunk);
+        if (bytes > maxDiscardedBytes) break;
+      }
+    } catch {
+      return 'aborted';
+    }
+    return bytes <= maxBytes ? Buffer.concat(chunks, bytes) : 'tooLarge';
+  }
+
+  answer({ status, headers, body }: Answer, { closesConnection = false } = {}): void {
+    const length = { 'content-length': String(Buffer.byteLength(body)) };
+    const hint = closesConnection && this.connection.session === undefined ? { connection: 'close' } : {};
+    this.#writeHead(status, { ...headers, ...(status === 204 ? {} : length), ...hint });
+    this.#response.end(body);
+  }
+
+  /** Writes line after line as fast as the reader takes them. */
+  async answerLines(status: number, contentType: string, lines: Iterable<string>): Promise<void> {
+    this.#writeHead(status, { 'content-type': contentType });
+    let page = '';
+    for (const line of lines) {
+      page += `${line}\n`;
+      if (page.length < 64 * 1024) continue;
+      const isDrained = new Promise<boolean>((resolve) => {
+        this.#response.once('close', () => resolve(false));
+        (this.#response as NodeJS.WritableStream).write(page, () => resolve(true));
+      });
+      if (!(await isDrained)) return;
+      page = '';
+    }
+    this.#response.end(page);
+  }
+
+  /** Promises a body, sends half of it and breaks. */
+  answerHalf({ status, headers, body }: Answer): void {
+    const whole = body === '' ? 'this body is cut in two' : body;
+    this.#writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(whole)) });
+    const half = whole.slice(0, whole.length / 2);
+    (this.#response as NodeJS.WritableStream).write(half, () => {
+      if ('stream' in this.#response) this.#response.stream.close(2); // INTERNAL_ERROR
+      else this.connection.socket.destroy();
+    });
+  }
+
+  resetStream(code: number): void {
+    if ('stream' in this.#response) this.#response.stream.close(code);
+    else this.connection.reset();
+  }
+
+  #writeHead(status: number, headers: Record<string, string>): void {
+    // the two classes' own signatures do not unite
+    (this.#response as { writeHead(status: number, headers: Record<string, string>): unknown }).writeHead(
+      status,
+      headers,
+    );
+  }
+}

@@ -1,0 +1,133 @@
+// One port for HTTP/1.1, HTTP/2 and WebSocket. With TLS the protocol is agreed by ALPN; without, a connection
+// that begins with the preface of HTTP/2 speaks HTTP/2 ("prior knowledge", RFC 9113 §3.3).
+import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createSecureServer,
+  createServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+} from 'node:http2';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Connection } from './connection.ts';
+
+export type HttpRequest = IncomingMessage | Http2ServerRequest;
+export type HttpResponse = ServerResponse | Http2ServerResponse;
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** PEM. */
+  readonly tls: { readonly key: string; readonly cert: string } | undefined;
+  readonly maxConnections: number;
+  readonly maxConcurrentStreams: number;
+  readonly onRequest: (request: HttpRequest, response: HttpResponse, connection: Connection) => void;
+  readonly onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+}
+
+export interface Listener {
+  readonly port: number;
+  /** Stops listening and ends every connection: in good order within `graceMs`, then at once. */
+  close(graceMs: number): Promise<void>;
+}
+
+const keepAliveTimeoutMs = 60_000;
+
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const sockets = new Map<string, Socket>();
+  const sessions = new Set<Http2Session>();
+  const connections = new WeakMap<object, Connection>();
+
+  const onRequest = (request: HttpRequest, response: HttpResponse): void => {
+    const session = 'stream' in request ? request.stream.session : undefined;
+    const key = session ?? request.socket;
+    let connection = connections.get(key);
+    if (connection === undefined) {
+      const socket = sockets.get(peerOf(request.socket));
+      if (socket === undefined) return; // closed meanwhile
+      connection = new Connection(socket, session);
+      connections.set(key, connection);
+    }
+    options.onRequest(request, response, connection);
+  };
+  const onSession = (session: Http2Session): void => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  };
+
+  const settings = { maxConcurrentStreams: options.maxConcurrentStreams };
+  const hand = options.tls ? handToTls(options.tls) : handByPreface();
+
+  function handToTls(tls: { key: string; cert: string }): (socket: Socket) => void {
+    const server = createSecureServer({ ...tls, allowHTTP1: true, settings }, onRequest);
+    server.on('session', onSession).on('upgrade', options.onUpgrade);
+    return (socket) => server.emit('connection', socket);
+  }
+
+  function handByPreface(): (socket: Socket) => void {
+    const http1 = createHttp1Server({ keepAliveTimeout: keepAliveTimeoutMs }, onRequest);
+    http1.on('upgrade', options.onUpgrade);
+    const http2 = createHttp2Server({ settings }, onRequest).on('session', onSession);
+    return (socket) =>
+      readBeginning(socket, (isHttp2) => (isHttp2 ? http2 : http1).emit('connection', socket));
+  }
+
+  const server = createTcpServer((socket) => {
+    const peer = peerOf(socket);
+    sockets.set(peer, socket);
+    socket.once('close', () => sockets.delete(peer));
+    socket.on('error', () => socket.destroy()); // a peer that resets is no fault of ours
+    socket.setNoDelay();
+    hand(socket);
+  });
+  server.maxConnections = options.maxConnections;
+  await startListening(server, options);
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close(graceMs) {
+      const isClosed = new Promise((resolve) => {
+        server.close(resolve);
+      });
+      for (const session of sessions) session.close();
+      const deadline = setTimeout(() => {
+        for (const socket of sockets.values()) socket.destroy();
+      }, graceMs);
+      await isClosed;
+      clearTimeout(deadline);
+    },
+  };
+}
+
+const preface = 'PRI '; // no method of HTTP/1.1 is called so
+
+/** Looks at the first bytes and puts them back. */
+function readBeginning(socket: Socket, done: (isHttp2: boolean) => void): void {
+  const chunks: Buffer[] = [];
+  const onReadable = (): void => {
+    for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) chunks.push(chunk as Buffer);
+    const beginning = Buffer.concat(chunks);
+    if (beginning.length === 0) return;
+    const start = beginning.toString('latin1', 0, preface.length);
+    if (start.length < preface.length && preface.startsWith(start)) return; // may become either
+    socket.off('readable', onReadable);
+    socket.unshift(beginning);
+    done(start === preface);
+  };
+  socket.on('readable', onReadable);
+}
+
+function startListening(server: Server, { host, port }: ListenerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function peerOf(socket: { remoteAddress?: string | undefined; remotePort?: number | undefined }): string {
+  return `${socket.remoteAddress}:${socket.remotePort}`;
+}
