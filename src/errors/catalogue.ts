@@ -196,6 +196,11 @@ export const catalogue = {
     'The broadcast is not in a state that allows this',
     'See `deskbell broadcasts show`.',
   ),
+  ERR_IDEMPOTENCY_KEY: entry(
+    409,
+    'The idempotency key was used for another broadcast',
+    'Use a new key for a new message or audience.',
+  ),
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof catalogue;

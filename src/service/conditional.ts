@@ -1,0 +1,32 @@
+// Answers that a client may keep and must ask again about: `etag`, `cache-control: no-cache`, and 304 (RFC 9110 §13).
+import { createHash } from 'node:crypto';
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+export interface Representation {
+  readonly body: string | Buffer;
+  readonly contentType: string;
+  readonly etag: string;
+}
+
+export function represent(body: string | Buffer, contentType: string): Representation {
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  return { body, contentType, etag };
+}
+
+export function sendRepresentation(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { body, contentType, etag }: Representation,
+): FastifyReply {
+  reply.header('etag', etag).header('cache-control', 'no-cache');
+  if (isMatch(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  return reply.type(contentType).send(body);
+}
+
+/** Weak comparison, as RFC 9110 §13.1.2 asks. */
+function isMatch(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,42 @@
+// The service as a server of its own, with the time-outs and limits that bound what one client can take.
+import Fastify, { type FastifyInstance } from 'fastify';
+
+import { answerClientError, answerOddRequests, answerRefusedUrl, requireHost } from './below-routing.ts';
+import { addRoutes, prepare, settle } from './create-service.ts';
+import type { ServerOptions } from './options.ts';
+
+/**
+ * Makes a Fastify instance that serves the whole service: `await createServer(options).listen({ host, port })`.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
+ */
+export function createServer(options: ServerOptions): FastifyInstance {
+  const settings = settle(options);
+  const app: FastifyInstance = Fastify({
+    http: {
+      headersTimeout: options.headersTimeoutMs ?? 10_000,
+      connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? 1000,
+      maxHeaderSize: options.maxHeaderBytes ?? 16_384,
+      // The check and its answer are ours, so that this answer has the form of all others.
+      requireHostHeader: false,
+    },
+    requestTimeout: options.requestTimeoutMs ?? 30_000,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? 10_000,
+    connectionTimeout: options.idleTimeoutMs ?? 60_000,
+    maxRequestsPerSocket: options.maxRequestsPerConnection ?? 10_000,
+    // A request that arrives while the server closes is still answered, with `connection: close`.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    trustProxy: (options.trustProxy ?? false) as boolean,
+    // The header limit bounds a path parameter as well.
+    routerOptions: { maxParamLength: options.maxHeaderBytes ?? 16_384 },
+    frameworkErrors: answerRefusedUrl,
+    clientErrorHandler: (error, socket) => answerClientError(app, error, socket),
+  });
+  app.server.maxConnections = options.maxConnections ?? 10_000;
+  prepare(app, settings, { ownsUnknownPaths: true });
+  requireHost(app);
+  answerOddRequests(app);
+  app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
+  return app;
+}

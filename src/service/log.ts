@@ -1,0 +1,73 @@
+// Where the service's records go: JSON lines, or readable lines on a terminal. Writing is buffered, so that a request
+// never waits for the disk; what is buffered is out after a fifth of a second, and when the process ends.
+import { pino, type DestinationStream } from 'pino';
+import pretty from 'pino-pretty';
+
+/** What the service needs of a logger; a pino logger is one. */
+export interface Log {
+  info(record: object): void;
+  error(record: object): void;
+}
+
+export interface OpenLog extends Log {
+  /** Writes out what is buffered. */
+  flush(): void;
+  /** Writes out what is buffered and gives the file back. */
+  close(): void;
+}
+
+export interface LogOptions {
+  /** Path of a file to append to. Default: standard output. */
+  readonly file?: string;
+  /** Readable lines in place of JSON. Default: where standard output is a terminal. */
+  readonly isReadable?: boolean;
+}
+
+const bufferedBytes = 8192;
+const flushIntervalMs = 200;
+
+export function createLog({
+  file,
+  isReadable = file === undefined && process.stdout.isTTY,
+}: LogOptions = {}): OpenLog {
+  if (isReadable) return readableLog(file);
+  const destination = pino.destination({ dest: file ?? 1, sync: false, minLength: bufferedBytes });
+  const logger = jsonLogger(destination);
+  const flush = (): void => destination.flushSync();
+  const timer = setInterval(() => destination.flush(), flushIntervalMs).unref();
+  return {
+    info: (record) => logger.info(record),
+    error: (record) => logger.error(record),
+    flush,
+    close: () => {
+      clearInterval(timer);
+      flush();
+      if (file !== undefined) destination.end();
+    },
+  };
+}
+
+function readableLog(file: string | undefined): OpenLog {
+  const stream = pretty({
+    destination: file ?? 1,
+    sync: true,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'pid,hostname,mechanism,phase,method,url,event',
+    messageFormat: '{if event}{event}{end}{if mechanism}{mechanism} {phase} {method} {url}{end}',
+  });
+  const logger = jsonLogger(stream);
+  return {
+    info: (record) => logger.info(record),
+    error: (record) => logger.error(record),
+    flush: () => undefined,
+    close: () => stream.end(),
+  };
+}
+
+function jsonLogger(destination: DestinationStream): Log {
+  return pino(
+    { base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: pino.stdSerializers.err } },
+    destination,
+  );
+}

@@ -1,0 +1,72 @@
+// What the service is made from: everything that it needs is handed in, nothing is read from the environment.
+import type { FastifyRequest } from 'fastify';
+
+import type { Store, StoredSubscription } from '../store/store.ts';
+import type { Log } from './log.ts';
+
+export const loggingMechanisms = ['action', 'filter', 'authenticator', 'action-creator'] as const;
+export type LoggingMechanism = (typeof loggingMechanisms)[number];
+
+export const demoActionNames = ['get', 'getWithArg', 'post'] as const;
+export type DemoActionName = (typeof demoActionNames)[number];
+
+export interface ServiceOptions {
+  readonly store: Store;
+  /** 87 characters of unpadded base64url: the uncompressed P-256 point that browsers subscribe with. */
+  readonly vapidPublicKey: string;
+  /** 32 random bytes that seal session cookies and sign CSRF tokens; whoever has them can make a session. */
+  readonly sessionKey: Uint8Array;
+  /** Path that everything stands under, such as `/push`. Default: none. */
+  readonly prefix?: string;
+  /** Push services to admit beside the known ones (see `createEndpointPolicy`). Default: none. */
+  readonly pushServices?: readonly string[];
+  /** Default: the filter alone. */
+  readonly logging?: readonly LoggingMechanism[];
+  /** The demonstration actions that ask for a session. Default: `all` where the authenticator logs, else `none`. */
+  readonly authenticate?: 'none' | 'all' | readonly DemoActionName[];
+  /** Whether the console is spared the three values of a subscription. Default: false. */
+  readonly redactSubscriptions?: boolean;
+  /** Default: 16 384. */
+  readonly bodyLimitBytes?: number;
+  /** `POST /webPush` requests that one client address may make in a minute. Default: 60. */
+  readonly registrationsPerMinute?: number | 'off';
+  /** Where records go. Default: standard output, as JSON lines or, on a terminal, readable lines. */
+  readonly log?: Log;
+  /** Called after a subscription is stored and before it is acknowledged; a throw becomes the answer. */
+  readonly onSubscribe?: OnSubscribe;
+  /** Says whether a present session value may pass the authenticator; `false` is a 403. Default: any may. */
+  readonly authorize?: Authorize;
+}
+
+/** @param session the entry `SESSION`, present but perhaps empty */
+export type Authorize = (
+  session: string,
+  request: { readonly method: string; readonly url: string },
+) => boolean | Promise<boolean>;
+
+export type OnSubscribe = (subscription: StoredSubscription, request: FastifyRequest) => void | Promise<void>;
+
+/** What a server of its own adds: how long and how much it bears of one client. */
+export interface ServerOptions extends ServiceOptions {
+  /** Until the headers of a request are complete, counted from the connection's start too. Default: 10 000. */
+  readonly headersTimeoutMs?: number;
+  /** Until a whole request has arrived. Default: 30 000. */
+  readonly requestTimeoutMs?: number;
+  /** Between two requests of one connection. Default: 10 000. */
+  readonly keepAliveTimeoutMs?: number;
+  /** Without a byte either way, for clients that do not read. Default: 60 000. */
+  readonly idleTimeoutMs?: number;
+  /** How often the first two are looked at. Default: 1000. */
+  readonly timeoutCheckIntervalMs?: number;
+  /** Request line and headers together. Default: 16 384. */
+  readonly maxHeaderBytes?: number;
+  /** Connections open at once; further ones are closed at once. Default: 10 000. */
+  readonly maxConnections?: number;
+  /** Requests served over one connection before it is closed. Default: 10 000. */
+  readonly maxRequestsPerConnection?: number;
+  /** Proxies whose `x-forwarded-for` is believed, as Fastify's option of this name. Default: none. */
+  readonly trustProxy?: boolean | string | readonly string[] | number;
+}
+
+/** The options with their defaults. */
+export type Settings = Required<Omit<ServiceOptions, 'onSubscribe'>> & Pick<ServiceOptions, 'onSubscribe'>;

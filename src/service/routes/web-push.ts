@@ -1,0 +1,68 @@
+// POST /webPush keeps a subscription, durably before its 200; DELETE /webPush lets go of it.
+import rateLimit from '@fastify/rate-limit';
+import * as Type from 'typebox';
+
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { decodeBase64 } from '../../webpush/base64.ts';
+import { createEndpointPolicy } from '../../webpush/endpoint-policy.ts';
+import { parseSubscription } from '../../webpush/subscription.ts';
+import type { ServiceApp } from '../create-service.ts';
+import { sendJson } from '../json-text.ts';
+import type { Settings } from '../options.ts';
+
+const keys = {
+  p256dh: Type.String({ description: 'base64 of a 65-byte P-256 point.' }),
+  auth: Type.String({ description: 'base64 of 16 bytes.' }),
+};
+const endpoint = Type.String({ description: 'Verbatim as the browser gave it.', maxLength: 4096 });
+
+const subscriptionBody = Type.Union(
+  [Type.Object({ endpoint, ...keys }), Type.Object({ endpoint, keys: Type.Object(keys) })],
+  { description: 'The three values, or what PushSubscription.toJSON() gives. Further members are ignored.' },
+);
+
+const leaveBody = Type.Object({ endpoint: Type.String(), auth: keys.auth });
+
+export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
+  const { store, vapidPublicKey, log, onSubscribe, redactSubscriptions, registrationsPerMinute } = settings;
+  const policy = createEndpointPolicy(settings.pushServices);
+  await app.register(rateLimit, { global: false, errorResponseBuilder: tooManyRegistrations });
+
+  app.post(
+    '/webPush',
+    {
+      schema: { body: subscriptionBody },
+      // Checked by `parseSubscription`, which knows more than a schema can say and names every wrong field at once.
+      validatorCompiler: () => () => true,
+      config: {
+        rateLimit: registrationsPerMinute !== 'off' && { max: registrationsPerMinute, timeWindow: 60_000 },
+      },
+    },
+    async (request, reply) => {
+      const subscription = parseSubscription(request.body, policy);
+      const { p256dh, auth } = 'auth' in request.body ? request.body : request.body.keys;
+      log.info(
+        redactSubscriptions
+          ? { event: 'subscription', endpoint: `${new URL(subscription.endpoint).origin}/…` }
+          : { event: 'subscription', endpoint: subscription.endpoint, p256dh, auth },
+      );
+      const stored = await store.subscriptions.put(subscription, vapidPublicKey);
+      await onSubscribe?.(stored, request);
+      return sendJson(reply, 'Subscription received.');
+    },
+  );
+
+  app.delete('/webPush', { schema: { body: leaveBody } }, async (request, reply) => {
+    const authBytes = decodeBase64(request.body.auth);
+    // Text that is not base64 is a wrong `auth` like any other; whether there was a row is not told.
+    if (authBytes) await store.subscriptions.removeByEndpoint(request.body.endpoint, authBytes);
+    return reply.code(204).send();
+  });
+}
+
+function tooManyRegistrations(_request: unknown, { max, ttl }: { max: number; ttl: number }): DeskbellError {
+  return new DeskbellError(
+    'ERR_RATE_LIMITED',
+    `One client address may register ${max} times a minute; wait ${Math.ceil(ttl / 1000)} s.`,
+  );
+}
