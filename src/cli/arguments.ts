@@ -7,3 +7,9 @@ export function parsePositiveInteger(text: string): number {
     throw new InvalidArgumentError('It takes a positive integer.');
   return value;
 }
+
+export function parsePort(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : -1;
+  if (value < 0 || value > 65_535) throw new InvalidArgumentError('It takes an integer from 0 to 65535.');
+  return value;
+}

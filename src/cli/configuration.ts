@@ -1,5 +1,6 @@
 // The configuration schema: every entry once, with its default and one sentence. Flags, environment variables,
 // docs/configuration.md and the checks of a configuration file all come from this table.
+import { demoActionNames, loggingMechanisms } from '../service/options.ts';
 import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
 import { checkVapidSubject } from '../webpush/vapid.ts';
 import { boolean, integer, list, namesAmong, orWord, text, type Setting } from './setting.ts';
@@ -46,7 +47,7 @@ export const settings = {
   logging: namesAmong({
     sentence: 'The logging mechanisms to switch on.',
     default: ['filter'],
-    names: ['action', 'filter', 'authenticator', 'action-creator'],
+    names: loggingMechanisms,
   }),
   authenticate: orWord(
     'all',
@@ -56,7 +57,7 @@ export const settings = {
         sentence: 'The demonstration actions that ask for a session.',
         default: undefined,
         defaultInWords: 'all where authenticator logging is on, else none',
-        names: ['get', 'getWithArg', 'post'],
+        names: demoActionNames,
       }),
     ),
   ),
@@ -81,6 +82,19 @@ export const settings = {
       max: 1_000_000,
     }),
   ),
+  logFile: text({
+    sentence: 'File that records are appended to as JSON lines, instead of standard output.',
+    default: undefined,
+    defaultInWords: 'none',
+    valid: 'a path',
+    isPath: true,
+  }),
+  trustProxy: list({
+    sentence: 'Proxies in front of the service whose x-forwarded-for is believed.',
+    default: [],
+    defaultInWords: 'none',
+    valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
+  }),
   connectTimeoutMs: integer({
     sentence: 'How long a connection to a push service may take to stand.',
     default: 10_000,

@@ -4,6 +4,8 @@ import { CommanderError, type Command } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
 import { keysCommand } from './commands/keys.ts';
+import { pushServiceCommand } from './commands/push-service.ts';
+import { serveCommand } from './commands/serve.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
 import type { Context } from './context.ts';
 import { describeFailure, exitCodeOf, exitCodes } from './failure.ts';
@@ -34,8 +36,10 @@ function createProgram(context: Context): Command {
     examples: ['deskbell demo', 'deskbell serve --port 8080'],
   })
     .version(readVersion(), '--version', 'Prints the version.')
+    .addCommand(serveCommand(context))
     .addCommand(keysCommand(context))
-    .addCommand(subscriptionsCommand(context));
+    .addCommand(subscriptionsCommand(context))
+    .addCommand(pushServiceCommand(context));
 }
 
 function readVersion(): string {

@@ -1,0 +1,45 @@
+// `deskbell push-service`: runs the local push service until it is told to stop.
+import type { Command } from 'commander';
+import { parsePort } from '../arguments.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { listenOn, untilStopped } from '../listening.ts';
+
+interface PushServiceFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly events?: true;
+  readonly json?: true;
+}
+
+export function pushServiceCommand({ output, stop }: Context): Command {
+  return createCommand({
+    name: 'push-service',
+    description:
+      'Runs a local push service for development and tests. It is in memory: its subscriptions end with it. ' +
+      'Its address is what other commands take as --push-services, and Firefox as dom.push.serverURL.',
+    examples: ['deskbell push-service --port 8090', 'deskbell serve --push-services http://127.0.0.1:8090'],
+  })
+    .option('--port <port>', 'Port to listen on; 0 lets the system pick a free one.', parsePort, 8090)
+    .option('--host <host>', 'Address to listen on.', '127.0.0.1')
+    .option('--events', 'Prints what happens as JSON Lines.')
+    .option('--json', 'Prints the line with the addresses as JSON.')
+    .action(async ({ port, host, events, json }: PushServiceFlags) => {
+      const { startPushService } = await import('../../push-service/push-service.ts');
+      const pushService = await listenOn({ host, port }, () =>
+        startPushService({
+          host,
+          port,
+          ...(events && { onEvent: (event) => void output.line(JSON.stringify(event)) }),
+        }),
+      );
+      const { origin, webSocketUrl, controlUrl } = pushService;
+      await output.line(
+        json
+          ? JSON.stringify({ origin, webSocketUrl, controlUrl })
+          : `Push service listens on ${output.style('bold', origin)} (user agents: ${webSocketUrl}, faults: ${controlUrl})`,
+      );
+      await untilStopped(stop);
+      await pushService.close();
+    });
+}

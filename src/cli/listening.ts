@@ -1,0 +1,31 @@
+// What commands that serve have in common: opening a port with a clear fault where it cannot be had, and going on
+// until told to stop.
+import { once } from 'node:events';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+
+/**
+ * Runs `open`, which listens on `host` and `port`.
+ *
+ * @throws {DeskbellError} ERR_LISTEN
+ */
+export async function listenOn<Result>(
+  { host, port }: { readonly host: string; readonly port: number },
+  open: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await open();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    throw new DeskbellError('ERR_LISTEN', `${host} port ${port} cannot be listened on`, { cause });
+  }
+}
+
+/** Resolves when `stop` is aborted, whatever for. */
+export async function untilStopped(stop: AbortSignal): Promise<void> {
+  if (!stop.aborted) await once(stop, 'abort');
+}
+
+/** `http://127.0.0.1:8080` */
+export function addressOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
