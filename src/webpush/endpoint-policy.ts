@@ -49,7 +49,7 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
   }
 
   const isKnownHost = (host: string): boolean =>
-    knownHosts.has(host) || domains.some((domain) => host.endsWith(`.${domain}`));
+    knownHosts.has(host) || (hasLabels(host) && domains.some((domain) => host.endsWith(`.${domain}`)));
 
   return {
     isNamedOrigin: (origin) => namedOrigins.has(origin),
@@ -127,6 +127,9 @@ function readOrigin(origin: string, entry: string): string {
   }
   return url.origin;
 }
+
+/** False for a name with an empty label, which the parser lets pass. */
+const hasLabels = (host: string): boolean => host.split('.').every((label) => label !== '');
 
 /** The domain of `https://*.domain`: at least two labels, so that nobody admits a whole top-level domain. */
 function readDomain(domain: string, entry: string): string {

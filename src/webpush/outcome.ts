@@ -182,9 +182,11 @@ export function readResponse(origin: string, response: ResponseFacts, { nowMs }:
 export function readRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   const text = value.trim();
-  // Date.parse takes almost anything for a date; the three forms of an HTTP date begin with the day's name.
-  const isDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text);
-  const afterMs = /^\d+$/.test(text) ? Number(text) * 1000 : isDate ? Date.parse(text) - nowMs : Number.NaN;
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, maxRetryAfterMs);
+  // The three forms of an HTTP date begin with the day's name; Date.parse alone takes almost anything for a date.
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
+  // The oldest form names no zone, and means GMT all the same.
+  const afterMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - nowMs;
   return Number.isNaN(afterMs) ? undefined : Math.min(Math.max(afterMs, 0), maxRetryAfterMs);
 }
 

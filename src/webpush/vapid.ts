@@ -76,7 +76,7 @@ export function checkVapidSubject(subject: string): void {
   if (typeof subject !== 'string') throw badSubject(`must be a string, not ${typeof subject}`);
   if (/[\s<>]/.test(subject)) throw badSubject('holds a space or an angle bracket');
   if (/^mailto:mailto:/i.test(subject)) throw badSubject('says mailto: twice');
-  const mailDomain = /^mailto:[^@]+@([^@?]+)$/.exec(subject)?.[1];
+  const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/.exec(subject)?.[1];
   const host = subject.startsWith('https://') ? URL.parse(subject)?.hostname : mailDomain;
   if (host === undefined) throw badSubject('is not a mailto: or https: URI');
   if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
@@ -95,10 +95,11 @@ export function createVapidAuthorizer({
 }: VapidAuthorizerOptions): VapidAuthorizer {
   checkVapidKeys(keys);
   checkVapidSubject(subject);
-  if (!(lifetimeSeconds >= minLifetimeSeconds && lifetimeSeconds <= maxLifetimeSeconds)) {
+  const isLifetime = lifetimeSeconds >= minLifetimeSeconds && lifetimeSeconds <= maxLifetimeSeconds;
+  if (!isLifetime || !Number.isInteger(lifetimeSeconds)) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
-      `A VAPID token cannot be valid for ${lifetimeSeconds} s; ${minLifetimeSeconds} to ${maxLifetimeSeconds} s are allowed.`,
+      `A VAPID token cannot be valid for ${lifetimeSeconds} s; whole seconds from ${minLifetimeSeconds} to ${maxLifetimeSeconds} are allowed.`,
     );
   }
   const privateKey = importPrivateKey(keys);
