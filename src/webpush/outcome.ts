@@ -60,6 +60,8 @@ export type Outcome =
       readonly afterMs?: number;
       /** The whole origin asks for fewer messages, not only this subscription. */
       readonly slowsOrigin: boolean;
+      /** The request may have reached the push service all the same: a repeat may be delivered twice. */
+      readonly isInDoubt?: boolean;
       readonly detail?: string;
     }
   | {
