@@ -26,19 +26,21 @@ export function answerRefusedUrl(cause: FastifyError, _request: FastifyRequest, 
 /** For Fastify's option `clientErrorHandler`. */
 export function answerClientError(
   app: FastifyInstance,
-  error: Error & { readonly code?: string | undefined; readonly rawPacket?: Buffer },
+  error: Error & { readonly code?: string | undefined; readonly rawPacket?: unknown },
   socket: Duplex,
 ): void {
   // A method of the client's own is well-formed HTTP (RFC 9110 §9.1); Node's parser has a list and knows no others.
-  const head = error.code === 'HPE_INVALID_METHOD' ? error.rawPacket?.toString('latin1') : undefined;
-  const [, method, url] = requestLine.exec(head ?? '') ?? [];
+  const { code, rawPacket } = error;
+  const head =
+    code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
+  const [, method, url] = requestLine.exec(head) ?? [];
   if (method !== undefined && url !== undefined) {
     const { fault, allow } = refuse(app, method, url);
     end(socket, answerOf(fault, allow === undefined ? {} : { allow }));
     return;
   }
-  const code = clientErrorCodes[error.code ?? ''] ?? 'ERR_REQUEST_INVALID';
-  end(socket, answerOf(new DeskbellError(code, catalogue[code].title)));
+  const errorCode = clientErrorCodes[code ?? ''] ?? 'ERR_REQUEST_INVALID';
+  end(socket, answerOf(new DeskbellError(errorCode, catalogue[errorCode].title)));
 }
 
 /** What Node would answer by itself, and barely: CONNECT, and an `expect` that is not `100-continue`. */

@@ -1,0 +1,42 @@
+// Making a session from server-side code: the cookie to set or to send, and the CSRF token that goes with it.
+import { randomBytes } from 'node:crypto';
+
+import { createCsrfTokens } from './csrf.ts';
+import { createSessionVault, sessionCookieName } from './session.ts';
+
+export interface SessionCookieOptions {
+  /** The service's own session key: 32 bytes. */
+  readonly sessionKey: Uint8Array;
+  /** The entry `SESSION`; may be empty. Left out, the session has no such entry and the authenticator refuses it. */
+  readonly value?: string;
+  /** Default: a day. */
+  readonly lifetimeSeconds?: number;
+}
+
+export interface SessionCookie {
+  /** For a request: the value of the `Cookie` header. */
+  readonly cookie: string;
+  /** For a request with an unsafe method: the value of the `Csrf-Token` header. */
+  readonly csrfToken: string;
+  /** For an answer: the value of the `Set-Cookie` header. Add `; Secure` where the service is reached by https. */
+  readonly setCookie: string;
+}
+
+/** Makes a session with the entry `SESSION`. The value is sealed in the cookie; nothing is stored. */
+export function createSessionCookie({
+  sessionKey,
+  value,
+  lifetimeSeconds = 86_400,
+}: SessionCookieOptions): SessionCookie {
+  const session = {
+    ...(value !== undefined && { SESSION: value }),
+    id: randomBytes(16).toString('base64url'),
+    expiresAtMs: Date.now() + lifetimeSeconds * 1000,
+  };
+  const cookie = `${sessionCookieName}=${createSessionVault(sessionKey).seal(session)}`;
+  return {
+    cookie,
+    csrfToken: createCsrfTokens(sessionKey).create(session),
+    setCookie: `${cookie}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Lax`,
+  };
+}
