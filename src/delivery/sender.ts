@@ -103,9 +103,14 @@ export function createSender({
 }
 
 function readSubscription(input: SubscriptionInput, policy: EndpointPolicy): Subscription {
-  const isStored = 'p256dh' in input && typeof input.p256dh !== 'string';
-  if (!isStored) return parseSubscription(input, policy);
-  const { endpoint, p256dh, auth } = input as Subscription;
-  const texts = { endpoint, p256dh: encodeBase64url(p256dh), auth: encodeBase64url(auth) };
-  return parseSubscription(texts, policy);
+  return parseSubscription(isInBytes(input) ? toTexts(input) : input, policy);
+}
+
+function isInBytes(input: SubscriptionInput): input is Subscription {
+  const { p256dh, auth } = (input ?? {}) as Partial<Subscription>;
+  return p256dh instanceof Uint8Array && auth instanceof Uint8Array;
+}
+
+function toTexts({ endpoint, p256dh, auth }: Subscription): SubscriptionInput {
+  return { endpoint, p256dh: encodeBase64url(p256dh), auth: encodeBase64url(auth) };
 }

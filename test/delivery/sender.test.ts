@@ -1,0 +1,357 @@
+// The sender against real servers on loopback: the local push service, and plain ones for what that does not do.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+
+import { createHeaderSource } from '../../src/delivery/header-source.ts';
+import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { createUserAgent, startPushService, type PushService } from '../../src/push-service/index.ts';
+import { encodeBase64url } from '../../src/webpush/base64.ts';
+import { generateUserAgentKeys } from '../../src/webpush/user-agent.ts';
+import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+import { verifyVapidAuthorization } from '../../src/webpush/vapid-verification.ts';
+
+const keys = generateVapidKeys();
+const vapid = { ...keys, subject: 'mailto:push@example.org' };
+const message = { title: 'Hello', message: 'from the sender' };
+const { p256dh, auth } = generateUserAgentKeys();
+const texts = { p256dh: encodeBase64url(p256dh), auth: encodeBase64url(auth) };
+
+/** Runs a test against a plain HTTP server and a sender that admits it. */
+async function withServer(
+  answer: RequestListener,
+  use: (sender: Sender, origin: string) => Promise<void>,
+  options: Partial<SenderOptions> = {},
+): Promise<void> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const sender = createSender({ vapid, pushServices: [origin], ...options });
+  try {
+    await use(sender, origin);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    await sender.close();
+  }
+}
+
+describe('with the local push service', () => {
+  let pushService: PushService;
+  let sender: Sender;
+  before(async () => {
+    pushService = await startPushService();
+    sender = createSender({ vapid, pushServices: [pushService.origin] });
+  });
+  after(async () => {
+    await sender.close();
+    await pushService.close();
+  });
+
+  test('a message goes to the user agent, which reads what was sent', async () => {
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const subscription = await userAgent.subscribe(keys.publicKey);
+    const { outcome, response } = await sender.send(subscription, message, {
+      ttlSeconds: 60,
+      urgency: 'high',
+      topic: 'a label, not yet a topic',
+    });
+    assert.equal(outcome.kind, 'accepted');
+    assert.equal(response?.status, 201);
+    const received = await userAgent.nextMessage();
+    assert.deepEqual(received.json(), message);
+  });
+
+  test('the shape of PushSubscription.toJSON() and stored bytes are taken too', async () => {
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const subscription = await userAgent.subscribe(keys.publicKey);
+    const { endpoint, ...clientKeys } = subscription;
+    const asJson = await sender.send({ endpoint, keys: clientKeys }, message);
+    assert.equal(asJson.outcome.kind, 'accepted');
+    const asBytes = await sender.send(
+      {
+        endpoint,
+        p256dh: Buffer.from(clientKeys.p256dh, 'base64url'),
+        auth: Buffer.from(clientKeys.auth, 'base64url'),
+      },
+      { ...message, title: 'Again' },
+    );
+    assert.equal(asBytes.outcome.kind, 'accepted');
+    const titles = [await userAgent.nextMessage(), await userAgent.nextMessage()].map(
+      (received) => (received.json() as typeof message).title,
+    );
+    assert.deepEqual(titles, ['Hello', 'Again']);
+  });
+
+  test('a subscription that has ended is gone', async () => {
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const subscription = await userAgent.subscribe(keys.publicKey);
+    pushService.expire(subscription.endpoint);
+    const { outcome, response } = await sender.send(subscription, message);
+    assert.equal(outcome.kind, 'gone');
+    assert.equal(response?.status, 410);
+  });
+
+  test('a subscription made with another key is kept, and the fault is of its row alone or of the token', async () => {
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const subscription = await userAgent.subscribe(generateVapidKeys().publicKey);
+    const { outcome } = await sender.send(subscription, message);
+    assert.ok(outcome.kind === 'rejected', outcome.kind);
+    assert.ok(outcome.reason === 'vapid-key-mismatch' || outcome.reason === 'vapid-refused', outcome.reason);
+    assert.equal(outcome.isAlarm, true);
+  });
+});
+
+test('the request is the one of RFC 8030: POST, TTL, token for this very origin, path verbatim', async () => {
+  const seen: { method: string; url: string; headers: IncomingHttpHeaders; bytes: number }[] = [];
+  const listener: RequestListener = (request, response) => {
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => (bytes += chunk.length));
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      seen.push({ method, url, headers, bytes });
+      response.writeHead(201, { location: '/m/1' }).end();
+    });
+  };
+  await withServer(listener, async (sender, origin) => {
+    const endpoint = `${origin}/w/?token=a%2Bb+c%3D`;
+    const { outcome } = await sender.send({ endpoint, ...texts }, message, { ttlSeconds: 0, urgency: 'low' });
+    assert.deepEqual(outcome, { kind: 'accepted', messageUrl: `${origin}/m/1` });
+    const [request] = seen;
+    assert.ok(request !== undefined);
+    assert.equal(request.method, 'POST');
+    assert.equal(request.url, '/w/?token=a%2Bb+c%3D');
+    assert.equal(request.headers['ttl'], '0');
+    assert.equal(request.headers['urgency'], 'low');
+    assert.equal(request.headers['content-encoding'], 'aes128gcm');
+    assert.equal(request.bytes, 86 + JSON.stringify(message).length + 17);
+    const claims = verifyVapidAuthorization(request.headers['authorization'] ?? '', { origin });
+    assert.ok(typeof claims === 'object', String(claims));
+    assert.equal(claims.aud, origin);
+    assert.equal(claims.sub, vapid.subject);
+  });
+});
+
+const slowDown: RequestListener = (_request, response) => {
+  response.writeHead(429, { 'retry-after': '7' }).end('slow down');
+};
+const silent: RequestListener = () => {};
+const cut: RequestListener = (request) => request.socket.destroy();
+const late: RequestListener = (_request, response) => {
+  setTimeout(() => response.writeHead(201).end(), 200);
+};
+
+test('a redirect is rejected and not followed', async () => {
+  let requests = 0;
+  const listener: RequestListener = (_request, response) => {
+    requests += 1;
+    response.writeHead(302, { location: '/elsewhere' }).end();
+  };
+  await withServer(listener, async (sender, origin) => {
+    const { outcome, response } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+    assert.deepEqual([outcome.kind, 'reason' in outcome && outcome.reason], ['rejected', 'redirected']);
+    assert.equal(response?.status, 302);
+    assert.equal(requests, 1);
+  });
+});
+
+test('a 429 is kept and waits for what Retry-After says', async () => {
+  await withServer(slowDown, async (sender, origin) => {
+    const { outcome, response } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+    assert.deepEqual(outcome, {
+      kind: 'retry',
+      reason: 'throttled',
+      slowsOrigin: true,
+      afterMs: 7000,
+      detail: 'slow down',
+    });
+    assert.deepEqual(
+      [response?.status, response?.headers['retry-after'], response?.body],
+      [429, '7', 'slow down'],
+    );
+  });
+});
+
+test('no answer in time is a retry in doubt, with no response', async () => {
+  await withServer(
+    silent,
+    async (sender, origin) => {
+      const result = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+      assert.ok(result.outcome.kind === 'retry', result.outcome.kind);
+      assert.equal(result.outcome.reason, 'connection');
+      assert.equal(result.outcome.isInDoubt, true);
+      assert.equal(result.response, undefined);
+      assert.equal(result.error?.code, 'ERR_TIMEOUT');
+    },
+    { responseTimeoutMs: 300 },
+  );
+});
+
+test('a connection cut before the answer is a retry in doubt', async () => {
+  await withServer(cut, async (sender, origin) => {
+    const { outcome, error } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+    assert.ok(outcome.kind === 'retry', outcome.kind);
+    assert.deepEqual(
+      [outcome.reason, outcome.isInDoubt, error?.code],
+      ['connection', true, 'ERR_CONNECTION'],
+    );
+  });
+});
+
+test('a push service that is not there is a retry, and nothing is in doubt', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.close();
+  await once(server, 'close');
+  const sender = createSender({ vapid, pushServices: [origin] });
+  const { outcome, response } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+  assert.ok(outcome.kind === 'retry', outcome.kind);
+  assert.deepEqual([outcome.reason, outcome.isInDoubt, response], ['connection', false, undefined]);
+  await sender.close();
+});
+
+for (const address of ['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', '::ffff:127.0.0.1']) {
+  test(`a known host that resolves to ${address} is rejected and not connected to`, async () => {
+    const sender = createSender({
+      vapid,
+      resolve: async () => [{ address, family: address.includes(':') ? 6 : 4 }],
+    });
+    const { outcome, response, error } = await sender.send(
+      { endpoint: 'https://fcm.googleapis.com/fcm/send/x', ...texts },
+      message,
+    );
+    assert.ok(outcome.kind === 'rejected', outcome.kind);
+    assert.deepEqual([outcome.reason, outcome.scope, outcome.isAlarm], ['address-blocked', 'origin', true]);
+    assert.equal(response, undefined);
+    assert.equal(error?.code, 'ERR_ADDRESS_BLOCKED');
+    await sender.close();
+  });
+}
+
+describe('what is checked before anything is sent', () => {
+  let requests = 0;
+  const counting: RequestListener = (_request, response) => {
+    requests += 1;
+    response.writeHead(201).end();
+  };
+  const refused: readonly [string, (origin: string) => Parameters<Sender['send']>, string][] = [
+    [
+      'an unknown host',
+      () => [{ endpoint: 'https://push.example.org/x', ...texts }, message],
+      'ERR_SUBSCRIPTION_INVALID',
+    ],
+    [
+      'a loopback address not added',
+      () => [{ endpoint: 'http://127.0.0.1:1/x', ...texts }, message],
+      'ERR_SUBSCRIPTION_INVALID',
+    ],
+    [
+      'a p256dh off the curve',
+      (o) => [{ endpoint: `${o}/x`, ...texts, p256dh: 'A'.repeat(87) }, message],
+      'ERR_SUBSCRIPTION_INVALID',
+    ],
+    [
+      'an auth of three bytes',
+      (o) => [{ endpoint: `${o}/x`, ...texts, auth: 'AAAA' }, message],
+      'ERR_SUBSCRIPTION_INVALID',
+    ],
+    [
+      'bytes of the wrong length',
+      (o) => [{ endpoint: `${o}/x`, p256dh: new Uint8Array(64), auth }, message],
+      'ERR_SUBSCRIPTION_INVALID',
+    ],
+    ['no subscription', () => [undefined as never, message], 'ERR_SUBSCRIPTION_INVALID'],
+    [
+      'a payload too large',
+      (o) => [
+        { endpoint: `${o}/x`, ...texts },
+        { ...message, message: 'x'.repeat(4000) },
+      ],
+      'ERR_PAYLOAD_TOO_LARGE',
+    ],
+    [
+      'a message without a title',
+      (o) => [{ endpoint: `${o}/x`, ...texts }, { message: 'm' } as never],
+      'ERR_MESSAGE_INVALID',
+    ],
+    [
+      'a TTL below zero',
+      (o) => [{ endpoint: `${o}/x`, ...texts }, message, { ttlSeconds: -1 }],
+      'ERR_MESSAGE_INVALID',
+    ],
+    [
+      'an unknown urgency',
+      (o) => [{ endpoint: `${o}/x`, ...texts }, message, { urgency: 'now' as never }],
+      'ERR_MESSAGE_INVALID',
+    ],
+    [
+      'a topic that is no text',
+      (o) => [{ endpoint: `${o}/x`, ...texts }, message, { topic: 1 as never }],
+      'ERR_MESSAGE_INVALID',
+    ],
+  ];
+  for (const [what, argumentsFor, code] of refused) {
+    test(`${what} is refused`, async () => {
+      await withServer(counting, async (sender, origin) => {
+        await assert.rejects(sender.send(...argumentsFor(origin)), { code });
+        assert.equal(requests, 0);
+      });
+    });
+  }
+});
+
+test('a closed sender sends nothing, and may be closed again', async () => {
+  await withServer(
+    (_request, response) => response.writeHead(201).end(),
+    async (sender, origin) => {
+      await sender.close();
+      await sender.close();
+      await assert.rejects(sender.send({ endpoint: `${origin}/x`, ...texts }, message), {
+        code: 'ERR_CLOSED',
+      });
+    },
+  );
+});
+
+test('closing waits for the answer of what was sent', async () => {
+  await withServer(late, async (sender, origin) => {
+    const sending = sender.send({ endpoint: `${origin}/x`, ...texts }, message);
+    await sender.close();
+    const { outcome } = await sending;
+    assert.equal(outcome.kind, 'accepted');
+  });
+});
+
+for (const [what, options, code] of [
+  [
+    'a subject that Apple would refuse',
+    { vapid: { ...vapid, subject: 'mailto:a@localhost' } },
+    'ERR_VAPID_SUBJECT_INVALID',
+  ],
+  [
+    'a pair that does not belong together',
+    { vapid: { ...vapid, publicKey: generateVapidKeys().publicKey } },
+    'ERR_VAPID_KEY_INVALID',
+  ],
+  ['a token lifetime beyond a day', { vapid: { ...vapid, lifetimeSeconds: 86_401 } }, 'ERR_CONFIGURATION'],
+  ['a push service that is no origin', { vapid, pushServices: ['push.example.org'] }, 'ERR_CONFIGURATION'],
+] as const) {
+  test(`a sender is not made with ${what}`, () => {
+    assert.throws(() => createSender(options), { code });
+  });
+}
+
+test('messages that share origin and options share their header object until the token is renewed', () => {
+  let token = 'vapid t=1, k=1';
+  const headersFor = createHeaderSource(() => token);
+  const first = headersFor('https://fcm.googleapis.com', { ttlSeconds: 1 });
+  assert.equal(headersFor('https://fcm.googleapis.com', { ttlSeconds: 1 }), first);
+  assert.notEqual(headersFor('https://fcm.googleapis.com', { ttlSeconds: 2 }), first);
+  assert.notEqual(headersFor('https://web.push.apple.com', { ttlSeconds: 1 }), first);
+  token = 'vapid t=2, k=1';
+  const renewed = headersFor('https://fcm.googleapis.com', { ttlSeconds: 1 });
+  assert.equal(renewed['authorization'], token);
+});
