@@ -13,3 +13,8 @@ export function parsePort(text: string): number {
   if (value < 0 || value > 65_535) throw new InvalidArgumentError('It takes an integer from 0 to 65535.');
   return value;
 }
+
+export function parseSeconds(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It takes a whole number of seconds.');
+  return Number(text);
+}

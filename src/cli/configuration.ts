@@ -1,6 +1,5 @@
 // The configuration schema: every entry once, with its default and one sentence. Flags, environment variables,
 // docs/configuration.md and the checks of a configuration file all come from this table.
-import { demoActionNames, loggingMechanisms } from '../service/options.ts';
 import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
 import { checkVapidSubject } from '../webpush/vapid.ts';
 import { boolean, integer, list, namesAmong, orWord, text, type Setting } from './setting.ts';
@@ -47,7 +46,7 @@ export const settings = {
   logging: namesAmong({
     sentence: 'The logging mechanisms to switch on.',
     default: ['filter'],
-    names: loggingMechanisms,
+    names: ['action', 'filter', 'authenticator', 'action-creator'],
   }),
   authenticate: orWord(
     'all',
@@ -57,7 +56,7 @@ export const settings = {
         sentence: 'The demonstration actions that ask for a session.',
         default: undefined,
         defaultInWords: 'all where authenticator logging is on, else none',
-        names: demoActionNames,
+        names: ['get', 'getWithArg', 'post'],
       }),
     ),
   ),

@@ -3,6 +3,8 @@ import type { Readable } from 'node:stream';
 import type { Output } from './output.ts';
 
 export interface Context {
+  /** What to type into another terminal for this command, such as `npx deskbell`. */
+  readonly invocation: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly input: Readable;
   readonly output: Output;

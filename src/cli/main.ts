@@ -2,6 +2,7 @@
 // The command's entry: ties the process to a command line run. Everything else is told what it needs.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { describeFailure, exitCodes } from './failure.ts';
+import { invocationOf } from './invocation.ts';
 import { createOutput } from './output.ts';
 import { runCommandLine } from './program.ts';
 
@@ -23,6 +24,7 @@ const output = createOutput(process, (cause) => {
 });
 
 const exitCode = await runCommandLine(process.argv.slice(2), {
+  invocation: invocationOf(process.argv, process.cwd()),
   environment: process.env,
   input: process.stdin,
   output,

@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
+import { demoCommand } from './commands/demo.ts';
 import { keysCommand } from './commands/keys.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
+import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
+import { sessionCommand } from './commands/session.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
 import type { Context } from './context.ts';
 import { describeFailure, exitCodeOf, exitCodes } from './failure.ts';
@@ -37,9 +40,12 @@ function createProgram(context: Context): Command {
   })
     .version(readVersion(), '--version', 'Prints the version.')
     .addCommand(serveCommand(context))
+    .addCommand(sendCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(subscriptionsCommand(context))
-    .addCommand(pushServiceCommand(context));
+    .addCommand(sessionCommand(context))
+    .addCommand(pushServiceCommand(context))
+    .addCommand(demoCommand(context));
 }
 
 function readVersion(): string {

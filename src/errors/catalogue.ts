@@ -168,6 +168,12 @@ export const catalogue = {
     'There is no such subscription',
     'See `deskbell subscriptions list`.',
   ),
+  ERR_NOT_ACCEPTED: entry(
+    502,
+    'The push service did not accept a message',
+    'See the outcomes: "retry" may succeed later, "rejected" will not as it is.',
+    true,
+  ),
   ERR_LINES_REFUSED: entry(
     400,
     'Lines of an import are not valid',

@@ -1,0 +1,32 @@
+// `deskbell session`: makes a session for trying the demonstration actions.
+import type { Command } from 'commander';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+export function sessionCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'session',
+    description:
+      'Prints the headers of a session that holds VALUE in its entry SESSION: the Cookie, and the Csrf-Token for ' +
+      'requests with an unsafe method. It is valid for a day.',
+    settings: ['data'],
+    examples: [
+      'deskbell session alice',
+      'curl -H "$(deskbell session alice | head -1)" http://127.0.0.1:8080/api/get',
+    ],
+  })
+    .argument('<value>', 'Value of the entry SESSION; may be empty ("").')
+    .option('--json', 'Prints {"cookie", "csrfToken"}.')
+    .action(async (value: string, flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(data, async ({ sessionKey }) => {
+        const { createSessionCookie } = await import('../../service/session-cookie.ts');
+        const { cookie, csrfToken } = createSessionCookie({ sessionKey, value });
+        await output.line(
+          flags.json ? JSON.stringify({ cookie, csrfToken }) : `Cookie: ${cookie}\nCsrf-Token: ${csrfToken}`,
+        );
+      });
+    });
+}

@@ -1,0 +1,49 @@
+// The sender as the command makes it: from the configuration, the data directory's keys, and the environment's proxy.
+import { readFile } from 'node:fs/promises';
+import type { Sender } from '../delivery/sender.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { VapidKeys } from '../webpush/vapid.ts';
+import { variableOf, type Configuration, type SettingName } from './configuration.ts';
+import type { Context } from './context.ts';
+
+/** What sending needs of the configuration. */
+export const senderSettings = [
+  'subject',
+  'pushServices',
+  'ca',
+  'connectTimeoutMs',
+  'responseTimeoutMs',
+] as const satisfies readonly SettingName[];
+
+/** @throws {DeskbellError} ERR_CONFIGURATION where there is no subject or the proxy is none; ERR_FILE */
+export async function openSender(
+  { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs }: Configuration,
+  vapidKeys: VapidKeys,
+  { environment }: Pick<Context, 'environment'>,
+): Promise<Sender> {
+  if (subject === undefined) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'Push services want to know how to reach you: give --subject mailto:you@your.domain, ' +
+        `${variableOf('subject')}, or the entry "subject" of the configuration file`,
+    );
+  }
+  const { createSender } = await import('../delivery/sender.ts');
+  const { proxyFromEnvironment } = await import('../transport/proxy.ts');
+  return createSender({
+    vapid: { ...vapidKeys, subject },
+    pushServices,
+    ca: await Promise.all(ca.map(readCertificate)),
+    connectTimeoutMs,
+    responseTimeoutMs,
+    ...proxyFromEnvironment(environment),
+  });
+}
+
+async function readCertificate(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `The certificate file ${path} cannot be read`, { cause });
+  }
+}

@@ -1,0 +1,164 @@
+// One notification, all the way, on loopback: a push service, the service with a database of its own, a user agent
+// that subscribes with the service's key, and the sender. The user agent decrypts with another implementation than
+// the one that the sender encrypts with.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { createSender } from '../delivery/sender.ts';
+import { startPushService } from '../push-service/push-service.ts';
+import { createUserAgent, type ReceivedMessage, type UserAgent } from '../push-service/user-agent.ts';
+import { createServer } from '../service/create-server.ts';
+import type { DataDirectory } from '../store/data-directory.ts';
+import type { Context } from './context.ts';
+import { withData } from './data.ts';
+import { quote } from './invocation.ts';
+import { addressOf, listenOn, untilStopped } from './listening.ts';
+import type { Output } from './output.ts';
+
+export interface DemoOptions {
+  readonly isOnce: boolean;
+  /** Default: 8080, or a free one where that is taken or nobody needs to know it. */
+  readonly port?: number;
+}
+
+/** Prints one step: who did what. */
+type Tell = (party: string, what: string) => Promise<void>;
+
+const host = '127.0.0.1';
+const subject = 'mailto:demo@example.org';
+const firstMessage = { title: 'Ding dong', message: 'This notification went all the way.' };
+
+export async function runDemo(context: Context, options: DemoOptions): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
+  try {
+    await withData(folder, (data) => runIn(folder, data, context, options));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function runIn(
+  folder: string,
+  data: DataDirectory,
+  context: Context,
+  options: DemoOptions,
+): Promise<void> {
+  const { output, stop } = context;
+  const startedAt = performance.now();
+  const tell: Tell = async (party, what) => {
+    const elapsedMs = (performance.now() - startedAt).toFixed(0).padStart(5);
+    await output.line(
+      `${output.style('dim', `${elapsedMs} ms`)}  ${output.style('cyan', party.padEnd(12))}  ${what}`,
+    );
+  };
+  const open: { close(): Promise<unknown> }[] = [];
+  try {
+    const pushService = await startPushService();
+    open.push(pushService);
+    await tell('push service', `listens on ${pushService.origin}`);
+
+    const { address, server } = await serve(data, pushService.origin, options, tell, output);
+    open.push(server);
+    await tell(
+      'service',
+      `listens on ${output.style('bold', address)}, with a new key pair and an empty database`,
+    );
+
+    const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    open.push(userAgent);
+    const endpoint = await subscribe(userAgent, address, tell);
+
+    await send(data, endpoint, pushService.origin, tell);
+    await show(await userAgent.nextMessage(), context, tell);
+    if (options.isOnce) return;
+
+    const config = join(folder, 'deskbell.json');
+    await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
+    await output.line(describeNext(address, `${context.invocation} send --config ${quote(config)}`));
+    await Promise.race([untilStopped(stop), showAll(userAgent, context, tell)]);
+  } finally {
+    for (const part of open.reverse()) await part.close();
+  }
+}
+
+async function serve(
+  { store, vapidKeys, sessionKey }: DataDirectory,
+  pushService: string,
+  { isOnce, port }: DemoOptions,
+  tell: Tell,
+  output: Output,
+): Promise<{ readonly address: string; readonly server: ReturnType<typeof createServer> }> {
+  const open = async (wanted: number): Promise<ReturnType<typeof createServer>> => {
+    const server = createServer({
+      store,
+      vapidPublicKey: vapidKeys.publicKey,
+      sessionKey,
+      pushServices: [pushService],
+      logging: [],
+      log: { info: () => {}, error: (record) => output.remark(inspect(record)) },
+      onSubscribe: ({ id, endpoint }) =>
+        tell('store', `keeps the subscription at ${new URL(endpoint).origin} as row ${id}`),
+    });
+    await listenOn({ host, port: wanted }, () => server.listen({ host, port: wanted }));
+    return server;
+  };
+  const server = await open(port ?? (isOnce ? 0 : 8080)).catch((error: unknown) => {
+    if (port !== undefined) throw error;
+    return open(0);
+  });
+  return { address: addressOf(host, (server.server.address() as AddressInfo).port), server };
+}
+
+/** What the page does in a browser. Resolves to the endpoint. */
+async function subscribe(userAgent: UserAgent, address: string, tell: Tell): Promise<string> {
+  const vapidKey = (await (await fetch(`${address}/vapidKey`)).json()) as string;
+  await tell('user agent', `asks GET /vapidKey and gets ${vapidKey.slice(0, 8)}…${vapidKey.slice(-4)}`);
+  const subscription = await userAgent.subscribe(vapidKey);
+  await tell('user agent', 'subscribes at the push service with that key');
+  await tell('user agent', 'hands its subscription to POST /webPush');
+  const response = await fetch(`${address}/webPush`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(subscription),
+  });
+  await tell('service', `answers ${response.status} ${await response.text()}`);
+  return subscription.endpoint;
+}
+
+async function send(
+  { store, vapidKeys }: DataDirectory,
+  endpoint: string,
+  pushService: string,
+  tell: Tell,
+): Promise<void> {
+  const subscription = await store.subscriptions.findByEndpoint(endpoint);
+  if (!subscription) throw new Error('the subscription that was acknowledged is not in the store');
+  const sender = createSender({ vapid: { ...vapidKeys, subject }, pushServices: [pushService] });
+  try {
+    await tell('sender', 'reads the row, encrypts the message, signs for the push service, and posts');
+    const { outcome, response } = await sender.send(subscription, firstMessage);
+    await tell('push service', `answers ${response?.status ?? 'nothing'}: ${outcome.kind}`);
+  } finally {
+    await sender.close();
+  }
+}
+
+async function show(message: ReceivedMessage, { output }: Context, tell: Tell): Promise<void> {
+  await tell('user agent', 'receives the message and decrypts it');
+  await output.line(`${output.style('bold', 'notification')} ${message.text()}`);
+}
+
+async function showAll(userAgent: UserAgent, context: Context, tell: Tell): Promise<void> {
+  for await (const message of userAgent.messages) await show(message, context, tell);
+}
+
+const describeNext = (address: string, command: string): string => `
+The service goes on: its page is at ${address}/
+Send the next one from another terminal:
+
+  ${command} --all --title Hello --message 'From another terminal'
+
+Ctrl-C ends the demo and removes its data.
+`;
