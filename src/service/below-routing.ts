@@ -7,46 +7,56 @@ import type { Duplex } from 'node:stream';
 import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { corsHeaders } from './cors.ts';
+import { opaqueEntity } from './mechanisms/entity.ts';
+import type { Filter, RequestHead } from './mechanisms/filter.ts';
 import { problemType, toProblem } from './problem.ts';
 import { refuse } from './unknown-paths.ts';
 
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: Buffer;
 }
 
 /** For Fastify's option `frameworkErrors`: a path that is not percent-encoded UTF-8. */
-export function answerRefusedUrl(cause: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
+export function answerRefusedUrl(
+  cause: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  filters: readonly Filter[],
+): void {
   const message = 'The path of the URL is not percent-encoded UTF-8.';
-  const { status, headers, body } = answerOf(new DeskbellError('ERR_REQUEST_INVALID', message, { cause }));
-  reply.code(status).headers(headers).send(Buffer.from(body));
+  const fault = new DeskbellError('ERR_REQUEST_INVALID', message, { cause });
+  const { status, headers, body } = answerOf(request, { fault }, filters);
+  reply.code(status).headers(headers).send(body);
 }
 
 /** For Fastify's option `clientErrorHandler`. */
 export function answerClientError(
   app: FastifyInstance,
-  error: Error & { readonly code?: string | undefined; readonly rawPacket?: unknown },
+  { code, rawPacket }: Error & { readonly code?: string | undefined; readonly rawPacket?: unknown },
   socket: Duplex,
+  filters: readonly Filter[],
 ): void {
   // A method of the client's own is well-formed HTTP (RFC 9110 §9.1); Node's parser has a list and knows no others.
-  const { code, rawPacket } = error;
-  const head =
+  const start =
     code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
-  const [, method, url] = requestLine.exec(head) ?? [];
+  const [, method, url] = requestLine.exec(start) ?? [];
   if (method !== undefined && url !== undefined) {
-    const { fault, allow } = refuse(app, method, url);
-    end(socket, answerOf(fault, allow === undefined ? {} : { allow }));
+    end(socket, answerOf({ method, url }, refuse(app, method, url), filters));
     return;
   }
   const errorCode = clientErrorCodes[code ?? ''] ?? 'ERR_REQUEST_INVALID';
-  end(socket, answerOf(new DeskbellError(errorCode, catalogue[errorCode].title)));
+  const fault = new DeskbellError(errorCode, catalogue[errorCode].title);
+  end(socket, answerOf({ method, url }, { fault }, filters));
 }
 
 /** What Node would answer by itself, and barely: CONNECT, and an `expect` that is not `100-continue`. */
-export function answerOddRequests(app: FastifyInstance): void {
+export function answerOddRequests(app: FastifyInstance, filters: readonly Filter[]): void {
   const { server } = app;
-  server.on('connect', ({ url = '' }, socket) => end(socket, answerOf(refuse(app, 'CONNECT', url).fault)));
+  server.on('connect', ({ method = '', url = '' }, socket) => {
+    end(socket, answerOf({ method, url }, refuse(app, method, url), filters));
+  });
   // RFC 9110 §10.1.1 lets a server look away from an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
@@ -67,12 +77,21 @@ const clientErrorCodes: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'ERR_REQUEST_TIMEOUT',
 };
 
-function answerOf(fault: DeskbellError, further: Readonly<Record<string, string>> = {}): Answer {
-  return {
-    status: fault.status,
-    headers: { ...corsHeaders, 'content-type': problemType, ...further },
-    body: JSON.stringify(toProblem(fault)),
+/** The answer to a refused request, having passed the enabled filters like any other. */
+function answerOf(
+  request: RequestHead,
+  { fault, allow }: { readonly fault: DeskbellError; readonly allow?: string },
+  filters: readonly Filter[],
+): Answer {
+  const headers: Record<string, string> = { ...corsHeaders, 'content-type': problemType };
+  if (allow !== undefined) headers['allow'] = allow;
+  const { status } = fault;
+  const setHeader = (name: string, value: string): void => {
+    headers[name] = value;
   };
+  const response = { status, entity: opaqueEntity, isAborted: false, setHeader };
+  for (const filter of filters) filter({ method: request.method, url: request.url })(response);
+  return { status, headers, body: Buffer.from(JSON.stringify(toProblem(fault))) };
 }
 
 const lingerMs = 500;
@@ -85,11 +104,12 @@ function end(socket: Duplex, { status, headers, body }: Answer): void {
   }
   const lines = Object.entries({
     ...headers,
-    'content-length': Buffer.byteLength(body),
+    'content-length': body.length,
     connection: 'close',
   });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n`);
+  socket.end(body);
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -2,8 +2,8 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 
 import { answerClientError, answerOddRequests, answerRefusedUrl, requireHost } from './below-routing.ts';
-import { addRoutes, prepare, settle } from './create-service.ts';
-import type { ServerOptions } from './options.ts';
+import { addRoutes, prepare } from './create-service.ts';
+import { settle, type ServerOptions } from './options.ts';
 
 /**
  * Makes a Fastify instance that serves the whole service: `await createServer(options).listen({ host, port })`.
@@ -30,13 +30,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
     trustProxy: (options.trustProxy ?? false) as boolean,
     // The header limit bounds a path parameter as well.
     routerOptions: { maxParamLength: options.maxHeaderBytes ?? 16_384 },
-    frameworkErrors: answerRefusedUrl,
-    clientErrorHandler: (error, socket) => answerClientError(app, error, socket),
+    frameworkErrors: (error, request, reply) => answerRefusedUrl(error, request, reply, settings.filters),
+    clientErrorHandler: (error, socket) => answerClientError(app, error, socket, settings.filters),
   });
   app.server.maxConnections = options.maxConnections ?? 10_000;
   prepare(app, settings, { ownsUnknownPaths: true });
   requireHost(app);
-  answerOddRequests(app);
+  answerOddRequests(app, settings.filters);
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
   return app;
 }

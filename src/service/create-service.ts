@@ -4,16 +4,20 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, RawServerD
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { DeskbellError } from '../errors/deskbell-error.ts';
 import { allowCrossOrigin } from './cors.ts';
+import { refuseForgedRequests } from './csrf.ts';
 import { readJsonBodies } from './json-body.ts';
-import { createLog } from './log.ts';
-import type { ServiceOptions, Settings } from './options.ts';
+import type { ReadSession } from './mechanisms/action-request.ts';
+import { enableFilters } from './mechanisms/filter.ts';
+import { settle, type ServiceOptions, type Settings } from './options.ts';
 import { answerErrorsAsProblems } from './problem.ts';
 import { addClientFiles } from './routes/client-files.ts';
+import { addDemoApi } from './routes/demo-api.ts';
 import { addHealthRoutes } from './routes/health.ts';
+import { addUserRoutes } from './routes/users.ts';
 import { addVapidKeyRoute } from './routes/vapid-key.ts';
 import { addWebPushRoutes } from './routes/web-push.ts';
+import { readSessionCookie, type SessionVault } from './session.ts';
 import { answerOptions, answerUnknownPaths } from './unknown-paths.ts';
 import { compileValidator } from './validation.ts';
 
@@ -45,29 +49,6 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
   };
 }
 
-/** The options with their defaults filled in and checked. */
-export function settle(options: ServiceOptions): Settings {
-  const { logging = ['filter'], sessionKey } = options;
-  if (sessionKey.length !== 32) {
-    throw new DeskbellError(
-      'ERR_CONFIGURATION',
-      `The session key has ${sessionKey.length} bytes; 32 are needed.`,
-    );
-  }
-  return {
-    prefix: '',
-    pushServices: [],
-    logging,
-    authenticate: logging.includes('authenticator') ? 'all' : 'none',
-    redactSubscriptions: false,
-    bodyLimitBytes: 16_384,
-    registrationsPerMinute: 60,
-    authorize: () => true,
-    ...options,
-    log: options.log ?? createLog(),
-  };
-}
-
 /** What holds for every path of a scope: how bodies are read and checked, errors answered, and what each answer carries. */
 export function prepare(
   app: FastifyInstance,
@@ -77,11 +58,13 @@ export function prepare(
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
   readJsonBodies(app, settings.bodyLimitBytes);
-  answerErrorsAsProblems(app, settings.log);
+  answerErrorsAsProblems(app, settings);
 
   // In the order in which a request meets them.
+  enableFilters(app, settings.filters);
   allowCrossOrigin(app);
   if (ownsUnknownPaths) answerUnknownPaths(app);
+  refuseForgedRequests(app, settings.sessions, settings.csrfTokens);
 }
 
 export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
@@ -89,6 +72,16 @@ export async function addRoutes(scope: FastifyInstance, settings: Settings): Pro
   answerOptions(app);
   addVapidKeyRoute(app, settings.vapidPublicKey);
   await addWebPushRoutes(app, settings);
+  await app.register(async (demo) => addDemoApi(demo, settings, readSession(settings.sessions)));
+  addUserRoutes(app, settings.store.users);
   addHealthRoutes(app, settings.store);
   addClientFiles(app);
+}
+
+function readSession(sessions: SessionVault): ReadSession {
+  return ({ headers }) => {
+    const sealed = readSessionCookie(headers.cookie);
+    const session = sealed === undefined ? undefined : sessions.open(sealed);
+    return session?.SESSION === undefined ? {} : { SESSION: session.SESSION };
+  };
 }

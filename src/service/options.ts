@@ -1,14 +1,16 @@
 // What the service is made from: everything that it needs is handed in, nothing is read from the environment.
 import type { FastifyRequest } from 'fastify';
 
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store, StoredSubscription } from '../store/store.ts';
-import type { Log } from './log.ts';
+import { createCsrfTokens, type CsrfTokens } from './csrf.ts';
+import { createLog, type Log } from './log.ts';
+import type { Authorize } from './mechanisms/authenticator.ts';
+import { createLoggingFilter, type Filter } from './mechanisms/filter.ts';
+import type { LoggingMechanism } from './mechanisms/record.ts';
+import { createSessionVault, type SessionVault } from './session.ts';
 
-export const loggingMechanisms = ['action', 'filter', 'authenticator', 'action-creator'] as const;
-export type LoggingMechanism = (typeof loggingMechanisms)[number];
-
-export const demoActionNames = ['get', 'getWithArg', 'post'] as const;
-export type DemoActionName = (typeof demoActionNames)[number];
+export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
 export interface ServiceOptions {
   readonly store: Store;
@@ -38,12 +40,6 @@ export interface ServiceOptions {
   readonly authorize?: Authorize;
 }
 
-/** @param session the entry `SESSION`, present but perhaps empty */
-export type Authorize = (
-  session: string,
-  request: { readonly method: string; readonly url: string },
-) => boolean | Promise<boolean>;
-
 export type OnSubscribe = (subscription: StoredSubscription, request: FastifyRequest) => void | Promise<void>;
 
 /** What a server of its own adds: how long and how much it bears of one client. */
@@ -68,5 +64,36 @@ export interface ServerOptions extends ServiceOptions {
   readonly trustProxy?: boolean | string | readonly string[] | number;
 }
 
-/** The options with their defaults. */
-export type Settings = Required<Omit<ServiceOptions, 'onSubscribe'>> & Pick<ServiceOptions, 'onSubscribe'>;
+/** The options with their defaults, and what is made of them once. */
+export interface Settings
+  extends Required<Omit<ServiceOptions, 'onSubscribe'>>, Pick<ServiceOptions, 'onSubscribe'> {
+  /** The enabled filters. */
+  readonly filters: readonly Filter[];
+  readonly sessions: SessionVault;
+  readonly csrfTokens: CsrfTokens;
+}
+
+export function settle(options: ServiceOptions): Settings {
+  const { logging = ['filter'], log = createLog(), sessionKey } = options;
+  if (sessionKey.length !== 32) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      `The session key has ${sessionKey.length} bytes; 32 are needed.`,
+    );
+  }
+  return {
+    prefix: '',
+    pushServices: [],
+    authenticate: logging.includes('authenticator') ? 'all' : 'none',
+    redactSubscriptions: false,
+    bodyLimitBytes: 16_384,
+    registrationsPerMinute: 60,
+    authorize: () => true,
+    ...options,
+    logging,
+    log,
+    filters: logging.includes('filter') ? [createLoggingFilter(log)] : [],
+    sessions: createSessionVault(sessionKey),
+    csrfTokens: createCsrfTokens(sessionKey),
+  };
+}

@@ -31,10 +31,15 @@ export function toProblem(fault: DeskbellError): Problem {
   };
 }
 
+interface ErrorSettings {
+  readonly log: Log;
+  readonly bodyLimitBytes: number;
+}
+
 /** Answers whatever is thrown in a route or hook of this scope. */
-export function answerErrorsAsProblems(app: FastifyInstance, log: Log): void {
+export function answerErrorsAsProblems(app: FastifyInstance, { log, bodyLimitBytes }: ErrorSettings): void {
   app.setErrorHandler((error, request, reply) => {
-    const fault = toFault(error);
+    const fault = toFault(error, bodyLimitBytes);
     if (fault.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
     return reply
       .code(fault.status)
@@ -48,10 +53,6 @@ const fastifyCodes: Readonly<Record<string, { code: ErrorCode; message: string }
     code: 'ERR_CONTENT_TYPE',
     message: 'The body needs the content type application/json.',
   },
-  FST_ERR_CTP_BODY_TOO_LARGE: {
-    code: 'ERR_BODY_TOO_LARGE',
-    message: 'The body is larger than this service reads.',
-  },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     code: 'ERR_REQUEST_INVALID',
     message: 'The body is not as long as its content-length says.',
@@ -63,9 +64,13 @@ const fastifyCodes: Readonly<Record<string, { code: ErrorCode; message: string }
   ECONNRESET: { code: 'ERR_REQUEST_INVALID', message: 'The request ended before its body was complete.' },
 };
 
-function toFault(error: unknown): DeskbellError {
+function toFault(error: unknown, bodyLimitBytes: number): DeskbellError {
   if (error instanceof DeskbellError) return error;
   const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const message = `The body is larger than the ${bodyLimitBytes} bytes that are read.`;
+    return new DeskbellError('ERR_BODY_TOO_LARGE', message, { cause: error });
+  }
   const known = fastifyCodes[code];
   if (known) return new DeskbellError(known.code, known.message, { cause: error });
   const fallback = statusCode >= 400 && statusCode < 500 ? 'ERR_REQUEST_INVALID' : 'ERR_INTERNAL';

@@ -4,7 +4,6 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 
-import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema }) => {
@@ -33,7 +32,10 @@ function toFieldErrors({ keyword, instancePath, message, params }: SchemaError):
       detail: `${name} is missing.`,
     }));
   }
-  const code: ErrorCode = keyword === 'type' ? 'ERR_FIELD_TYPE' : 'ERR_FIELD_VALUE';
   const name = instancePath === '' ? 'The body' : instancePath.slice(1);
-  return [{ pointer: instancePath, code, detail: `${name} ${message}.` }];
+  if (keyword === 'type') {
+    const { type } = params as { type: string };
+    return [{ pointer: instancePath, code: 'ERR_FIELD_TYPE', detail: `${name} is not of type ${type}.` }];
+  }
+  return [{ pointer: instancePath, code: 'ERR_FIELD_VALUE', detail: `${name} ${message}.` }];
 }

@@ -1,0 +1,53 @@
+// The action creator: stands around every action of a scope, attached by one entry. It is handed the request with its
+// body and session, and the action's result as an opaque entity that it must give back.
+import type { FastifyInstance } from 'fastify';
+
+import { ActionRequest, type ReadSession } from './action-request.ts';
+import { createEntityOpener, type Entity } from './entity.ts';
+import { requestRecord, type RecordLog } from './record.ts';
+
+export interface ActionResult {
+  /** True where the action threw; what it threw is in the entity. */
+  readonly isFailure: boolean;
+  readonly entity: Entity;
+}
+
+/** Runs the action, once, and returns its result. */
+export type ActionCreator = (
+  request: ActionRequest,
+  action: () => Promise<ActionResult>,
+) => Promise<ActionResult>;
+
+/** Has the creator stand around every route of the scope that comes after. Handlers there return what they answer. */
+export function useActionCreator(
+  app: FastifyInstance,
+  creator: ActionCreator,
+  readSession: ReadSession,
+): void {
+  const opener = createEntityOpener<unknown>();
+  app.addHook('onRoute', (route) => {
+    const { handler } = route;
+    route.handler = async function createdAction(this: FastifyInstance, request, reply): Promise<unknown> {
+      const { isFailure, entity } = await creator(new ActionRequest(request, readSession), async () => {
+        try {
+          return { isFailure: false, entity: opener.seal(await handler.call(this, request, reply)) };
+        } catch (error) {
+          return { isFailure: true, entity: opener.seal(error) };
+        }
+      });
+      if (isFailure) throw opener.open(entity);
+      return opener.open(entity);
+    };
+  });
+}
+
+/** Writes one record before the action and one after it. */
+export function createLoggingActionCreator(log: RecordLog): ActionCreator {
+  return async (request, action) => {
+    const record = { mechanism: 'action-creator', ...requestRecord(request) } as const;
+    log.info({ ...record, phase: 'request' });
+    const result = await action();
+    log.info({ ...record, phase: 'result', ...(result.isFailure && { failure: true }) });
+    return result;
+  };
+}

@@ -1,0 +1,41 @@
+// A request as an action, its authenticator and its action creator are handed it: method, URL, body and session, and
+// no way from there to the response.
+import type { FastifyRequest } from 'fastify';
+
+/** The entries of a session by name; empty where there is none. */
+export type SessionEntries = Readonly<Record<string, string>>;
+
+export type ReadSession = (request: FastifyRequest) => SessionEntries;
+
+export class ActionRequest {
+  readonly #request: FastifyRequest;
+  readonly #readSession: ReadSession;
+
+  constructor(request: FastifyRequest, readSession: ReadSession) {
+    this.#request = request;
+    this.#readSession = readSession;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  /** Path and query as they came. */
+  get url(): string {
+    return this.#request.url;
+  }
+
+  /** Path parameters by name, percent-decoded. */
+  get params(): Readonly<Record<string, string>> {
+    return this.#request.params as Record<string, string>;
+  }
+
+  /** As parsed; `undefined` where there is none. */
+  get body(): unknown {
+    return this.#request.body;
+  }
+
+  get session(): SessionEntries {
+    return this.#readSession(this.#request);
+  }
+}

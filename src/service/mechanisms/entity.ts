@@ -1,0 +1,28 @@
+// An answer's body as an opaque entity: whoever is handed one can pass it on, and cannot look into it.
+
+/** Nothing can be read from it; what it stands for is known to the holder of its opener alone. */
+export type Entity = Readonly<Record<never, never>>;
+
+export interface EntityOpener<Value> {
+  seal(value: Value): Entity;
+  /** @throws {TypeError} for an entity that this opener did not seal */
+  open(entity: Entity): Value;
+}
+
+export function createEntityOpener<Value>(): EntityOpener<Value> {
+  const values = new WeakMap<Entity, Value>();
+  return {
+    seal(value) {
+      const entity = Object.freeze(Object.create(null));
+      values.set(entity, value);
+      return entity;
+    },
+    open(entity) {
+      if (!values.has(entity)) throw new TypeError('Not an entity that was handed out here.');
+      return values.get(entity) as Value;
+    },
+  };
+}
+
+/** For whoever is only to know that there is a body. */
+export const opaqueEntity: Entity = Object.freeze(Object.create(null));

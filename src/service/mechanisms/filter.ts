@@ -1,0 +1,77 @@
+// Global filters: around every request of a scope, whatever becomes of it. A filter is enabled by being in the list.
+// It is handed the request's method and URL, and the response as status, headers to add and an opaque entity: there
+// is no way to a body or a session from there.
+import type { FastifyInstance, FastifyReply } from 'fastify';
+
+import { opaqueEntity, type Entity } from './entity.ts';
+import type { RecordLog } from './record.ts';
+
+/** Both are unknown where a request broke off before they had been read. */
+export interface RequestHead {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+}
+
+export interface FilteredResponse {
+  readonly status: number;
+  readonly entity: Entity;
+  /** True where the client is gone already. */
+  readonly isAborted: boolean;
+  setHeader(name: string, value: string): void;
+}
+
+/** Called when a request begins; what it returns is called when the response is about to go out. */
+export type Filter = (request: RequestHead) => (response: FilteredResponse) => void;
+
+const finishers = Symbol('finishers of the enabled filters');
+type FilteredReply = FastifyReply & { [finishers]: readonly ReturnType<Filter>[] | null };
+
+export function enableFilters(app: FastifyInstance, filters: readonly Filter[]): void {
+  if (filters.length === 0) return;
+  app.decorateReply(finishers, null);
+  app.addHook('onRequest', (request, reply, done) => {
+    const head = { method: request.method, url: request.url };
+    (reply as FilteredReply)[finishers] = filters.map((filter) => filter(head));
+    done();
+  });
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    const response = new ReplyResponse(reply);
+    (reply as FilteredReply)[finishers]?.forEach((finish) => finish(response));
+    done();
+  });
+}
+
+class ReplyResponse implements FilteredResponse {
+  readonly #reply: FastifyReply;
+  readonly entity = opaqueEntity;
+
+  constructor(reply: FastifyReply) {
+    this.#reply = reply;
+  }
+
+  get status(): number {
+    return this.#reply.statusCode;
+  }
+
+  get isAborted(): boolean {
+    return this.#reply.raw.destroyed;
+  }
+
+  setHeader(name: string, value: string): void {
+    this.#reply.header(name, value);
+  }
+}
+
+/** Writes one record per request, and tells each client how long its request was handled: `Request-Time`, in ms. */
+export function createLoggingFilter(log: RecordLog): Filter {
+  return ({ method, url }) => {
+    const start = performance.now();
+    return (response) => {
+      const elapsedMs = Math.round(performance.now() - start);
+      response.setHeader('Request-Time', String(elapsedMs));
+      const { status } = response;
+      const record = { mechanism: 'filter', phase: 'result', method, url, status, elapsedMs } as const;
+      log.info(response.isAborted ? { ...record, isAborted: true } : record);
+    };
+  };
+}

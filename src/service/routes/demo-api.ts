@@ -1,0 +1,73 @@
+// The demonstration actions under /api: fixed JSON strings, there to show the four logging mechanisms at work.
+import * as Type from 'typebox';
+
+import type { ServiceApp } from '../create-service.ts';
+import { jsonContentType, toJsonText } from '../json-text.ts';
+import { useActionCreator, createLoggingActionCreator } from '../mechanisms/action-creator.ts';
+import { createActionLogging, type Action, type InAction } from '../mechanisms/action-logging.ts';
+import { ActionRequest, type ReadSession } from '../mechanisms/action-request.ts';
+import {
+  annotateClass,
+  createSessionAuthenticator,
+  obeyAuthenticators,
+  type Authenticator,
+} from '../mechanisms/authenticator.ts';
+import type { DemoActionName, Settings } from '../options.ts';
+
+export type DemoActions = Readonly<Record<DemoActionName, Action>>;
+
+const maxArgLength = 256;
+const argParams = Type.Object({ arg: Type.String({ minLength: 1, maxLength: maxArgLength }) });
+const postBody = Type.Object({}, { description: 'Any JSON object.' });
+
+export function createDemoActions({ logging, log }: Settings): DemoActions {
+  const inAction: InAction = logging.includes('action')
+    ? createActionLogging(log)
+    : (_request, work) => work();
+  return {
+    get: (request) => inAction(request, () => 'This is the answer to get.'),
+    getWithArg: (request) =>
+      inAction(request, () => `This is the answer to getWithArg with ${request.params['arg']}.`),
+    post: (request) => inAction(request, () => 'This is the answer to post.'),
+  };
+}
+
+/** To be registered in a scope of its own: the action creator and the class's authenticator hold for all of it. */
+export function addDemoApi(
+  app: ServiceApp,
+  settings: Settings,
+  readSession: ReadSession,
+  actions: DemoActions = createDemoActions(settings),
+): void {
+  const { logging, log, authenticate, authorize } = settings;
+  const authenticator = createSessionAuthenticator(
+    authorize,
+    logging.includes('authenticator') ? log : undefined,
+  );
+  if (authenticate === 'all') annotateClass(app, authenticator);
+  obeyAuthenticators(app, readSession);
+  if (logging.includes('action-creator')) {
+    useActionCreator(app, createLoggingActionCreator(log), readSession);
+  }
+  const annotation = (name: DemoActionName): { authenticator?: Authenticator } =>
+    Array.isArray(authenticate) && authenticate.includes(name) ? { authenticator } : {};
+  const run = (action: Action) => (request: ConstructorParameters<typeof ActionRequest>[0]) =>
+    action(new ActionRequest(request, readSession));
+
+  // What an action returns is answered as JSON, a string as a JSON string.
+  app.addHook('preHandler', (_request, reply, done) => {
+    reply.type(jsonContentType).serializer(toJsonText);
+    done();
+  });
+  app.get('/api/get', { config: annotation('get') }, run(actions.get));
+  app.get(
+    '/api/getWithArg/:arg',
+    { schema: { params: argParams }, config: annotation('getWithArg') },
+    run(actions.getWithArg),
+  );
+  app.post(
+    '/api/post',
+    { schema: { body: postBody }, config: { ...annotation('post'), csrfExempt: true } },
+    run(actions.post),
+  );
+}

@@ -1,0 +1,55 @@
+// The example user API. Ids are int64: in the path a decimal, in an answer a JSON number with every digit.
+import * as Type from 'typebox';
+
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { UserStore } from '../../store/store.ts';
+import type { ServiceApp } from '../create-service.ts';
+import { sendJson } from '../json-text.ts';
+import { compileValidator } from '../validation.ts';
+
+const minId = -(2n ** 63n);
+const maxId = 2n ** 63n - 1n;
+const decimal = /^(0|-?[1-9][0-9]{0,18})$/;
+
+const userParams = Type.Object({
+  user_id: Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description: 'A decimal int64.' }),
+});
+const userUpdate = Type.Object({ name: Type.String(), email: Type.String() });
+
+export function addUserRoutes(app: ServiceApp, users: UserStore): void {
+  app.get(
+    '/v1/user/:user_id',
+    { schema: { params: userParams }, validatorCompiler },
+    async (request, reply) => {
+      const user = await users.find(request.params.user_id);
+      if (user === undefined) throw notFound();
+      return sendJson(reply, user);
+    },
+  );
+
+  app.put(
+    '/v1/user/:user_id',
+    { schema: { params: userParams, body: userUpdate }, validatorCompiler },
+    async (request, reply) => {
+      const { name, email } = request.body;
+      if (!(await users.update({ id: request.params.user_id, name, email }))) throw notFound();
+      return reply.send();
+    },
+  );
+}
+
+// A path parameter is text: it is read as an int64 instead of being held against the schema.
+const validatorCompiler: typeof compileValidator = (route) =>
+  route.httpPart === 'params' ? validateUserId : compileValidator(route);
+
+function validateUserId({ user_id: text }: { user_id: string }) {
+  const id = decimal.test(text) ? BigInt(text) : undefined;
+  if (id !== undefined && id >= minId && id <= maxId) return { value: { user_id: id } };
+  const detail = `The user id is not a decimal between ${minId} and ${maxId}.`;
+  const fields = [{ pointer: '/user_id', code: 'ERR_USER_ID_INVALID', detail }] as const;
+  return { error: new DeskbellError('ERR_USER_ID_INVALID', detail, { fields }) };
+}
+
+function notFound(): DeskbellError {
+  return new DeskbellError('ERR_USER_NOT_FOUND', 'No user has this id.');
+}
