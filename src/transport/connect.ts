@@ -80,7 +80,7 @@ async function openConnection(
 ): Promise<Connection> {
   const route = await openRoute(origin, settings, signal);
   if (origin.protocol === 'http:') return { socket: route, protocol: 'http/1.1' };
-  const alpn = ['http/1.1'];
+  const alpn = ['h2', 'http/1.1'];
   const socket = await startTls(route, bareHost(origin), alpn, settings.secureContext, signal);
   return { socket, protocol: socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1' };
 }

@@ -15,7 +15,8 @@ export interface Exchange {
 export interface Session {
   /** How many more requests it takes now. */
   readonly room: number;
-  readonly inFlight: number;
+  /** Whether it was ever given a request. */
+  readonly wasUsed: boolean;
   add(exchange: Exchange): void;
   /** Hands all that was added, and what the protocol itself has to say, to the socket in one write. */
   flush(): void;
@@ -31,15 +32,14 @@ export interface SessionEvents {
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
   /** The push service certainly did not process it: it may be sent again. */
   refused(exchange: Exchange): void;
-  /** There may be more room, or something to flush. */
+  /** There may be more room or none at all any more, or something to flush. */
   changed(session: Session): void;
-  /** It takes no more requests; those in flight are still reported. */
-  retired(session: Session): void;
   /** The connection is gone. Comes last, once. */
-  closed(session: Session): void;
+  closed(session: Session, reason: DeskbellError): void;
 }
 
 export interface SessionLimits {
+  readonly connectTimeoutMs: number;
   readonly responseTimeoutMs: number;
   readonly idleTimeoutMs: number;
 }

@@ -21,8 +21,11 @@ export class Http1Session implements Session {
   #exchange: Exchange | undefined;
   /** When the exchange in flight began, or the last one ended. */
   #sinceMs = performance.now();
+  #wasUsed = false;
   #isRetired = false;
   #timer: NodeJS.Timeout;
+  /** Why it is closed. */
+  #reason: DeskbellError | undefined;
 
   /** @param host value of the `host` field */
   constructor(socket: Socket, host: string, events: SessionEvents, limits: SessionLimits) {
@@ -46,12 +49,13 @@ export class Http1Session implements Session {
     return this.#isRetired || this.#exchange !== undefined ? 0 : 1;
   }
 
-  get inFlight(): number {
-    return this.#exchange === undefined ? 0 : 1;
+  get wasUsed(): boolean {
+    return this.#wasUsed;
   }
 
   add(exchange: Exchange): void {
     this.#exchange = exchange;
+    this.#wasUsed = true;
     this.#sinceMs = performance.now();
     this.#socket.ref();
     this.#socket.write(encodeRequest(exchange.request, this.#host));
@@ -107,17 +111,13 @@ export class Http1Session implements Session {
   #lose(cause?: Error): void {
     const answer = this.#exchange === undefined ? undefined : this.#reader.end();
     if (answer !== undefined) this.#answer(answer.response, false);
-    const reason = cause !== undefined && 'code' in cause ? ` (${String(cause.code)})` : '';
-    this.#fail(
-      new DeskbellError(
-        'ERR_CONNECTION',
-        `The connection to ${this.#host} ended before an answer came${reason}.`,
-        { cause },
-      ),
-    );
+    const code = cause !== undefined && 'code' in cause ? ` (${String(cause.code)})` : '';
+    const message = `${this.#host} ended the connection before an answer came${code}.`;
+    this.#fail(new DeskbellError('ERR_CONNECTION', message, { cause }));
   }
 
   #fail(error: DeskbellError): void {
+    this.#reason ??= error;
     this.#retire();
     const exchange = this.#exchange;
     this.#exchange = undefined;
@@ -127,13 +127,13 @@ export class Http1Session implements Session {
   #retire(): void {
     if (this.#isRetired) return;
     this.#isRetired = true;
-    this.#events.retired(this);
+    this.#events.changed(this);
   }
 
   #close(): void {
     clearTimeout(this.#timer);
     this.#lose();
-    this.#events.closed(this);
+    this.#events.closed(this, this.#reason as DeskbellError);
   }
 
   /** Runs at least once per response time-out, so that no request needs a timer of its own. */

@@ -17,13 +17,13 @@ import { connect, type Connection, type ConnectSettings } from './connect.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionLimits } from './exchange.ts';
 import { Fifo } from './fifo.ts';
 import { Http1Session } from './http1.ts';
+import { Http2Session, maxStreams } from './http2/session.ts';
 import { Pacing } from './pacing.ts';
 import type { PushResponse } from './transport.ts';
 
 export const maxQueued = 4096;
 const maxHttp1Connections = 64;
 const maxHttp2Sessions = 20;
-const requestsPerHttp2Session = 100;
 /** A push service that hands the same request back this often is not going to take it. */
 const maxRefusals = 10;
 /** After a connection that could not be made while others live. */
@@ -115,12 +115,10 @@ export class Origin implements SessionEvents {
     this.#pumpSoon();
   }
 
-  retired(): void {
-    this.#pumpSoon();
-  }
-
-  closed(session: Session): void {
+  closed(session: Session, reason: DeskbellError): void {
     this.#sessions.delete(session);
+    // It was opened for those who wait and never took one of them: opening another would not help.
+    if (!session.wasUsed && this.#queued > 0) this.#connectionFailed(reason);
     this.#pumpSoon();
   }
 
@@ -169,7 +167,7 @@ export class Origin implements SessionEvents {
     const wanted = Math.min(this.#inFlight + this.#queued, this.#pacing.limit);
     const sessions =
       this.#protocol === 'h2'
-        ? Math.min(Math.ceil(wanted / requestsPerHttp2Session), maxHttp2Sessions)
+        ? Math.min(Math.ceil(wanted / maxStreams), maxHttp2Sessions)
         : Math.min(wanted, this.#protocol === undefined ? 1 : maxHttp1Connections);
     while (this.#sessions.size + this.#connecting < sessions) void this.#openConnection();
   }
@@ -188,8 +186,10 @@ export class Origin implements SessionEvents {
     }
   }
 
-  #createSession({ socket }: Connection): Session {
-    return new Http1Session(socket, this.#url.host, this, this.#settings);
+  #createSession({ socket, protocol }: Connection): Session {
+    return protocol === 'h2'
+      ? new Http2Session(socket, this.#url.host, this, this.#settings)
+      : new Http1Session(socket, this.#url.host, this, this.#settings);
   }
 
   /** Those who waited for a connection get the reason why there is none, unless another one can serve them. */

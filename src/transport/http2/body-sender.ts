@@ -1,0 +1,74 @@
+// Writes the bodies of requests within the windows that the push service grants (RFC 9113 §5.2): one for the
+// connection, one for each stream. Nearly always both are wide open and a body goes out whole with its header.
+import type { FrameWriter } from './frame-writer.ts';
+import type { PeerSettings } from './peer-settings.ts';
+import { defaultWindowBytes, ErrorCode, Flag, FrameType, Http2Fault, maxWindowBytes } from './protocol.ts';
+import type { Stream } from './stream.ts';
+
+export class BodySender {
+  readonly #writer: FrameWriter;
+  readonly #peer: PeerSettings;
+  #connectionWindow = defaultWindowBytes;
+  /** Streams whose body is not wholly written, the oldest first. */
+  readonly #blocked = new Set<Stream>();
+
+  constructor(writer: FrameWriter, peer: PeerSettings) {
+    this.#writer = writer;
+    this.#peer = peer;
+  }
+
+  /** Writes as much of a new stream's body as the windows allow, and the rest when they do. */
+  send(stream: Stream): void {
+    if (!this.#write(stream)) this.#blocked.add(stream);
+  }
+
+  /** The stream has ended, however much of its body was written. */
+  forget(stream: Stream): void {
+    this.#blocked.delete(stream);
+  }
+
+  /** @throws {Http2Fault} FLOW_CONTROL_ERROR */
+  grantConnection(bytes: number): void {
+    this.#connectionWindow += bytes;
+    if (this.#connectionWindow > maxWindowBytes) {
+      throw new Http2Fault(ErrorCode.flowControlError, 'a connection window of more than 2^31-1 bytes');
+    }
+    this.continue();
+  }
+
+  /** @returns false where the stream's window has become larger than it may be: a stream error */
+  grantStream(stream: Stream, bytes: number): boolean {
+    stream.grantedBytes += bytes;
+    if (this.#window(stream) > maxWindowBytes) return false;
+    if (this.#blocked.has(stream)) this.continue();
+    return true;
+  }
+
+  /** Goes on where windows have been granted, by WINDOW_UPDATE or by new SETTINGS. */
+  continue(): void {
+    for (const stream of this.#blocked) {
+      if (this.#connectionWindow <= 0) return;
+      if (this.#write(stream)) this.#blocked.delete(stream);
+    }
+  }
+
+  /** @returns true where the body is wholly written */
+  #write(stream: Stream): boolean {
+    const { body } = stream.exchange.request;
+    while (!stream.isWhollySent) {
+      const left = body.length - stream.sentBytes;
+      const length = Math.min(left, this.#window(stream), this.#connectionWindow, this.#peer.maxFrameBytes);
+      if (length <= 0) return false;
+      const part = length === body.length ? body : body.subarray(stream.sentBytes, stream.sentBytes + length);
+      this.#writer.frame(FrameType.data, length === left ? Flag.endStream : 0, stream.id, part);
+      stream.sentBytes += length;
+      this.#connectionWindow -= length;
+    }
+    return true;
+  }
+
+  /** Below zero where new SETTINGS have taken back what was used already (RFC 9113 §6.9.2). */
+  #window(stream: Stream): number {
+    return this.#peer.initialWindowBytes + stream.grantedBytes - stream.sentBytes;
+  }
+}

@@ -1,0 +1,76 @@
+// Cuts what the socket gives into frames (RFC 9113 §4.1). Most frames are whole within one chunk and are handed on
+// where they lie; only what is cut in two is copied, into one buffer of fixed size.
+import { ErrorCode, frameHeaderBytes, Http2Fault, maxFrameBytes } from './protocol.ts';
+
+/** The payload is `bytes` from `start` up to `end`, valid during the call only. */
+export type OnFrame = (
+  type: number,
+  flags: number,
+  streamId: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+) => void;
+
+export class FrameReader {
+  readonly #onFrame: OnFrame;
+  #held: Buffer | undefined;
+  #heldBytes = 0;
+
+  constructor(onFrame: OnFrame) {
+    this.#onFrame = onFrame;
+  }
+
+  /** @throws {Http2Fault} FRAME_SIZE_ERROR, and whatever `onFrame` throws */
+  read(chunk: Buffer): void {
+    let offset = this.#heldBytes === 0 ? 0 : this.#completeHeld(chunk);
+    while (chunk.length - offset >= frameHeaderBytes) {
+      const end = offset + frameHeaderBytes + payloadBytes(chunk, offset);
+      if (end > chunk.length) break;
+      this.#dispatch(chunk, offset, end);
+      offset = end;
+    }
+    if (offset < chunk.length) this.#hold(chunk, offset, chunk.length);
+  }
+
+  /** @returns how much of the chunk belonged to the frame that had begun before it */
+  #completeHeld(chunk: Buffer): number {
+    const held = this.#held as Buffer;
+    let offset = 0;
+    if (this.#heldBytes < frameHeaderBytes) {
+      offset = Math.min(frameHeaderBytes - this.#heldBytes, chunk.length);
+      this.#hold(chunk, 0, offset);
+      if (this.#heldBytes < frameHeaderBytes) return offset;
+    }
+    const frameBytes = frameHeaderBytes + payloadBytes(held, 0);
+    const end = Math.min(offset + frameBytes - this.#heldBytes, chunk.length);
+    this.#hold(chunk, offset, end);
+    if (this.#heldBytes < frameBytes) return end;
+    this.#heldBytes = 0;
+    this.#dispatch(held, 0, frameBytes);
+    return end;
+  }
+
+  #hold(chunk: Buffer, start: number, end: number): void {
+    this.#held ??= Buffer.allocUnsafeSlow(frameHeaderBytes + maxFrameBytes);
+    this.#heldBytes += chunk.copy(this.#held, this.#heldBytes, start, end);
+  }
+
+  #dispatch(bytes: Buffer, offset: number, end: number): void {
+    const type = bytes[offset + 3] as number;
+    const flags = bytes[offset + 4] as number;
+    const streamId = bytes.readUInt32BE(offset + 5) & 0x7fff_ffff;
+    this.#onFrame(type, flags, streamId, bytes, offset + frameHeaderBytes, end);
+  }
+}
+
+function payloadBytes(bytes: Buffer, offset: number): number {
+  const length = bytes.readUIntBE(offset, 3);
+  if (length > maxFrameBytes) {
+    throw new Http2Fault(
+      ErrorCode.frameSizeError,
+      `a frame of ${length} bytes; at most ${maxFrameBytes} are allowed`,
+    );
+  }
+  return length;
+}

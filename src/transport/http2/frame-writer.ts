@@ -1,0 +1,73 @@
+// Collects frames in one buffer, so that many go to the socket in one write: with TLS and the system call, a write
+// costs more than the message in it.
+import { frameHeaderBytes } from './protocol.ts';
+
+const slabBytes = 65_536;
+
+export class FrameWriter {
+  #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes);
+  #start = 0;
+  #end = 0;
+
+  /** How much waits to be taken. */
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  /** What was written since the last call. */
+  take(): Buffer {
+    const bytes = this.#slab.subarray(this.#start, this.#end);
+    this.#start = this.#end;
+    return bytes;
+  }
+
+  /** A whole frame. */
+  frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    this.begin(type, flags, streamId, payload.length);
+    this.bytes(payload);
+  }
+
+  /** A frame whose payload is one number: RST_STREAM, WINDOW_UPDATE. */
+  numberFrame(type: number, streamId: number, value: number): void {
+    this.begin(type, 0, streamId, 4);
+    this.#end = this.#slab.writeUInt32BE(value, this.#end);
+  }
+
+  /** Begins a frame: exactly `length` bytes of payload are to follow. */
+  begin(type: number, flags: number, streamId: number, length: number): void {
+    this.reserve(frameHeaderBytes + length);
+    const slab = this.#slab;
+    const at = this.#end;
+    slab[at] = length >> 16;
+    slab[at + 1] = length >> 8;
+    slab[at + 2] = length;
+    slab[at + 3] = type;
+    slab[at + 4] = flags;
+    slab[at + 5] = streamId >> 24;
+    slab[at + 6] = streamId >> 16;
+    slab[at + 7] = streamId >> 8;
+    slab[at + 8] = streamId;
+    this.#end = at + frameHeaderBytes;
+  }
+
+  /** Part of what `begin` or `reserve` has made room for. */
+  bytes(part: Uint8Array): void {
+    this.#slab.set(part, this.#end);
+    this.#end += part.length;
+  }
+
+  /** Part of what `begin` has made room for, one byte per character. */
+  latin1(part: string): void {
+    this.#end += this.#slab.write(part, this.#end, 'latin1');
+  }
+
+  /** Makes room. What was taken before may still be on its way to the socket, so that a full slab is left to it. */
+  reserve(length: number): void {
+    if (this.#end + length <= this.#slab.length) return;
+    const waiting = this.#slab.subarray(this.#start, this.#end);
+    this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, 2 * waiting.length + length));
+    this.#slab.set(waiting);
+    this.#start = 0;
+    this.#end = waiting.length;
+  }
+}

@@ -1,0 +1,139 @@
+// Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the
+// peer's dynamic table once and then costs a byte a field; path and length differ and are plain literals.
+import type { PushHeaders } from '../transport.ts';
+import { staticTable } from './static-table.ts';
+
+/** The fields of a block around its path and length. */
+export interface EncodedFields {
+  /** Table size updates, `:method`, `:scheme`, `:authority`. */
+  readonly pseudo: Uint8Array;
+  readonly fields: Uint8Array;
+}
+
+/** RFC 9113 §6.5.2: the size of the peer's table before it says otherwise; we never use more. */
+const maxTableBytes = 4096;
+const methodPost = 0x83;
+const schemeHttps = 0x87;
+
+const staticNames = new Map<string, number>();
+for (const [index, [name]] of staticTable.entries()) {
+  if (!staticNames.has(name)) staticNames.set(name, index + 1);
+}
+const pathIndex = 4;
+const contentLengthIndex = 28;
+
+export class HpackEncoder {
+  readonly #authority: string;
+  /** Size of the peer's table in bytes. */
+  #tableBytes = maxTableBytes;
+  #isResized = false;
+  /** What is in the table, the oldest first: a field to the number of its insertion. */
+  #table = new Map<string, { readonly insertion: number; readonly bytes: number }>();
+  #usedBytes = 0;
+  /** How many fields were ever inserted: an index on the wire counts back from it. */
+  #insertions = 0;
+  /** Blocks that need no insertion, valid until the next one. */
+  readonly #known = new WeakMap<PushHeaders, EncodedFields & { readonly insertions: number }>();
+
+  constructor(authority: string) {
+    this.#authority = authority;
+  }
+
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE: empties the table, and says so with the next block (RFC 7541 §4.2). */
+  resize(peerTableBytes: number): void {
+    const tableBytes = Math.min(peerTableBytes, maxTableBytes);
+    if (tableBytes === this.#tableBytes) return;
+    this.#tableBytes = tableBytes;
+    this.#isResized = true;
+    this.#table = new Map();
+    this.#usedBytes = 0;
+    this.#insertions += 1;
+  }
+
+  /** The fields of the next block: they must be written, in this order, before `encode` is called again. */
+  encode(headers: PushHeaders): EncodedFields {
+    const known = this.#known.get(headers);
+    if (known !== undefined && known.insertions === this.#insertions && !this.#isResized) return known;
+    const insertionsBefore = this.#insertions;
+    const pseudo: number[] = [];
+    const fields: number[] = [];
+    if (this.#isResized) {
+      putInteger(pseudo, 0x20, 5, 0);
+      putInteger(pseudo, 0x20, 5, this.#tableBytes);
+    }
+    pseudo.push(methodPost, schemeHttps);
+    this.#putField(pseudo, ':authority', this.#authority);
+    for (const [name, value] of Object.entries(headers)) this.#putField(fields, name, value);
+    const encoded = {
+      pseudo: Uint8Array.from(pseudo),
+      fields: Uint8Array.from(fields),
+      insertions: this.#insertions,
+    };
+    if (this.#insertions === insertionsBefore && !this.#isResized) this.#known.set(headers, encoded);
+    this.#isResized = false;
+    return encoded;
+  }
+
+  #putField(block: number[], name: string, value: string): void {
+    const field = `${name}\0${value}`;
+    const entry = this.#table.get(field);
+    if (entry !== undefined) {
+      putInteger(block, 0x80, 7, staticTable.length + this.#insertions - entry.insertion);
+      return;
+    }
+    // RFC 7541 §4.1. A field that would push out most of the table is not worth it.
+    const bytes = name.length + value.length + 32;
+    const isInserted = bytes <= this.#tableBytes / 2;
+    const nameIndex = staticNames.get(name) ?? 0;
+    putInteger(block, isInserted ? 0x40 : 0, isInserted ? 6 : 4, nameIndex);
+    if (nameIndex === 0) putString(block, name);
+    putString(block, value);
+    if (isInserted) this.#insert(field, bytes);
+  }
+
+  #insert(field: string, bytes: number): void {
+    for (const [oldest, { bytes: oldestBytes }] of this.#table) {
+      if (this.#usedBytes + bytes <= this.#tableBytes) break;
+      this.#table.delete(oldest);
+      this.#usedBytes -= oldestBytes;
+    }
+    this.#table.set(field, { insertion: this.#insertions, bytes });
+    this.#usedBytes += bytes;
+    this.#insertions += 1;
+  }
+}
+
+/** What stands before the path in a block: a literal that is not put into the table. */
+export function pathPrefix(pathLength: number): Uint8Array {
+  const block: number[] = [];
+  putInteger(block, 0, 4, pathIndex);
+  putInteger(block, 0, 7, pathLength);
+  return Uint8Array.from(block);
+}
+
+/** `content-length`, whole. */
+export function contentLengthField(bodyBytes: number): Uint8Array {
+  const block: number[] = [];
+  putInteger(block, 0, 4, contentLengthIndex);
+  putString(block, String(bodyBytes));
+  return Uint8Array.from(block);
+}
+
+/** RFC 7541 §5.1. */
+function putInteger(block: number[], pattern: number, prefixBits: number, value: number): void {
+  const mask = (1 << prefixBits) - 1;
+  if (value < mask) {
+    block.push(pattern | value);
+    return;
+  }
+  block.push(pattern | mask);
+  let rest = value - mask;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) block.push((rest & 0x7f) | 0x80);
+  block.push(rest);
+}
+
+/** RFC 7541 §5.2, without Huffman code. `text` is ASCII. */
+function putString(block: number[], text: string): void {
+  putInteger(block, 0, 7, text.length);
+  for (let index = 0; index < text.length; index += 1) block.push(text.charCodeAt(index));
+}

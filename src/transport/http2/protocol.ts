@@ -1,0 +1,65 @@
+// The numbers of HTTP/2 (RFC 9113 §6, §7) that a client of ours meets, and its faults.
+
+export const FrameType = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  rstStream: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goaway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+
+export const Flag = { ack: 0x1, endStream: 0x1, endHeaders: 0x4, padded: 0x8, priority: 0x20 } as const;
+
+export const Setting = {
+  headerTableSize: 1,
+  enablePush: 2,
+  maxConcurrentStreams: 3,
+  initialWindowSize: 4,
+  maxFrameSize: 5,
+  maxHeaderListSize: 6,
+} as const;
+
+export const ErrorCode = {
+  noError: 0,
+  protocolError: 1,
+  internalError: 2,
+  flowControlError: 3,
+  settingsTimeout: 4,
+  streamClosed: 5,
+  frameSizeError: 6,
+  refusedStream: 7,
+  cancel: 8,
+  compressionError: 9,
+  connectError: 10,
+  enhanceYourCalm: 11,
+  inadequateSecurity: 12,
+  http11Required: 13,
+} as const;
+
+export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
+
+export const frameHeaderBytes = 9;
+/** The largest frame that may be sent to us: the smallest limit there is (RFC 9113 §4.2), which answers never need. */
+export const maxFrameBytes = 16_384;
+export const defaultWindowBytes = 65_535;
+export const maxWindowBytes = 2 ** 31 - 1;
+export const maxStreamId = 2 ** 31 - 1;
+
+/** `PRI * HTTP/2.0…`, RFC 9113 §3.4. */
+export const connectionPreface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+
+/** A connection error (RFC 9113 §5.4.1). Thrown by the readers, caught by the session, which says GOAWAY. */
+export class Http2Fault extends Error {
+  override readonly name = 'Http2Fault';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
