@@ -1,5 +1,6 @@
 // The store as everyone else sees it: one interface, any database behind it. Types only.
 import type { Subscription } from '../webpush/subscription.ts';
+import type { BroadcastStore, DeliveryQueue } from './broadcast-store.ts';
 
 /** A subscription as stored. */
 export interface StoredSubscription extends Subscription {
@@ -46,9 +47,19 @@ export interface UserStore {
   update(user: User): Promise<boolean>;
 }
 
+/** How another thread of this program opens the same store: the module at `moduleUrl` exports
+ *  `openStore(options): Promise<Store>`. Can be posted to a thread. */
+export interface StoreAddress {
+  readonly moduleUrl: string;
+  readonly options: unknown;
+}
+
 export interface Store {
   readonly subscriptions: SubscriptionStore;
   readonly users: UserStore;
+  readonly broadcasts: BroadcastStore;
+  readonly queue: DeliveryQueue;
+  readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;
   close(): Promise<void>;

@@ -29,4 +29,117 @@ export const migrations: readonly string[] = [
 
   insert into users (id, name, email) values (1, 'Ada Example', 'ada@example.org');
   `,
+
+  `
+  create table audiences (
+    id integer primary key autoincrement,
+    members integer not null default 0,
+    created_at_ms integer not null
+  ) strict;
+
+  -- either a stored subscription by its id, or one that stands here itself
+  create table audience_members (
+    audience_id integer not null references audiences (id) on delete cascade,
+    position integer not null,
+    subscription_id integer,
+    endpoint text,
+    p256dh blob check (length(p256dh) = 65),
+    auth blob check (length(auth) = 16),
+    primary key (audience_id, position),
+    check ((subscription_id is null) = (endpoint is not null and p256dh is not null and auth is not null))
+  ) strict, without rowid;
+
+  create unique index audience_members_by_id on audience_members (audience_id, subscription_id)
+    where subscription_id is not null;
+  create unique index audience_members_by_endpoint on audience_members (audience_id, endpoint)
+    where endpoint is not null;
+
+  create table broadcasts (
+    id integer primary key autoincrement,
+    idempotency_key text unique,
+    content_hash blob not null,
+    state text not null check (state in ('running', 'paused', 'cancelled', 'done')),
+    payload blob not null,
+    ttl_seconds integer not null,
+    urgency text not null,
+    topic text,
+    audience_id integer references audiences (id) on delete set null,
+    has_list integer not null,
+    audience integer not null,
+    created_at_ms integer not null,
+    start_at_ms integer not null,
+    expires_at_ms integer not null,
+    finished_at_ms integer,
+    -- rows that nobody had read when the time was over
+    expired_unread integer not null default 0,
+    logged_accepted integer not null default 0,
+    logged_others integer not null default 0
+  ) strict;
+
+  create index broadcasts_running on broadcasts (id) where state = 'running';
+
+  -- a slice that is done is deleted
+  create table slices (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    number integer not null,
+    cursor integer not null,
+    through_position integer not null,
+    token text,
+    lease_until_ms integer not null default 0,
+    primary key (broadcast_id, number)
+  ) strict, without rowid;
+
+  -- while a worker holds a row, token says who and due_at_ms until when
+  create table retries (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    position integer not null,
+    due_at_ms integer not null,
+    attempts integer not null,
+    deferrals integer not null,
+    expires_at_ms integer not null,
+    token text,
+    primary key (broadcast_id, position)
+  ) strict, without rowid;
+
+  create index retries_by_due on retries (broadcast_id, due_at_ms);
+  create index retries_by_token on retries (broadcast_id, token) where token is not null;
+
+  create table broadcast_origins (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    origin text not null,
+    attempts integer not null,
+    accepted integer not null,
+    gone integer not null,
+    rejected integer not null,
+    expired integer not null,
+    exhausted integer not null,
+    primary key (broadcast_id, origin)
+  ) strict, without rowid;
+
+  create table alarms (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    origin text not null,
+    reason text not null,
+    detail text not null,
+    first_at_ms integer not null,
+    rows integer not null,
+    primary key (broadcast_id, origin, reason)
+  ) strict, without rowid;
+
+  create table attempts (
+    id integer primary key,
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    subscription_id integer,
+    at_ms integer not null,
+    origin text not null,
+    attempt integer not null,
+    outcome text not null,
+    status integer,
+    reason text,
+    detail text
+  ) strict;
+
+  create index attempts_by_broadcast on attempts (broadcast_id);
+  create index attempts_by_subscription on attempts (subscription_id) where subscription_id is not null;
+  `,
 ];

@@ -5,6 +5,8 @@ import type { Store } from '../store.ts';
 import { openConnection } from './connection.ts';
 import { GroupCommit } from './group-commit.ts';
 import { createRead } from './read.ts';
+import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
+import { createSqliteQueue } from './sqlite-queue.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteUsers } from './sqlite-users.ts';
 
@@ -33,6 +35,9 @@ export async function openSqliteStore({ path, now = Date.now }: SqliteStoreOptio
   return {
     subscriptions: createSqliteSubscriptions(database, commits, read, now),
     users: createSqliteUsers(database, commits, read),
+    broadcasts: createSqliteBroadcasts(database, commits, read, now),
+    queue: createSqliteQueue(database, commits, read, now),
+    address: { moduleUrl: import.meta.url, options: { path } satisfies SqliteStoreOptions },
 
     check: async () => {
       refuseReplacedFile(path, ino);
@@ -48,6 +53,9 @@ export async function openSqliteStore({ path, now = Date.now }: SqliteStoreOptio
     },
   };
 }
+
+/** For other threads, by `Store.address`. */
+export const openStore = openSqliteStore;
 
 /** A database that was deleted or replaced under us would go on taking rows that nobody will ever see. */
 function refuseReplacedFile(path: string, ino: number): void {

@@ -3,6 +3,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import {
   type Compilable,
+  type RawBuilder,
   DummyDriver,
   Kysely,
   SqliteAdapter,
@@ -40,6 +41,11 @@ export interface Statement<Row> {
   first(values?: Values): Row | undefined;
   /** @returns the number of rows changed */
   run(values?: Values): number;
+}
+
+/** A query written by hand with Kysely's `sql`, for where the builder would say it worse. */
+export function written<Row>(query: RawBuilder<Row>): Compilable<Row> {
+  return { compile: () => query.compile(queries) };
 }
 
 /**

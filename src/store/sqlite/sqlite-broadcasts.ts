@@ -1,0 +1,177 @@
+// Broadcasts in SQLite: making one, and steering it.
+import type { DatabaseSync } from 'node:sqlite';
+import { sql } from 'kysely';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Broadcast, BroadcastState, BroadcastStore, NewBroadcast } from '../broadcast-store.ts';
+import { createAttemptLog } from './attempt-log.ts';
+import { createBroadcastReader } from './broadcast-reader.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { Read } from './read.ts';
+import { createAudiences } from './sqlite-audiences.ts';
+import { parameter, prepare, queries, written } from './statement.ts';
+
+const maxSlices = 10_000;
+const dropRowsAtOnce = 20_000;
+
+export function createSqliteBroadcasts(
+  database: DatabaseSync,
+  commits: GroupCommit,
+  read: Read,
+  now: () => number,
+): BroadcastStore {
+  const statements = prepareStatements(database);
+  const reader = createBroadcastReader(database);
+  const audiences = createAudiences(database, commits, now);
+  const log = createAttemptLog(database);
+
+  const create = (draft: NewBroadcast) => {
+    const existing = draft.idempotencyKey === undefined ? undefined : reader.findByKey(draft.idempotencyKey);
+    if (existing !== undefined) {
+      if (Buffer.compare(existing.contentHash, draft.contentHash) !== 0)
+        throw keyTaken(existing.broadcast.id);
+      return { broadcast: existing.broadcast, isNew: false };
+    }
+    const extent = audiences.extent(draft.audienceId);
+    const row = statements.insert.first({
+      idempotencyKey: draft.idempotencyKey ?? null,
+      contentHash: draft.contentHash,
+      payload: draft.payload,
+      ttlSeconds: draft.ttlSeconds,
+      urgency: draft.urgency,
+      topic: draft.topic ?? null,
+      audienceId: draft.audienceId ?? null,
+      hasList: draft.audienceId === undefined ? 0 : 1,
+      audience: extent.rows,
+      nowMs: now(),
+      startAtMs: draft.startAtMs,
+      expiresAtMs: draft.expiresAtMs,
+      // an audience of nobody is done at once
+      state: extent.rows === 0 ? 'done' : 'running',
+      finishedAtMs: extent.rows === 0 ? now() : null,
+    });
+    if (row === undefined) throw new Error('The broadcast was not stored.');
+    const slices = cutSlices(extent, draft.sliceRows);
+    for (const [number, { afterPosition, throughPosition }] of slices.entries()) {
+      statements.insertSlice.run({ broadcastId: row.id, number, cursor: afterPosition, throughPosition });
+    }
+    log.prune();
+    return { broadcast: present(row.id), isNew: true };
+  };
+
+  const present = (id: number): Broadcast => {
+    const broadcast = reader.find(id);
+    if (broadcast !== undefined) return broadcast;
+    throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
+  };
+
+  const change = (id: number, to: BroadcastState, from: readonly BroadcastState[]) =>
+    commits.write(() => {
+      const { state } = present(id);
+      if (state === to) return present(id);
+      if (!from.includes(state)) {
+        throw new DeskbellError(
+          'ERR_BROADCAST_STATE',
+          `Broadcast ${id} is ${state}; only one that is ${from.join(' or ')} can become ${to}.`,
+        );
+      }
+      statements.setState.run({ id, state: to, finishedAtMs: to === 'cancelled' ? now() : null });
+      return present(id);
+    });
+
+  return {
+    openAudience: () => audiences.open(),
+    addToAudience: (audienceId, members) => audiences.add(audienceId, members),
+    create: (draft) => commits.write(() => create(draft)),
+    find: (id) => read(() => reader.find(id)),
+    list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => read(() => reader.list(beforeId, limit)),
+    pause: (id) => change(id, 'paused', ['running']),
+    resume: (id) => change(id, 'running', ['paused']),
+    cancel: async (id) => {
+      const broadcast = await change(id, 'cancelled', ['running', 'paused']);
+      // in portions, so that other writers get their turn
+      while ((await commits.write(() => statements.dropRetries.run({ id }))) === dropRowsAtOnce);
+      return broadcast;
+    },
+    attempts: (filter) => read(() => log.find(filter)),
+  };
+}
+
+/** Cuts positions into ranges of equal width: no row is looked at, however many there are. */
+function cutSlices(
+  extent: { readonly rows: number; readonly firstPosition: number; readonly lastPosition: number },
+  sliceRows: number,
+): readonly { readonly afterPosition: number; readonly throughPosition: number }[] {
+  if (extent.rows === 0) return [];
+  const { firstPosition, lastPosition } = extent;
+  const count = Math.min(maxSlices, Math.ceil(extent.rows / sliceRows));
+  const width = Math.ceil((lastPosition - firstPosition + 1) / count);
+  const slices = [];
+  for (let afterPosition = firstPosition - 1; afterPosition < lastPosition; afterPosition += width) {
+    slices.push({ afterPosition, throughPosition: Math.min(afterPosition + width, lastPosition) });
+  }
+  return slices;
+}
+
+function keyTaken(id: number): DeskbellError {
+  return new DeskbellError(
+    'ERR_IDEMPOTENCY_KEY',
+    `The idempotency key belongs to broadcast ${id}, which has another message or audience.`,
+  );
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    insert: prepare(
+      database,
+      queries
+        .insertInto('broadcasts')
+        .values({
+          idempotency_key: parameter<string | null>('idempotencyKey'),
+          content_hash: parameter<Uint8Array>('contentHash'),
+          state: parameter<BroadcastState>('state'),
+          payload: parameter<Uint8Array>('payload'),
+          ttl_seconds: parameter<number>('ttlSeconds'),
+          urgency: parameter<string>('urgency'),
+          topic: parameter<string | null>('topic'),
+          audience_id: parameter<number | null>('audienceId'),
+          has_list: parameter<number>('hasList'),
+          audience: parameter<number>('audience'),
+          created_at_ms: parameter<number>('nowMs'),
+          start_at_ms: parameter<number>('startAtMs'),
+          expires_at_ms: parameter<number>('expiresAtMs'),
+          finished_at_ms: parameter<number | null>('finishedAtMs'),
+        })
+        .returning('id'),
+    ),
+    insertSlice: prepare(
+      database,
+      queries.insertInto('slices').values({
+        broadcast_id: parameter<number>('broadcastId'),
+        number: parameter<number>('number'),
+        cursor: parameter<number>('cursor'),
+        through_position: parameter<number>('throughPosition'),
+      }),
+    ),
+    setState: prepare(
+      database,
+      queries
+        .updateTable('broadcasts')
+        .set({
+          state: parameter<BroadcastState>('state'),
+          finished_at_ms: parameter<number | null>('finishedAtMs'),
+        })
+        .where('id', '=', parameter<number>('id')),
+    ),
+    // what a worker holds right now it settles itself
+    dropRetries: prepare(
+      database,
+      written(sql`
+        delete from retries where broadcast_id = ${parameter<number>('id')} and position in (
+          select position from retries
+          where broadcast_id = ${parameter<number>('id')} and token is null
+          limit ${dropRowsAtOnce}
+        )
+      `),
+    ),
+  };
+}
