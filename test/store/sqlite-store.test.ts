@@ -10,16 +10,20 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { describeBroadcasts } from './broadcast-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { describeStore } from './store-suite.ts';
+import { describeStore, type StoreUnderTest } from './store-suite.ts';
 
-describeStore('SQLite', async () => {
+const prepare = async (): Promise<StoreUnderTest> => {
   const folder = mkdtempSync(join(tmpdir(), 'deskbell-store-'));
   return {
     open: (now) => openSqliteStore({ path: join(folder, 'deskbell.db'), now }),
     remove: async () => rmSync(folder, { recursive: true }),
   };
-});
+};
+
+describeStore('SQLite', prepare);
+describeBroadcasts('SQLite', prepare);
 
 describe('the SQLite file', () => {
   let folder: string;

@@ -35,7 +35,7 @@ export function toStoreError(error: unknown, path: string): unknown {
     case SQLITE_NOTADB:
       return new DeskbellError('ERR_STORE_CORRUPT', `The file ${path} is not a database.`, { cause: error });
     case SQLITE_CONSTRAINT:
-      return new DeskbellError('ERR_FIELD_VALUE', 'The row breaks a rule of its table; it was not stored.', {
+      return new DeskbellError('ERR_FIELD_VALUE', `The row was not stored: ${messageOf(error)}.`, {
         cause: error,
       });
     case SQLITE_BUSY:
@@ -49,6 +49,11 @@ export function toStoreError(error: unknown, path: string): unknown {
     case SQLITE_IOERR:
       return unavailable('cannot be read or written: the disk reported a fault');
     default:
-      return unavailable(`failed (${error instanceof Error ? error.message : String(error)})`);
+      return unavailable(`failed (${messageOf(error)})`);
   }
+}
+
+/** SQLite names tables, columns and types, never values. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,753 @@
+// What every store must do for broadcasts, whatever database or job queue is behind it: slices under leases, page
+// commits that count each row once, retries, steering.
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type {
+  Broadcast,
+  NewBroadcast,
+  Recipient,
+  RowResult,
+  SliceLease,
+} from '../../src/store/broadcast-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import type { StoreUnderTest } from './store-suite.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const leaseMs = 10_000;
+
+export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`broadcasts: ${name}`, () => {
+    let underTest: StoreUnderTest;
+    let store: Store;
+    let nowMs = 1_800_000_000_000;
+
+    before(async () => {
+      underTest = await prepare();
+      store = await underTest.open(() => nowMs);
+    });
+    after(async () => {
+      await store.close();
+      await underTest.remove();
+    });
+    beforeEach(async () => {
+      for (const { id, state } of await store.broadcasts.list({ limit: 100 })) {
+        if (state === 'running' || state === 'paused') await store.broadcasts.cancel(id);
+      }
+      for (const { id } of await store.subscriptions.page({ afterId: 0, limit: 10_000 })) {
+        await store.subscriptions.removeById(id);
+      }
+      nowMs += 60_000;
+    });
+
+    const addSubscriptions = (count: number, first = 0) =>
+      store.subscriptions.putAll(
+        Array.from({ length: count }, (_, index) => ({
+          subscription: madeUpSubscription(first + index),
+          vapidPublicKey,
+        })),
+      );
+
+    const draft = (changes: Partial<NewBroadcast> = {}): NewBroadcast => ({
+      contentHash: new Uint8Array(32).fill(7),
+      payload: new TextEncoder().encode('{"title":"Hello","message":"World"}'),
+      ttlSeconds: 3600,
+      urgency: 'normal',
+      startAtMs: nowMs,
+      expiresAtMs: nowMs + 3_600_000,
+      sliceRows: 10,
+      ...changes,
+    });
+
+    const createBroadcast = async (changes: Partial<NewBroadcast> = {}): Promise<Broadcast> =>
+      (await store.broadcasts.create(draft(changes))).broadcast;
+
+    const found = async (id: number): Promise<Broadcast> => {
+      const broadcast = await store.broadcasts.find(id);
+      assert.ok(broadcast);
+      assertAddsUp(broadcast);
+      return broadcast;
+    };
+
+    const lease = async (broadcastId?: number): Promise<SliceLease> => {
+      const slice = await store.queue.leaseSlice({
+        leaseMs,
+        ...(broadcastId !== undefined && { broadcastId }),
+      });
+      assert.ok(slice, 'a slice is free');
+      return slice;
+    };
+
+    /** Commits the whole rest of a leased slice. */
+    const settle = async (slice: SliceLease, toResult: (recipient: Recipient) => RowResult = accepted) => {
+      const rows = await store.queue.readSlice(slice, slice.cursor, 10_000);
+      return store.queue.commit({
+        broadcastId: slice.broadcastId,
+        token: slice.token,
+        slice: { number: slice.slice, cursor: slice.throughPosition },
+        rows: rows.map(toResult),
+        leaseMs,
+      });
+    };
+
+    const settleAll = async (broadcastId: number, toResult?: (recipient: Recipient) => RowResult) => {
+      for (;;) {
+        const slice = await store.queue.leaseSlice({ leaseMs, broadcastId });
+        if (slice === undefined) return;
+        await settle(slice, toResult);
+      }
+    };
+
+    const retryAt =
+      (dueAtMs: number, attempts = 1) =>
+      (recipient: Recipient): RowResult => ({
+        recipient,
+        origin,
+        attempts: 1,
+        result: 'retry',
+        retry: { dueAtMs, attempts, deferrals: 0, expiresAtMs: nowMs + 3_600_000 },
+      });
+
+    test('a broadcast to all covers every subscription of its moment, and none that came later', async () => {
+      await addSubscriptions(95);
+      const { id } = await createBroadcast();
+      await addSubscriptions(5, 1000);
+      const seen: string[] = [];
+      await settleAll(id, (recipient) => {
+        seen.push(recipient.endpoint);
+        return accepted(recipient);
+      });
+      assert.equal(seen.length, 95);
+      assert.equal(new Set(seen).size, 95);
+      const broadcast = await found(id);
+      assert.equal(broadcast.state, 'done');
+      assert.equal(broadcast.counts.accepted, 95);
+      assert.equal(broadcast.finishedAtMs, nowMs);
+      assert.deepEqual(broadcast.origins, [
+        { origin, attempts: 95, accepted: 95, gone: 0, rejected: 0, expired: 0, exhausted: 0 },
+      ]);
+    });
+
+    test('a broadcast to nobody is done at once', async () => {
+      const broadcast = await createBroadcast();
+      assert.equal(broadcast.state, 'done');
+      assert.equal(broadcast.audience, 0);
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+    });
+
+    test('recipients come whole: id, keys and the VAPID key that they were made with', async () => {
+      await addSubscriptions(1);
+      await createBroadcast();
+      const [recipient] = await store.queue.readSlice(await lease(), 0, 10);
+      const [stored] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+      assert.ok(recipient && stored);
+      assert.deepEqual(
+        { ...recipient },
+        {
+          position: stored.id,
+          subscriptionId: stored.id,
+          endpoint: stored.endpoint,
+          p256dh: stored.p256dh,
+          auth: stored.auth,
+          vapidPublicKey,
+          updatedAtMs: stored.updatedAtMs,
+        },
+      );
+    });
+
+    test('the message comes back as it was given', async () => {
+      await addSubscriptions(1);
+      const given = draft({ topic: 'news', urgency: 'high', ttlSeconds: 60, idempotencyKey: 'message' });
+      const { broadcast } = await store.broadcasts.create(given);
+      assert.deepEqual([...broadcast.payload], [...given.payload]);
+      assert.equal(broadcast.topic, 'news');
+      assert.equal(broadcast.urgency, 'high');
+      assert.equal(broadcast.ttlSeconds, 60);
+      assert.equal(broadcast.idempotencyKey, 'message');
+      assert.equal((await lease()).broadcast.topic, 'news');
+    });
+
+    test('the same key with the same content is the same broadcast; with other content it is an error', async () => {
+      await addSubscriptions(3);
+      const first = await store.broadcasts.create(draft({ idempotencyKey: 'launch' }));
+      const again = await store.broadcasts.create(
+        draft({ idempotencyKey: 'launch', startAtMs: nowMs + 5000 }),
+      );
+      assert.equal(first.isNew, true);
+      assert.equal(again.isNew, false);
+      assert.equal(again.broadcast.id, first.broadcast.id);
+      await assert.rejects(
+        store.broadcasts.create(draft({ idempotencyKey: 'launch', contentHash: new Uint8Array(32) })),
+        { code: 'ERR_IDEMPOTENCY_KEY' },
+      );
+      await settleAll(first.broadcast.id);
+      const afterwards = await store.broadcasts.create(draft({ idempotencyKey: 'launch' }));
+      assert.equal(afterwards.isNew, false);
+      assert.equal(afterwards.broadcast.state, 'done');
+    });
+
+    test('creations with one key at the same time make one broadcast', async () => {
+      await addSubscriptions(3);
+      const made = await Promise.all(
+        Array.from({ length: 10 }, () => store.broadcasts.create(draft({ idempotencyKey: 'at once' }))),
+      );
+      assert.equal(made.filter(({ isNew }) => isNew).length, 1);
+      assert.equal(new Set(made.map(({ broadcast }) => broadcast.id)).size, 1);
+    });
+
+    test('a list of ids takes each once, in the order given; one that is not stored counts as removed', async () => {
+      await addSubscriptions(10);
+      const ids = (await store.subscriptions.page({ afterId: 0, limit: 10 })).map(({ id }) => id);
+      const chosen = [ids[7] ?? 0, ids[2] ?? 0, 1e12, ids[5] ?? 0, ids[2] ?? 0];
+      const audienceId = await store.broadcasts.openAudience();
+      await store.broadcasts.addToAudience(audienceId, chosen.slice(0, 3));
+      await store.broadcasts.addToAudience(audienceId, chosen.slice(3));
+      const broadcast = await createBroadcast({ audienceId });
+      assert.equal(broadcast.audience, 4);
+      const seen: number[] = [];
+      await settleAll(broadcast.id, (recipient) => {
+        seen.push(recipient.subscriptionId ?? 0);
+        return accepted(recipient);
+      });
+      assert.deepEqual(seen, [ids[7], ids[2], ids[5]]);
+      const { state, counts } = await found(broadcast.id);
+      assert.equal(state, 'done');
+      assert.equal(counts.accepted, 3);
+      assert.equal(counts.removed, 1);
+    });
+
+    test('a list may hold subscriptions that are not stored; they are sent to and not added to the store', async () => {
+      const audienceId = await store.broadcasts.openAudience();
+      const members = [1, 2, 3, 2].map(madeUpSubscription);
+      await store.broadcasts.addToAudience(audienceId, members);
+      const { id, audience } = await createBroadcast({ audienceId });
+      assert.equal(audience, 3);
+      const seen: Recipient[] = [];
+      await settleAll(id, (recipient) => {
+        seen.push(recipient);
+        return accepted(recipient);
+      });
+      assert.deepEqual(
+        seen.map(({ endpoint, p256dh, auth }) => ({ endpoint, p256dh, auth })),
+        members.slice(0, 3),
+      );
+      assert.ok(seen.every(({ subscriptionId }) => subscriptionId === undefined));
+      assert.equal(await store.subscriptions.count(), 0);
+    });
+
+    test('a list member that is gone is deleted from the store where it stands there with the same keys', async () => {
+      await addSubscriptions(2);
+      const audienceId = await store.broadcasts.openAudience();
+      await store.broadcasts.addToAudience(audienceId, [
+        madeUpSubscription(0),
+        { ...madeUpSubscription(1), auth: new Uint8Array(16) },
+      ]);
+      const { id } = await createBroadcast({ audienceId });
+      await settleAll(id, gone);
+      assert.equal((await found(id)).counts.gone, 2);
+      const left = await store.subscriptions.page({ afterId: 0, limit: 10 });
+      assert.deepEqual(
+        left.map(({ endpoint }) => endpoint),
+        [madeUpSubscription(1).endpoint],
+      );
+    });
+
+    test('slices do not overlap and cover the audience, also where ids have gaps', async () => {
+      await addSubscriptions(200);
+      const rows = await store.subscriptions.page({ afterId: 0, limit: 200 });
+      for (const [index, { id }] of rows.entries()) {
+        if (index % 3 === 0 || (index > 20 && index < 90)) await store.subscriptions.removeById(id);
+      }
+      const left = (await store.subscriptions.page({ afterId: 0, limit: 200 })).map(({ id }) => id);
+      const { id } = await createBroadcast();
+      const seen: number[] = [];
+      await settleAll(id, (recipient) => {
+        seen.push(recipient.position);
+        return accepted(recipient);
+      });
+      assert.deepEqual(
+        [...seen].sort((a, b) => a - b),
+        left,
+      );
+    });
+
+    test('a slice is held by one worker until its lease runs out, then another continues at the cursor', async () => {
+      await addSubscriptions(10);
+      const { id } = await createBroadcast();
+      const first = await lease();
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+
+      const rows = await store.queue.readSlice(first, first.cursor, 4);
+      const cursor = rows.at(-1)?.position ?? 0;
+      const slice = { number: first.slice, cursor };
+      await store.queue.commit({ ...held(first), slice, rows: rows.map(accepted), leaseMs });
+
+      nowMs += leaseMs - 1;
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined, 'the commit renewed the lease');
+      nowMs += 1;
+      const second = await lease();
+      assert.equal(second.slice, first.slice);
+      assert.equal(second.cursor, cursor);
+
+      const late = await settle(first);
+      assert.equal(late.isLeaseLost, true);
+      assert.equal((await found(id)).counts.accepted, 4, 'nothing of the late commit was stored');
+
+      assert.equal((await settle(second)).isLeaseLost, false);
+      const broadcast = await found(id);
+      assert.equal(broadcast.state, 'done');
+      assert.equal(broadcast.counts.accepted, 10);
+    });
+
+    test('a lease is held longer by renewing it, and given back by releasing it', async () => {
+      await addSubscriptions(10);
+      await createBroadcast();
+      const first = await lease();
+      nowMs += leaseMs - 1;
+      await store.queue.renew(first, leaseMs);
+      nowMs += leaseMs - 1;
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      await store.queue.release(first);
+      const second = await lease();
+      await store.queue.renew(first, leaseMs * 100);
+      await store.queue.release(first);
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined, 'an old token moves nothing');
+      nowMs += leaseMs;
+      assert.equal((await lease()).slice, second.slice);
+    });
+
+    test('many workers at once get different slices', async () => {
+      await addSubscriptions(100);
+      await createBroadcast();
+      const slices = await Promise.all(Array.from({ length: 10 }, () => lease()));
+      assert.equal(new Set(slices.map(({ slice }) => slice)).size, 10);
+    });
+
+    test('a small broadcast does not wait for a large one that began earlier', async () => {
+      await addSubscriptions(100);
+      const large = await createBroadcast();
+      for (let index = 0; index < 3; index += 1) await settle(await lease());
+      const audienceId = await store.broadcasts.openAudience();
+      await store.broadcasts.addToAudience(audienceId, [madeUpSubscription(1)]);
+      const small = await createBroadcast({ audienceId });
+      assert.equal((await lease()).broadcastId, small.id);
+      assert.equal((await lease()).broadcastId, large.id);
+    });
+
+    test('work can be asked for of one broadcast only', async () => {
+      await addSubscriptions(20);
+      const first = await createBroadcast();
+      const second = await createBroadcast();
+      assert.equal((await lease(second.id)).broadcastId, second.id);
+      assert.equal((await lease(second.id)).broadcastId, second.id);
+      assert.equal(await store.queue.leaseSlice({ leaseMs, broadcastId: second.id }), undefined);
+      assert.equal((await lease(first.id)).broadcastId, first.id);
+    });
+
+    test('a broadcast that is scheduled is not touched before its time', async () => {
+      await addSubscriptions(3);
+      const startAtMs = nowMs + 5000;
+      const { id } = await createBroadcast({ startAtMs });
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.queue.nextDueAtMs(id), startAtMs);
+      nowMs = startAtMs;
+      await settle(await lease());
+      assert.equal((await found(id)).state, 'done');
+    });
+
+    test('a retry comes back when it is due and not before, and then counts once', async () => {
+      await addSubscriptions(5);
+      const { id } = await createBroadcast();
+      const dueAtMs = nowMs + 30_000;
+      await settleAll(id, retryAt(dueAtMs));
+      let broadcast = await found(id);
+      assert.equal(broadcast.state, 'running');
+      assert.equal(broadcast.waiting, 5);
+      assert.equal(broadcast.counts.pending, 5);
+      assert.equal(broadcast.origins[0]?.attempts, 5);
+      assert.equal(await store.queue.nextDueAtMs(), dueAtMs);
+      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+
+      nowMs = dueAtMs;
+      const claim = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      assert.equal(claim?.rows.length, 5);
+      assert.ok(claim?.rows.every(({ attempts }) => attempts === 1));
+      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+
+      const [first, ...rest] = claim?.rows ?? [];
+      assert.ok(claim && first);
+      await store.queue.commit({
+        ...held(claim),
+        rows: [retryAt(nowMs + 1000, 2)(first), ...rest.map(accepted)],
+        leaseMs,
+      });
+      broadcast = await found(id);
+      assert.equal(broadcast.counts.accepted, 4);
+      assert.equal(broadcast.waiting, 1);
+
+      nowMs += 1000;
+      const last = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      assert.equal(last?.rows[0]?.attempts, 2);
+      assert.ok(last);
+      await store.queue.commit({ ...held(last), rows: last.rows.map(accepted), leaseMs });
+      broadcast = await found(id);
+      assert.equal(broadcast.state, 'done');
+      assert.equal(broadcast.counts.accepted, 5);
+      assert.equal(broadcast.origins[0]?.attempts, 11);
+    });
+
+    test('claimed retries of a worker that died come due again, and its late commit counts nothing', async () => {
+      await addSubscriptions(3);
+      const { id } = await createBroadcast();
+      await settleAll(id, retryAt(nowMs));
+      const dead = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      nowMs += leaseMs;
+      const alive = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      assert.ok(dead && alive);
+      assert.equal(alive.rows.length, 3);
+      await store.queue.commit({ ...held(dead), rows: dead.rows.map(accepted), leaseMs });
+      assert.equal((await found(id)).counts.accepted, 0);
+      await store.queue.commit({ ...held(alive), rows: alive.rows.map(accepted), leaseMs });
+      assert.equal((await found(id)).counts.accepted, 3);
+      assert.equal((await found(id)).state, 'done');
+    });
+
+    test('a row whose answer is still to come is held under the token of its slice, also beyond its end', async () => {
+      await addSubscriptions(10);
+      const { id } = await createBroadcast();
+      const slice = await lease();
+      const rows = await store.queue.readSlice(slice, 0, 10);
+      const stillOut = (recipient: Recipient): RowResult => ({
+        recipient,
+        origin,
+        attempts: 0,
+        result: 'inFlight',
+        retry: { dueAtMs: nowMs + leaseMs, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 1e6 },
+      });
+      await store.queue.commit({
+        ...held(slice),
+        slice: { number: slice.slice, cursor: slice.throughPosition },
+        rows: rows.map((recipient, index) => (index < 2 ? stillOut(recipient) : accepted(recipient))),
+        leaseMs,
+      });
+      assert.equal((await found(id)).state, 'running');
+      nowMs += leaseMs - 1;
+      await store.queue.renew(slice, leaseMs);
+      nowMs += leaseMs - 1;
+      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+
+      await store.queue.commit({ ...held(slice), rows: rows.slice(0, 1).map(accepted), leaseMs });
+      assert.equal((await found(id)).counts.accepted, 9);
+
+      nowMs += leaseMs;
+      const claim = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      assert.deepEqual(
+        claim?.rows.map(({ position }) => position),
+        [rows[1]?.position],
+      );
+      await store.queue.commit({ ...held(slice), rows: rows.slice(1, 2).map(accepted), leaseMs });
+      assert.equal((await found(id)).counts.accepted, 9, 'the row is another worker’s by now');
+      assert.ok(claim);
+      await store.queue.release(claim);
+      assert.equal((await store.queue.claimRetries({ leaseMs, limit: 10 }))?.rows.length, 1);
+    });
+
+    test('a subscription that is gone is deleted, unless it was renewed after it was read', async () => {
+      await addSubscriptions(3);
+      const { id } = await createBroadcast();
+      const slice = await lease();
+      const rows = await store.queue.readSlice(slice, 0, 10);
+      await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+      await store.queue.commit({
+        ...held(slice),
+        slice: { number: slice.slice, cursor: slice.throughPosition },
+        rows: rows.map(gone),
+        leaseMs,
+      });
+      assert.equal((await found(id)).counts.gone, 3);
+      assert.deepEqual(
+        (await store.subscriptions.page({ afterId: 0, limit: 10 })).map(({ endpoint }) => endpoint),
+        [madeUpSubscription(1).endpoint],
+      );
+    });
+
+    test('no other result deletes a subscription', async () => {
+      await addSubscriptions(4);
+      const { id } = await createBroadcast();
+      const results = ['accepted', 'rejected', 'expired', 'exhausted'] as const;
+      let index = 0;
+      await settleAll(id, (recipient) => ({
+        ...accepted(recipient),
+        result: results[index++] ?? 'accepted',
+      }));
+      assert.equal(await store.subscriptions.count(), 4);
+      const { counts } = await found(id);
+      for (const result of results) assert.equal(counts[result], 1);
+    });
+
+    test('who leaves before their turn is counted as removed, in a slice and among the retries', async () => {
+      await addSubscriptions(20);
+      const { id } = await createBroadcast();
+      const all = await store.subscriptions.page({ afterId: 0, limit: 20 });
+      await store.subscriptions.removeById(all[0]?.id ?? 0);
+      await settleAll(id, retryAt(nowMs));
+      await store.subscriptions.removeById(all[1]?.id ?? 0);
+      for (;;) {
+        const claim = await store.queue.claimRetries({ leaseMs, limit: 10 });
+        if (claim === undefined) break;
+        await store.queue.commit({ ...held(claim), rows: claim.rows.map(accepted), leaseMs });
+      }
+      const { state, counts } = await found(id);
+      assert.equal(state, 'done');
+      assert.equal(counts.accepted, 18);
+      assert.equal(counts.removed, 2);
+    });
+
+    test('a broadcast whose last retries were all removed is done', async () => {
+      await addSubscriptions(2);
+      const { id } = await createBroadcast();
+      await settleAll(id, retryAt(nowMs));
+      for (const row of await store.subscriptions.page({ afterId: 0, limit: 2 })) {
+        await store.subscriptions.removeById(row.id);
+      }
+      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal((await found(id)).state, 'done');
+      assert.equal((await found(id)).counts.removed, 2);
+    });
+
+    test('pausing stops the taking of work, and workers hear of it at their commit; resuming goes on', async () => {
+      await addSubscriptions(30);
+      const { id } = await createBroadcast();
+      const slice = await lease();
+      assert.equal((await store.broadcasts.pause(id)).state, 'paused');
+      assert.equal((await store.broadcasts.pause(id)).state, 'paused');
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.queue.nextDueAtMs(id), undefined);
+      const answer = await settle(slice);
+      assert.equal(answer.isLeaseLost, false);
+      assert.equal(answer.state, 'paused');
+      assert.equal((await found(id)).counts.accepted, 10);
+      assert.equal((await store.broadcasts.resume(id)).state, 'running');
+      await settleAll(id);
+      assert.equal((await found(id)).counts.accepted, 30);
+      assert.equal((await found(id)).state, 'done');
+    });
+
+    test('a cancelled broadcast keeps what was done, counts the rest as cancelled, and is never taken up again', async () => {
+      await addSubscriptions(30);
+      const { id } = await createBroadcast();
+      await settle(await lease());
+      await settle(await lease(), retryAt(nowMs));
+      const inHand = await lease();
+      assert.equal((await store.broadcasts.cancel(id)).state, 'cancelled');
+      assert.equal((await found(id)).counts.cancelled, 20);
+      assert.equal((await settle(inHand)).state, 'cancelled');
+      const { counts, waiting } = await found(id);
+      assert.equal(counts.accepted, 20, 'what was in hand is counted');
+      assert.equal(counts.cancelled, 10);
+      assert.equal(waiting, 0);
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+      await assert.rejects(store.broadcasts.resume(id), { code: 'ERR_BROADCAST_STATE' });
+      await assert.rejects(store.broadcasts.pause(id), { code: 'ERR_BROADCAST_STATE' });
+    });
+
+    test('a broadcast that is done cannot be paused, resumed or cancelled; an unknown one is not found', async () => {
+      await addSubscriptions(1);
+      const { id } = await createBroadcast();
+      await settleAll(id);
+      for (const steer of ['pause', 'resume', 'cancel'] as const) {
+        await assert.rejects(store.broadcasts[steer](id), { code: 'ERR_BROADCAST_STATE' });
+        await assert.rejects(store.broadcasts[steer](999_999), { code: 'ERR_BROADCAST_NOT_FOUND' });
+      }
+      assert.equal(await store.broadcasts.find(999_999), undefined);
+    });
+
+    test('what has no outcome when the time is over is expired, once no worker holds anything of it', async () => {
+      await addSubscriptions(30);
+      const { id } = await createBroadcast({ expiresAtMs: nowMs + 1000 });
+      await settle(await lease(), retryAt(nowMs + 500_000));
+      await settle(await lease());
+      const slice = await lease();
+      nowMs += 1000;
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      assert.equal((await found(id)).state, 'running');
+      nowMs += leaseMs;
+      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      const { state, counts, waiting } = await found(id);
+      assert.equal(state, 'done');
+      assert.equal(counts.accepted, 10);
+      assert.equal(counts.expired, 20);
+      assert.equal(waiting, 0);
+      assert.equal((await settle(slice)).isLeaseLost, true);
+    });
+
+    test('an alarm is new once per broadcast, origin and reason, and counts its rows', async () => {
+      await addSubscriptions(30);
+      const { id } = await createBroadcast();
+      const first = await settle(await lease(), refused);
+      assert.deepEqual(first.newAlarms, [
+        { origin, reason: 'vapid-refused', detail: 'BadJwtToken', firstAtMs: nowMs, rows: 10 },
+      ]);
+      const firstAtMs = nowMs;
+      nowMs += 10;
+      assert.deepEqual((await settle(await lease(), refused)).newAlarms, []);
+      const other = await settle(await lease(), (recipient) => ({
+        ...refused(recipient),
+        origin: 'https://web.push.apple.com',
+      }));
+      assert.equal(other.newAlarms.length, 1);
+      assert.deepEqual((await found(id)).alarms, [
+        { origin, reason: 'vapid-refused', detail: 'BadJwtToken', firstAtMs, rows: 20 },
+        {
+          origin: 'https://web.push.apple.com',
+          reason: 'vapid-refused',
+          detail: 'BadJwtToken',
+          firstAtMs: nowMs,
+          rows: 10,
+        },
+      ]);
+    });
+
+    test('the attempt log answers per broadcast and per subscription, the newest first', async () => {
+      await addSubscriptions(3);
+      const tell = (recipient: Recipient): RowResult => ({
+        ...accepted(recipient),
+        record: { atMs: nowMs, attempt: 1, outcome: 'accepted', status: 201 },
+      });
+      const first = await createBroadcast();
+      await settleAll(first.id, tell);
+      nowMs += 1;
+      const second = await createBroadcast();
+      await settleAll(second.id, (recipient) => ({
+        ...tell(recipient),
+        result: 'rejected',
+        record: {
+          atMs: nowMs,
+          attempt: 1,
+          outcome: 'rejected',
+          status: 400,
+          reason: 'bad-ttl',
+          detail: 'TTL',
+        },
+      }));
+      const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+      const subscriptionId = row?.id ?? 0;
+      assert.deepEqual(await store.broadcasts.attempts({ subscriptionId, limit: 10 }), [
+        {
+          broadcastId: second.id,
+          subscriptionId,
+          atMs: nowMs,
+          origin,
+          attempt: 1,
+          outcome: 'rejected',
+          status: 400,
+          reason: 'bad-ttl',
+          detail: 'TTL',
+        },
+        {
+          broadcastId: first.id,
+          subscriptionId,
+          atMs: nowMs - 1,
+          origin,
+          attempt: 1,
+          outcome: 'accepted',
+          status: 201,
+        },
+      ]);
+      const ofBoth = { broadcastId: first.id, subscriptionId, limit: 10 };
+      assert.equal((await store.broadcasts.attempts(ofBoth)).length, 1);
+      assert.equal((await store.broadcasts.attempts({ broadcastId: first.id, limit: 10 })).length, 3);
+      assert.equal((await store.broadcasts.attempts({ broadcastId: first.id, limit: 2 })).length, 2);
+    });
+
+    test('the attempt log of a broadcast is bounded, and failures have their own room in it', async () => {
+      await addSubscriptions(3000);
+      const { id } = await createBroadcast({ sliceRows: 1000 });
+      let index = 0;
+      await settleAll(id, (recipient) => {
+        const isFailure = (index += 1) > 2990;
+        return {
+          ...accepted(recipient),
+          result: isFailure ? 'rejected' : 'accepted',
+          record: { atMs: nowMs, attempt: 1, outcome: isFailure ? 'rejected' : 'accepted', status: 201 },
+        };
+      });
+      const records = await store.broadcasts.attempts({ broadcastId: id, limit: 10_000 });
+      assert.equal(records.filter(({ outcome }) => outcome === 'accepted').length, 1000);
+      assert.equal(records.filter(({ outcome }) => outcome === 'rejected').length, 10);
+    });
+
+    test('broadcasts are listed newest first, page by page', async () => {
+      await addSubscriptions(1);
+      const ids: number[] = [];
+      for (let index = 0; index < 5; index += 1) ids.unshift((await createBroadcast()).id);
+      const first = await store.broadcasts.list({ limit: 3 });
+      const beforeId = first.at(-1)?.id ?? 0;
+      const second = await store.broadcasts.list({ limit: 2, beforeId });
+      assert.deepEqual(
+        [...first, ...second].map(({ id }) => id),
+        ids,
+      );
+    });
+
+    test('counts add up after any course of events', async () => {
+      await addSubscriptions(300);
+      const { id } = await createBroadcast();
+      const results = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'retry'] as const;
+      const anyResult = (recipient: Recipient): RowResult => {
+        const result = results[Math.floor(Math.random() * results.length)] ?? 'accepted';
+        return result === 'retry'
+          ? retryAt(nowMs + Math.ceil(Math.random() * 1000))(recipient)
+          : { ...accepted(recipient), result };
+      };
+      for (let turn = 0; turn < 2000 && (await found(id)).state === 'running'; turn += 1) {
+        nowMs += 300;
+        const dice = Math.random();
+        if (dice < 0.1) nowMs += leaseMs;
+        const slice = dice < 0.5 ? await store.queue.leaseSlice({ leaseMs }) : undefined;
+        // half of the time the worker dies with the slice in its hands
+        if (slice !== undefined && Math.random() < 0.5) await settle(slice, anyResult);
+        const claim = await store.queue.claimRetries({ leaseMs, limit: 7 });
+        if (claim !== undefined && Math.random() < 0.7) {
+          await store.queue.commit({ ...held(claim), rows: claim.rows.map(anyResult), leaseMs });
+        }
+        if (dice > 0.97) {
+          const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+          if (row !== undefined) await store.subscriptions.removeById(row.id);
+        }
+      }
+      assert.equal((await found(id)).state, 'done');
+    });
+  });
+}
+
+function accepted(recipient: Recipient): RowResult {
+  return { recipient, origin, attempts: 1, result: 'accepted' };
+}
+
+function gone(recipient: Recipient): RowResult {
+  return { recipient, origin, attempts: 1, result: 'gone' };
+}
+
+function refused(recipient: Recipient): RowResult {
+  return {
+    ...accepted(recipient),
+    result: 'rejected',
+    alarm: { reason: 'vapid-refused', detail: 'BadJwtToken' },
+  };
+}
+
+function held({ broadcastId, token }: { readonly broadcastId: number; readonly token: string }) {
+  return { broadcastId, token };
+}
+
+function assertAddsUp({ audience, counts, origins }: Broadcast): void {
+  const sum = Object.values(counts).reduce((total, count) => total + count, 0);
+  assert.equal(sum, audience, `${JSON.stringify(counts)} adds up to the audience`);
+  assert.ok(Object.values(counts).every((count) => count >= 0));
+  assert.equal(
+    origins.reduce((total, { accepted: count }) => total + count, 0),
+    counts.accepted,
+  );
+}
