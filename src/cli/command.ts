@@ -1,6 +1,6 @@
 // One command of `deskbell`, with what all of them have in common: options made from the configuration schema,
 // examples in the help, and usage faults in the same form as every other fault.
-import { Command, Option } from 'commander';
+import { Command, Help, Option } from 'commander';
 import { flagOf, settings, type SettingName } from './configuration.ts';
 import type { Setting } from './setting.ts';
 
@@ -30,10 +30,23 @@ export function createCommand({
       'after',
       `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((line) => `  $ ${line}\n`).join('')}`,
     );
-  for (const setting of names) command.addOption(optionOf(setting));
-  if (names.length > 0) command.option('--config <file>', 'Configuration file (JSON). Flags win over it.');
-  return command.option('--debug', 'Shows the stack trace of a fault.');
+  const debug = new Option('--debug', 'Shows the stack trace of a fault.');
+  if (names.length === 0) return command.addOption(debug);
+  const config = new Option('--config <file>', 'Configuration file (JSON). Flags win over it.');
+  for (const option of [...names.map(optionOf), config, debug])
+    command.addOption(option.helpGroup(sharedGroup));
+  return command.configureHelp({ groupItems: sharedGroupLast });
 }
+
+const sharedGroup = 'Configuration:';
+
+/** What is peculiar to a command is read first. */
+const sharedGroupLast: Help['groupItems'] = (...items) => {
+  const groups = Help.prototype.groupItems(...items);
+  const shared = groups.get(sharedGroup);
+  groups.delete(sharedGroup);
+  return shared ? groups.set(sharedGroup, shared) : groups;
+};
 
 function optionOf(name: SettingName): Option {
   const setting: Setting<unknown> = settings[name];
@@ -41,7 +54,7 @@ function optionOf(name: SettingName): Option {
   const fallback = setting.defaultInWords ?? String(setting.default);
   return new Option(
     `${flagOf(name)} ${placeholder}`,
-    `${setting.sentence} ${setting.isPath ? '' : `Takes ${setting.valid}. `}(default: ${fallback})`,
+    `${setting.sentence} ${setting.isPath || setting.isSwitch ? '' : `Takes ${setting.valid}. `}(default: ${fallback})`,
   );
 }
 

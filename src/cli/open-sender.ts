@@ -1,4 +1,5 @@
 // The sender as the command makes it: from the configuration, the data directory's keys, and the environment's proxy.
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -41,9 +42,19 @@ export async function openSender(
 }
 
 async function readCertificate(path: string): Promise<string> {
+  let text: string;
   try {
-    return await readFile(path, 'utf8');
+    text = await readFile(path, 'utf8');
   } catch (cause) {
     throw new DeskbellError('ERR_FILE', `The certificate file ${path} cannot be read`, { cause });
   }
+  try {
+    // TLS would pass over a file without a certificate in silence.
+    void new X509Certificate(text);
+  } catch (cause) {
+    throw new DeskbellError('ERR_CONFIGURATION', `${path} does not begin with a certificate (PEM)`, {
+      cause,
+    });
+  }
+  return text;
 }

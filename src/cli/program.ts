@@ -17,7 +17,7 @@ import { describeFailure, exitCodeOf, exitCodes } from './failure.ts';
 export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {
   let debug = context.environment['DESKBELL_DEBUG'] !== undefined;
   const program = createProgram(context).hook('preAction', (_program, command) => {
-    debug ||= command.opts()['debug'] === true;
+    debug ||= command.optsWithGlobals()['debug'] === true;
   });
   try {
     await program.parseAsync(words, { from: 'user' });
@@ -39,13 +39,13 @@ function createProgram(context: Context): Command {
     examples: ['deskbell demo', 'deskbell serve --port 8080'],
   })
     .version(readVersion(), '--version', 'Prints the version.')
+    .addCommand(demoCommand(context))
     .addCommand(serveCommand(context))
     .addCommand(sendCommand(context))
-    .addCommand(keysCommand(context))
     .addCommand(subscriptionsCommand(context))
+    .addCommand(keysCommand(context))
     .addCommand(sessionCommand(context))
-    .addCommand(pushServiceCommand(context))
-    .addCommand(demoCommand(context));
+    .addCommand(pushServiceCommand(context));
 }
 
 function readVersion(): string {

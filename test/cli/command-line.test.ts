@@ -1,0 +1,100 @@
+// What every command has in common: help with an example, exit codes, and faults in one clear line.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { runCommand, temporaryFolder } from './run-command.ts';
+
+const commands: readonly (readonly string[])[] = [
+  [],
+  ['demo'],
+  ['serve'],
+  ['send'],
+  ['subscriptions'],
+  ['subscriptions', 'list'],
+  ['subscriptions', 'remove'],
+  ['subscriptions', 'import'],
+  ['subscriptions', 'export'],
+  ['keys'],
+  ['keys', 'generate'],
+  ['keys', 'show'],
+  ['session'],
+  ['push-service'],
+];
+
+suite('command line', { concurrency: 4 }, () => {
+  for (const words of commands) {
+    test(`deskbell ${words.join(' ')} --help says what it does, with an example`, async () => {
+      const { exitCode, stdout, stderr } = await runCommand([...words, '--help']);
+      assert.equal(exitCode, 0);
+      assert.equal(stderr, '');
+      assert.match(stdout, new RegExp(`^Usage: ${['deskbell', ...words].join(' ')} `));
+      assert.match(stdout, /\nExamples?:\n {2}\$ .*deskbell /);
+    });
+  }
+
+  test('--version is that of the package', async () => {
+    const { exitCode, stdout } = await runCommand(['--version']);
+    const packageFile = join(import.meta.dirname, '../../package.json');
+    const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
+    assert.equal(stdout, `${version}\n`);
+    assert.equal(exitCode, 0);
+  });
+
+  const misuses: readonly (readonly string[])[] = [
+    ['unknown'],
+    ['--unknown'],
+    ['serve', '--unknown'],
+    ['serve', 'word'],
+    ['serve', '--port'],
+    ['serve', '--port', '80a'],
+    ['serve', '--port', '65536'],
+    ['serve', '--logging', 'all'],
+    ['serve', '--authenticate', 'put'],
+    ['serve', '--prefix', 'push'],
+    ['serve', '--push-services', 'http://push.example.org/path'],
+    ['send', '--title', 'a', '--message', 'b'],
+    ['send', '--title', 'a', '--all'],
+    ['send', '--title', 'a', '--message', 'b', '--all', '--id', '1'],
+    ['send', '--title', 'a', '--message', 'b', '--id', '0'],
+    ['send', '--title', 'a', '--message', 'b', '--all', '--urgency', 'urgent'],
+    ['send', '--title', 'a', '--message', 'b', '--all', '--ttl', '-1'],
+    ['send', '--title', 'a', '--message', 'b', '--all', '--subject', 'mailto:someone@localhost'],
+    ['subscriptions', 'remove'],
+    ['subscriptions', 'remove', '1.5'],
+    ['subscriptions', 'import'],
+    ['keys', 'generate', 'now'],
+    ['session'],
+    ['push-service', '--port', '-1'],
+    ['demo', '--port', '70000'],
+  ];
+  for (const words of misuses) {
+    test(`deskbell ${words.join(' ')} exits with 2 and one line`, async () => {
+      const { exitCode, stdout, stderr } = await runCommand(words, { cwd: await temporaryFolder() });
+      assert.equal(exitCode, 2);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^deskbell: .+ \[ERR_(USAGE|CONFIGURATION)\]\n$/);
+    });
+  }
+
+  test('a command group without a command shows its help and exits with 2', async () => {
+    for (const words of [[], ['keys'], ['subscriptions']]) {
+      const { exitCode, stderr } = await runCommand(words);
+      assert.equal(exitCode, 2);
+      assert.match(stderr, /^Usage: deskbell/);
+    }
+  });
+
+  test('an unknown DESKBELL_ variable exits with 2', async () => {
+    const { exitCode, stderr } = await runCommand(['keys', 'show'], { environment: { DESKBELL_PROT: '1' } });
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /DESKBELL_PROT.*DESKBELL_PORT/);
+  });
+
+  test('a stack trace is shown only where it is asked for', async () => {
+    const words = ['keys', 'show', '--data', '/nowhere'];
+    assert.doesNotMatch((await runCommand(words)).stderr, /\n {4}at /);
+    assert.match((await runCommand([...words, '--debug'])).stderr, /\n {4}at /);
+    assert.match((await runCommand(words, { environment: { DESKBELL_DEBUG: '1' } })).stderr, /\n {4}at /);
+  });
+});

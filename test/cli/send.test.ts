@@ -1,0 +1,195 @@
+// `deskbell send`: to one or to all of the store, over a real push service, and what it prints of the outcomes.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import {
+  createUserAgent,
+  startPushService,
+  type PushService,
+  type UserAgent,
+} from '../../src/push-service/index.ts';
+import { runCommand, temporaryFolder, type RunOptions, type RunResult } from './run-command.ts';
+
+const message = ['--title', 'Ding dong', '--message', 'Tea is ready ☕'];
+
+const parseLines = (text: string): any[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+
+suite('deskbell send', () => {
+  let pushService: PushService;
+  let userAgent: UserAgent;
+  before(async () => {
+    pushService = await startPushService();
+    userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+  });
+  after(async () => {
+    await userAgent.close();
+    await pushService.close();
+  });
+
+  /** A data directory with `count` subscriptions of the user agent, and a way to send from it. */
+  async function setUp(count: number): Promise<{
+    readonly data: string;
+    readonly endpoints: readonly string[];
+    readonly send: (...words: string[]) => Promise<RunResult>;
+  }> {
+    const data = await temporaryFolder();
+    const environment = {
+      DESKBELL_DATA: data,
+      DESKBELL_SUBJECT: 'mailto:push@example.org',
+      DESKBELL_PUSH_SERVICES: pushService.origin,
+    };
+    const run = (words: readonly string[], options: RunOptions = {}): Promise<RunResult> =>
+      runCommand(words, { ...options, environment });
+    const { stdout } = await run(['keys', 'generate', '--json']);
+    const { publicKey } = JSON.parse(stdout) as { publicKey: string };
+    const subscriptions = [];
+    for (let index = 0; index < count; index += 1) subscriptions.push(await userAgent.subscribe(publicKey));
+    const input = subscriptions.map((subscription) => `${JSON.stringify(subscription)}\n`).join('');
+    assert.equal((await run(['subscriptions', 'import', '-'], { input })).exitCode, 0);
+    return {
+      data,
+      endpoints: subscriptions.map(({ endpoint }) => endpoint),
+      send: (...words) => run(['send', ...message, ...words]),
+    };
+  }
+
+  test('a message to one id arrives as it was given', async () => {
+    const { endpoints, send } = await setUp(2);
+    const { exitCode, stdout, stderr } = await send('--id', '2');
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /^accepted +2 .* 201\n$/);
+    const received = await userAgent.nextMessage();
+    assert.equal(received.endpoint, endpoints[1]);
+    assert.deepEqual(received.json(), { title: 'Ding dong', message: 'Tea is ready ☕' });
+  });
+
+  test('a message to an endpoint goes there, and the endpoint is not printed whole', async () => {
+    const { endpoints, send } = await setUp(2);
+    const [endpoint = ''] = endpoints;
+    for (const flags of [[], ['--json']]) {
+      const { exitCode, stdout } = await send('--endpoint', endpoint, ...flags);
+      assert.equal(exitCode, 0);
+      assert.ok(!stdout.includes(endpoint) && !stdout.includes(`${pushService.origin}/m/`));
+      assert.equal((await userAgent.nextMessage()).endpoint, endpoint);
+    }
+  });
+
+  test('--all reaches everyone; who is gone is removed, and that is no failure', async () => {
+    const { data, endpoints, send } = await setUp(30);
+    const [ended = ''] = endpoints;
+    assert.ok(pushService.expire(ended));
+    const { exitCode, stdout, stderr } = await send('--all', '--json');
+    assert.equal(exitCode, 0, stderr);
+    const lines = parseLines(stdout);
+    assert.deepEqual(lines.pop(), { counts: { accepted: 29, gone: 1, retry: 0, rejected: 0 } });
+    assert.equal(lines.length, 30);
+    assert.deepEqual(
+      lines.filter(({ outcome }) => outcome === 'gone').map(({ id, status }) => [id, status]),
+      [[1, 410]],
+    );
+    const received = new Set<string>();
+    for (let index = 0; index < 29; index += 1) received.add((await userAgent.nextMessage()).endpoint);
+    assert.deepEqual(received, new Set(endpoints.slice(1)));
+    assert.equal(await countRows(data), 29);
+  });
+
+  test('a message to one that is gone exits with 1 and removes the row', async () => {
+    const { data, endpoints, send } = await setUp(1);
+    pushService.expire(endpoints[0] ?? '');
+    const { exitCode, stdout, stderr } = await send('--id', '1');
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /^gone +1 .* 410  removed/);
+    assert.match(stderr, /ERR_NOT_ACCEPTED/);
+    assert.equal(await countRows(data), 0);
+    assert.match((await send('--id', '1')).stderr, /There is no subscription 1.*ERR_SUBSCRIPTION_NOT_FOUND/);
+  });
+
+  test('a push service that is busy or refuses keeps the row, and the exit code says so', async () => {
+    const { data, endpoints, send } = await setUp(1);
+    for (const [status, outcome] of [
+      [429, 'retry'],
+      [503, 'retry'],
+      [403, 'rejected'],
+    ] as const) {
+      pushService.faults.rehearse({
+        kind: 'status',
+        status,
+        retryAfter: 7,
+        times: 1,
+        endpoint: endpoints[0] ?? '',
+      });
+      const { exitCode, stdout } = await send('--all');
+      assert.equal(exitCode, 1);
+      assert.match(stdout, new RegExp(`^${outcome} +1 .* ${status}[^]*\nSent to 1: 1 ${outcome}\\.\n$`));
+      if (status === 429) assert.match(stdout, /again in 7 s/);
+    }
+    assert.equal(await countRows(data), 1);
+  });
+
+  test('a push service that is down keeps the row', async () => {
+    const { data, send } = await setUp(1);
+    const other = await startPushService();
+    const agent = await createUserAgent({ webSocketUrl: other.webSocketUrl });
+    const input = JSON.stringify(await agent.subscribe());
+    const environment = { DESKBELL_PUSH_SERVICES: other.origin };
+    await runCommand(['subscriptions', 'import', '-', '--data', data], { input, environment });
+    await agent.close();
+    await other.close();
+    const { exitCode, stdout } = await send(
+      '--id',
+      '2',
+      '--push-services',
+      `${pushService.origin},${other.origin}`,
+    );
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /^retry +2 .*connection/);
+    assert.equal(await countRows(data), 2);
+  });
+
+  test('TTL 0 to a user agent that is away is not kept; a topic replaces what waits', async () => {
+    const { send } = await setUp(1);
+    await userAgent.disconnect();
+    await send('--all', '--ttl', '0');
+    await send('--all', '--topic', 'tea time: 16:30', '--urgency', 'high');
+    await send('--all', '--topic', 'tea time: 16:30', '--title', 'Replaced');
+    await userAgent.connect();
+    assert.equal(((await userAgent.nextMessage()).json() as { title: string }).title, 'Replaced');
+    await assert.rejects(userAgent.nextMessage(300));
+  });
+
+  test('to nobody is done at once', async () => {
+    const { send } = await setUp(0);
+    const { exitCode, stdout } = await send('--all');
+    assert.equal(exitCode, 0);
+    assert.equal(stdout, 'Nobody has subscribed yet.\n');
+  });
+
+  test('what cannot be sent is said before anything is', async () => {
+    const { data, send } = await setUp(1);
+    const tooLong = await send('--all', '--message', 'x'.repeat(4000));
+    assert.equal(tooLong.exitCode, 1);
+    assert.match(tooLong.stderr, /^deskbell: .* \[ERR_PAYLOAD_TOO_LARGE\]\n$/);
+    const noSubject = await runCommand(['send', ...message, '--all', '--data', data]);
+    assert.equal(noSubject.exitCode, 2);
+    assert.match(noSubject.stderr, /--subject/);
+    const ca = join(data, 'ca.pem');
+    assert.match((await send('--all', '--ca', ca)).stderr, /ca\.pem cannot be read.*ERR_FILE/);
+    await writeFile(ca, 'no certificate');
+    assert.match(
+      (await send('--all', '--ca', ca)).stderr,
+      /^deskbell: .*does not begin with a certificate.*\]\n$/,
+    );
+    const nowhere = await runCommand(['send', ...message, '--all', '--data', join(data, 'none')]);
+    assert.match(nowhere.stderr, /ERR_DATA_MISSING/);
+  });
+});
+
+async function countRows(data: string): Promise<number> {
+  const { stdout } = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
+  return stdout.split('\n').length - 1;
+}

@@ -1,0 +1,148 @@
+// `deskbell serve`: one line when it is ready, a clean end on a signal, clear faults where it cannot start.
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { exampleSubscription } from './example-subscriptions.ts';
+import { runCommand, runUntilStopped, temporaryFolder, type RunningCommand } from './run-command.ts';
+
+const addressOf = async (service: RunningCommand): Promise<string> =>
+  (await service.waitFor(/^Deskbell listens on (http:\S+)$/))[1]!;
+
+suite('deskbell serve', { concurrency: 3 }, () => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    test(`it makes its data directory, says where it listens, and ends with 0 on ${signal}`, async () => {
+      const data = join(await temporaryFolder(), 'made/by/serve');
+      const service = runUntilStopped(['serve', '--port', '0', '--data', data]);
+      const address = await addressOf(service);
+      const key = (await (await fetch(`${address}/vapidKey`)).json()) as string;
+      assert.match(key, /^[\w-]{87}$/);
+      assert.equal((await stat(data)).mode & 0o777, 0o700);
+      assert.equal(await service.end(signal), 0);
+      assert.ok((await runCommand(['keys', 'show', '--data', data])).stdout.includes(key));
+    });
+  }
+
+  test('what is registered is there after a restart', async () => {
+    const data = await temporaryFolder();
+    const subscription = exampleSubscription(1);
+    const first = runUntilStopped(['serve', '--port', '0', '--data', data]);
+    const response = await fetch(`${await addressOf(first)}/webPush`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(subscription),
+    });
+    assert.equal(response.status, 200);
+    await first.end();
+    const { stdout } = await runCommand(['subscriptions', 'export', '--data', data]);
+    assert.equal((JSON.parse(stdout) as { endpoint: string }).endpoint, subscription.endpoint);
+  });
+
+  test('with --json everything on standard output is JSON Lines', async () => {
+    const data = await temporaryFolder();
+    const service = runUntilStopped(['serve', '--port', '0', '--json', '--data', data]);
+    let text = '';
+    service.child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const [line] = await service.waitFor(/^.*"address".*$/);
+    const { address } = JSON.parse(line) as { address: string };
+    await (await fetch(`${address}/vapidKey`)).text();
+    await service.end();
+    const lines = text.trim().split('\n');
+    assert.ok(lines.length >= 2, 'the line with the address and a record of the request');
+    for (const each of lines) assert.doesNotThrow(() => JSON.parse(each) as unknown);
+  });
+
+  test('flags reach the service: prefix, logging and its file, authenticate', async () => {
+    const data = await temporaryFolder();
+    const logFile = join(data, 'records.log');
+    const flags = [
+      '--prefix',
+      '/push',
+      '--logging',
+      'filter',
+      '--log-file',
+      logFile,
+      '--authenticate',
+      'get',
+    ];
+    const service = runUntilStopped(['serve', '--port', '0', '--data', data, ...flags]);
+    const address = await addressOf(service);
+    assert.ok(address.endsWith('/push'));
+    assert.equal((await fetch(`${address}/vapidKey`)).status, 200);
+    assert.equal((await fetch(`${address}/api/get`)).status, 401);
+
+    const session = await runCommand(['session', 'alice', '--json', '--data', data]);
+    const { cookie } = JSON.parse(session.stdout) as { cookie: string };
+    const response = await fetch(`${address}/api/get`, { headers: { cookie } });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('request-time') ?? '', /^\d+$/);
+    await service.end();
+    assert.match(await readFile(logFile, 'utf8'), /\/push\/api\/get/);
+  });
+
+  test('a configuration file gives the same, with paths from its own folder', async () => {
+    const folder = await temporaryFolder();
+    const config = join(folder, 'deskbell.json');
+    await writeFile(config, JSON.stringify({ port: 0, data: 'data', prefix: '/from-file' }));
+    const service = runUntilStopped(['serve', '--config', config]);
+    assert.match(await addressOf(service), /\/from-file$/);
+    assert.ok((await stat(join(folder, 'data'))).isDirectory());
+    await service.end();
+  });
+
+  test('a port in use is a clear fault', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const data = await temporaryFolder();
+    const { exitCode, stderr } = await runCommand(['serve', '--port', String(port), '--data', data]);
+    taken.close();
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^deskbell: .*another program listens there already.* \[ERR_LISTEN\]\n$/);
+  });
+
+  test('an address that this machine does not have is a clear fault', async () => {
+    const data = await temporaryFolder();
+    const { exitCode, stderr } = await runCommand([
+      'serve',
+      '--host',
+      '192.0.2.1',
+      '--port',
+      '0',
+      '--data',
+      data,
+    ]);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^deskbell: .* \[ERR_LISTEN\]\n$/);
+  });
+
+  test('a data directory that cannot be used is a clear fault', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    const below = await runCommand(['serve', '--port', '0', '--data', join(file, 'data')]);
+    assert.equal(below.exitCode, 1);
+    assert.match(below.stderr, /^deskbell: .*ERR_(STORE_UNAVAILABLE|FILE)\]\n$/);
+    // Root may read and write everything.
+    if (process.getuid?.() === 0) return;
+    const closed = join(folder, 'closed');
+    await mkdir(closed);
+    await chmod(closed, 0o500);
+    const unwritable = await runCommand(['serve', '--port', '0', '--data', join(closed, 'data')]);
+    assert.match(unwritable.stderr, /^deskbell: .*\]\n$/);
+  });
+
+  test('a reader of its standard output that goes away ends it cleanly', async () => {
+    const data = await temporaryFolder();
+    const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--logging', '']);
+    const address = await addressOf(service);
+    const exited = once(service.child, 'exit') as Promise<[number | null]>;
+    service.child.stdout.destroy();
+    assert.equal((await fetch(`${address}/vapidKey`)).status, 200);
+    service.child.kill('SIGTERM');
+    assert.equal((await exited)[0], 0);
+  });
+});
