@@ -1,0 +1,37 @@
+// `deskbell`: the sender and the service for code that embeds them. The protocol alone is `deskbell/webpush`.
+//
+//   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
+//
+//   // Browsers subscribe: a Fastify plugin, or a server of its own.
+//   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }));
+//
+//   // Notifications go out.
+//   const sender = createSender({ vapid: { ...vapidKeys, subject: 'mailto:you@your.domain' } });
+//   const { outcome } = await sender.send(subscription, { title: 'Ding dong', message: 'Tea is ready' });
+
+export { createSender } from './delivery/sender.ts';
+export type { Sender, SenderOptions, SenderVapid, SendResult, SubscriptionInput } from './delivery/sender.ts';
+export type { Message } from './webpush/payload.ts';
+export type { Outcome, RejectionReason, RetryReason } from './webpush/outcome.ts';
+export type { PushOptions, Urgency } from './webpush/request.ts';
+export type { PushResponse, ResolvedAddress, TransportOptions } from './transport/transport.ts';
+
+export { createServer } from './service/create-server.ts';
+export { createService } from './service/create-service.ts';
+export { createSessionCookie } from './service/session-cookie.ts';
+export type { SessionCookie, SessionCookieOptions } from './service/session-cookie.ts';
+export type { DemoActionName, OnSubscribe, ServerOptions, ServiceOptions } from './service/options.ts';
+
+export { openDataDirectory } from './store/data-directory.ts';
+export type { DataDirectory } from './store/data-directory.ts';
+export { openSqliteStore } from './store/sqlite/open-sqlite-store.ts';
+export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
+export type { Store, StoredSubscription, SubscriptionStore, User, UserStore } from './store/store.ts';
+
+export { generateVapidKeys } from './webpush/vapid.ts';
+export type { VapidKeys } from './webpush/vapid.ts';
+export type { Subscription } from './webpush/subscription.ts';
+
+export { DeskbellError } from './errors/deskbell-error.ts';
+export type { FieldError } from './errors/deskbell-error.ts';
+export type { ErrorCode } from './errors/catalogue.ts';
