@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { allowCrossOrigin } from './cors.ts';
 import { refuseForgedRequests } from './csrf.ts';
+import { addDescriptionRoute, gatherDescription } from './description.ts';
 import { readJsonBodies } from './json-body.ts';
 import type { ReadSession } from './mechanisms/action-request.ts';
 import { enableFilters } from './mechanisms/filter.ts';
@@ -13,6 +14,7 @@ import { settle, type ServiceOptions, type Settings } from './options.ts';
 import { answerErrorsAsProblems } from './problem.ts';
 import { addClientFiles } from './routes/client-files.ts';
 import { addDemoApi } from './routes/demo-api.ts';
+import { addDocsPage } from './routes/docs-page.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { addUserRoutes } from './routes/users.ts';
 import { addVapidKeyRoute } from './routes/vapid-key.ts';
@@ -70,12 +72,15 @@ export function prepare(
 export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
   const app = scope.withTypeProvider<TypeBoxTypeProvider>();
   answerOptions(app);
+  await gatherDescription(app);
   addVapidKeyRoute(app, settings.vapidPublicKey);
   await addWebPushRoutes(app, settings);
   await app.register(async (demo) => addDemoApi(demo, settings, readSession(settings.sessions)));
   addUserRoutes(app, settings.store.users);
   addHealthRoutes(app, settings.store);
   addClientFiles(app);
+  addDescriptionRoute(app);
+  addDocsPage(app);
 }
 
 function readSession(sessions: SessionVault): ReadSession {

@@ -10,7 +10,7 @@ export function answerOptions(app: FastifyInstance): void {
   app.addHook('onRoute', ({ url, routePath }) => {
     if (paths.has(url)) return;
     paths.add(url);
-    app.options(routePath, { prefixTrailingSlash: 'slash' }, (request, reply) =>
+    app.options(routePath, { prefixTrailingSlash: 'slash', schema: { hide: true } }, (request, reply) =>
       reply.code(204).header('allow', allowedMethods(app, request.url).join(', ')).send(),
     );
   });

@@ -3,48 +3,43 @@
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 
-import { represent, sendRepresentation, type Representation } from '../conditional.ts';
 import type { ServiceApp } from '../create-service.ts';
+import { serveFile } from '../served-file.ts';
 
 const script = 'text/javascript; charset=utf-8';
 
 /** URL paths, the file of each in the client's folder, and its type. A service worker's path is its scope. */
 const files = [
-  { path: '/', file: 'demo/index.html', type: 'text/html; charset=utf-8' },
-  { path: '/client/demo/demo.js', file: 'demo/demo.js', type: script },
-  { path: '/client/demo/demo.css', file: 'demo/demo.css', type: 'text/css; charset=utf-8' },
-  { path: '/client/demo/icon.svg', file: 'demo/icon.svg', type: 'image/svg+xml' },
-  { path: '/client/index.js', file: 'index.js', type: script },
-  { path: '/service-worker.js', file: 'service-worker.js', type: script },
+  ['/', 'demo/index.html', 'text/html; charset=utf-8', 'The demo page'],
+  ['/client/demo/demo.js', 'demo/demo.js', script, 'Script of the demo page'],
+  ['/client/demo/demo.css', 'demo/demo.css', 'text/css; charset=utf-8', 'Style of the demo page'],
+  ['/client/demo/icon.svg', 'demo/icon.svg', 'image/svg+xml', 'Icon of the demo page'],
+  ['/client/index.js', 'index.js', script, 'The page library'],
+  ['/service-worker.js', 'service-worker.js', script, 'The service worker'],
 ] as const;
+
+const contentSecurityPolicy =
+  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const clientFolder = new URL('../../client/', import.meta.url);
 const isRunFromSource = import.meta.url.endsWith('.ts');
 
 export function addClientFiles(app: ServiceApp): void {
-  for (const { path, file, type } of files) {
-    let representation: Promise<Representation> | undefined;
-    app.get(path, { prefixTrailingSlash: 'slash' }, async (request, reply) => {
-      representation ??= read(file).then((body) => represent(body, type));
-      reply
-        .header('content-security-policy', contentSecurityPolicy)
-        .header('x-content-type-options', 'nosniff');
-      return sendRepresentation(request, reply, await representation);
-    });
+  for (const [path, file, contentType, summary] of files) {
+    serveFile(app, path, { summary, contentType, contentSecurityPolicy, read: () => read(file) });
   }
   // All addresses in the page are relative to its folder.
   if (app.prefix !== '') {
-    app.get('', (_request, reply) => reply.redirect(`${app.prefix}/`, 308));
+    app.get('', { schema: { hide: true } }, (_request, reply) => reply.redirect(`${app.prefix}/`, 308));
   }
 }
-
-const contentSecurityPolicy =
-  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 async function read(file: string): Promise<string> {
   if (!isRunFromSource || !file.endsWith('.js')) return readFile(new URL(file, clientFolder), 'utf8');
   const source = await readFile(new URL(file.replace(/\.js$/, '.ts'), clientFolder), 'utf8');
-  const code = stripTypeScriptTypes(source);
   // What the compiler does to `./x.ts` in an import when it builds.
-  return code.replaceAll(/(\b(?:from|import)\s*\(?\s*['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2');
+  return stripTypeScriptTypes(source).replaceAll(
+    /(\b(?:from|import)\s*\(?\s*['"]\.[^'"]*)\.ts(['"])/g,
+    '$1.js$2',
+  );
 }

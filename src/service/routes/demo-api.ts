@@ -1,7 +1,9 @@
 // The demonstration actions under /api: fixed JSON strings, there to show the four logging mechanisms at work.
 import * as Type from 'typebox';
 
+import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { ServiceApp } from '../create-service.ts';
+import { answers, bodyProblems, problems } from '../describe.ts';
 import { jsonContentType, toJsonText } from '../json-text.ts';
 import { useActionCreator, createLoggingActionCreator } from '../mechanisms/action-creator.ts';
 import { createActionLogging, type Action, type InAction } from '../mechanisms/action-logging.ts';
@@ -18,7 +20,7 @@ export type DemoActions = Readonly<Record<DemoActionName, Action>>;
 
 const maxArgLength = 256;
 const argParams = Type.Object({ arg: Type.String({ minLength: 1, maxLength: maxArgLength }) });
-const postBody = Type.Object({}, { description: 'Any JSON object.' });
+const postBody = Type.Object({}, { description: 'Any JSON object.', examples: [{ note: 'anything' }] });
 
 export function createDemoActions({ logging, log }: Settings): DemoActions {
   const inAction: InAction = logging.includes('action')
@@ -59,15 +61,43 @@ export function addDemoApi(
     reply.type(jsonContentType).serializer(toJsonText);
     done();
   });
-  app.get('/api/get', { config: annotation('get') }, run(actions.get));
+  app.get(
+    '/api/get',
+    { schema: describe('A fixed answer', 'This is the answer to get.'), config: annotation('get') },
+    run(actions.get),
+  );
   app.get(
     '/api/getWithArg/:arg',
-    { schema: { params: argParams }, config: annotation('getWithArg') },
+    {
+      schema: {
+        ...describe('An answer that shows the argument', 'This is the answer to getWithArg with x.'),
+        params: argParams,
+      },
+      config: annotation('getWithArg'),
+    },
     run(actions.getWithArg),
   );
   app.post(
     '/api/post',
-    { schema: { body: postBody }, config: { ...annotation('post'), csrfExempt: true } },
+    {
+      schema: {
+        ...describe('A fixed answer to any JSON object', 'This is the answer to post.', ...bodyProblems),
+        body: postBody,
+      },
+      config: { ...annotation('post'), csrfExempt: true },
+    },
     run(actions.post),
   );
+}
+
+function describe(summary: string, example: string, ...codes: readonly ErrorCode[]) {
+  return {
+    tags: ['Demonstration'],
+    summary,
+    security: [{}, { session: [] }],
+    response: {
+      200: answers('application/json', 'A JSON string.', Type.String(), example),
+      ...problems(...codes, 'ERR_UNAUTHENTICATED', 'ERR_FORBIDDEN'),
+    },
+  };
 }

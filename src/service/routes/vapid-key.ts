@@ -1,9 +1,28 @@
 // GET /vapidKey: the public half of the key pair, as browsers take it for `applicationServerKey`.
+import * as Type from 'typebox';
+
 import { represent, sendRepresentation } from '../conditional.ts';
 import type { ServiceApp } from '../create-service.ts';
+import { answers, answersNothing, problems } from '../describe.ts';
 import { jsonContentType, toJsonText } from '../json-text.ts';
 
 export function addVapidKeyRoute(app: ServiceApp, vapidPublicKey: string): void {
   const representation = represent(toJsonText(vapidPublicKey), jsonContentType);
-  app.get('/vapidKey', (request, reply) => sendRepresentation(request, reply, representation));
+  const schema = {
+    tags: ['Web Push'],
+    summary: 'The key that browsers subscribe with',
+    description: 'Ask again before each use: a stale key loses subscribers.',
+    response: {
+      200: answers(
+        'application/json',
+        'The uncompressed P-256 point as unpadded base64url.',
+        Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
+        vapidPublicKey,
+        { ETag: { type: 'string' } },
+      ),
+      304: answersNothing('The key is the one named in If-None-Match.', { ETag: { type: 'string' } }),
+      ...problems(),
+    },
+  };
+  app.get('/vapidKey', { schema }, (request, reply) => sendRepresentation(request, reply, representation));
 }
