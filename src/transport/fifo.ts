@@ -1,7 +1,7 @@
 // A first-in-first-out queue on an array: `Array.shift` moves every element of a long queue, this does not.
 
 export class Fifo<T> {
-  #items: T[] = [];
+  #items: (T | undefined)[] = [];
   #head = 0;
 
   get length(): number {
@@ -15,6 +15,8 @@ export class Fifo<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
+    // An array that has grown old would keep what it still names from the young generation's collector.
+    this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head === this.#items.length) {
       this.#items = [];

@@ -21,6 +21,8 @@ for (const [index, [name]] of staticTable.entries()) {
 }
 const pathIndex = 4;
 const contentLengthIndex = 28;
+/** RFC 8030 §7.2: what every push service takes. */
+const maxUsualBodyBytes = 4096;
 
 export class HpackEncoder {
   readonly #authority: string;
@@ -103,19 +105,33 @@ export class HpackEncoder {
   }
 }
 
+const pathPrefixes: Uint8Array[] = [];
+
 /** What stands before the path in a block: a literal that is not put into the table. */
 export function pathPrefix(pathLength: number): Uint8Array {
-  const block: number[] = [];
-  putInteger(block, 0, 4, pathIndex);
-  putInteger(block, 0, 7, pathLength);
-  return Uint8Array.from(block);
+  return (pathPrefixes[pathLength] ??= encodeBlock((block) => {
+    putInteger(block, 0, 4, pathIndex);
+    putInteger(block, 0, 7, pathLength);
+  }));
 }
+
+const contentLengthFields: Uint8Array[] = [];
 
 /** `content-length`, whole. */
 export function contentLengthField(bodyBytes: number): Uint8Array {
+  const known = contentLengthFields[bodyBytes];
+  if (known !== undefined) return known;
+  const field = encodeBlock((block) => {
+    putInteger(block, 0, 4, contentLengthIndex);
+    putString(block, String(bodyBytes));
+  });
+  if (bodyBytes <= maxUsualBodyBytes) contentLengthFields[bodyBytes] = field;
+  return field;
+}
+
+function encodeBlock(put: (block: number[]) => void): Uint8Array {
   const block: number[] = [];
-  putInteger(block, 0, 4, contentLengthIndex);
-  putString(block, String(bodyBytes));
+  put(block);
   return Uint8Array.from(block);
 }
 

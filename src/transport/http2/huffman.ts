@@ -25,27 +25,34 @@ const shortCodes = new Uint16Array(1 << shortCodeBits);
 
 buildTables();
 
+/** Where a text is put together; as long as the longest that a header block of ours can hold. */
+let scratch = Buffer.allocUnsafeSlow(1024);
+
 /**
  * @returns the text, one character per byte; `undefined` where the bytes are not such a code
  */
 export function decodeHuffman(bytes: Uint8Array, start: number, end: number): string | undefined {
-  let text = '';
+  // The shortest code has 5 bits.
+  if ((end - start) * 8 > scratch.length * 5) scratch = Buffer.allocUnsafeSlow((end - start) * 2);
+  let length = 0;
   const endBit = end * 8;
   for (let bit = start * 8; bit < endBit;) {
     const window = readBits(bytes, bit, end);
     const short = shortCodes[window >>> (maxCodeBits - shortCodeBits)] as number;
     const entry = short === 0 ? findLong(window) : short;
-    const length = entry >> 9;
     const symbol = entry & 0x1ff;
-    if (bit + length > endBit) {
+    const nextBit = bit + (entry >> 9);
+    if (nextBit > endBit) {
       // RFC 7541 §5.2: the last byte is filled with the beginning of EOS, ones; `readBits` goes on with ones too.
-      return endBit - bit < 8 && window === 2 ** maxCodeBits - 1 ? text : undefined;
+      if (endBit - bit >= 8 || window !== 2 ** maxCodeBits - 1) return undefined;
+      break;
     }
     if (symbol === eos) return undefined;
-    text += String.fromCharCode(symbol);
-    bit += length;
+    scratch[length] = symbol;
+    length += 1;
+    bit = nextBit;
   }
-  return text;
+  return scratch.toString('latin1', 0, length);
 }
 
 /** 30 bits from `bit` on; behind the end there are ones. */

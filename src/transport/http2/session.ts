@@ -33,6 +33,7 @@ import {
   Setting,
 } from './protocol.ts';
 import { Stream } from './stream.ts';
+import { StreamTable } from './stream-table.ts';
 
 export const maxStreams = 100;
 /** Frames that bring no answer any nearer, in a row: beyond that the push service only keeps us busy. */
@@ -60,7 +61,7 @@ export class Http2Session implements Session {
   );
   readonly #assembler = new HeaderAssembler();
   /** In flight, by stream id and so by age. */
-  readonly #streams = new Map<number, Stream>();
+  readonly #streams = new StreamTable(maxStreams);
   #state: 'GREETING' | 'OPEN' | 'RETIRED' | 'CLOSED' = 'GREETING';
   #nextStreamId = 1;
   /** What the push service may still send before we grant more. */
@@ -105,7 +106,7 @@ export class Http2Session implements Session {
     if (this.#nextStreamId > maxStreamId) this.#retire();
     if (this.#streams.size === 0) this.#socket.ref();
     const stream = new Stream(id, exchange, performance.now());
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     const { path, headers, body } = exchange.request;
     const { pseudo, fields } = this.#encoder.encode(headers);
     const prefix = pathPrefix(path.length);
@@ -335,7 +336,7 @@ export class Http2Session implements Session {
   }
 
   #forget(stream: Stream): void {
-    this.#streams.delete(stream.id);
+    this.#streams.delete(stream);
     this.#bodies.forget(stream);
     if (this.#streams.size > 0) return;
     this.#busyAtMs = performance.now();

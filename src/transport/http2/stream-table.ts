@@ -1,0 +1,60 @@
+// The streams in flight, by id. A `Map` whose keys only ever grow leaves a chain of outgrown tables behind, each with
+// the streams of its time, and the collector carries all of them along; this table stays where it is.
+import type { Stream } from './stream.ts';
+
+/** Open addressing with linear probing; a power of two, at most half full. */
+export class StreamTable {
+  readonly #slots: (Stream | undefined)[];
+  readonly #mask: number;
+  #size = 0;
+
+  /** @param capacity how many streams there are at most at a time */
+  constructor(capacity: number) {
+    const length = 2 ** Math.ceil(Math.log2(2 * capacity));
+    this.#slots = Array.from({ length }, () => undefined);
+    this.#mask = length - 1;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(id: number): Stream | undefined {
+    for (let slot = this.#home(id); ; slot = (slot + 1) & this.#mask) {
+      const stream = this.#slots[slot];
+      if (stream === undefined || stream.id === id) return stream;
+    }
+  }
+
+  add(stream: Stream): void {
+    let slot = this.#home(stream.id);
+    while (this.#slots[slot] !== undefined) slot = (slot + 1) & this.#mask;
+    this.#slots[slot] = stream;
+    this.#size += 1;
+  }
+
+  delete(stream: Stream): void {
+    let hole = this.#home(stream.id);
+    while (this.#slots[hole] !== stream) hole = (hole + 1) & this.#mask;
+    this.#size -= 1;
+    // Whoever was pushed beyond the hole moves into it, so that every search still ends at an empty slot.
+    for (let slot = (hole + 1) & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const next = this.#slots[slot];
+      if (next === undefined) break;
+      const isBeyond = ((slot - this.#home(next.id)) & this.#mask) >= ((slot - hole) & this.#mask);
+      if (!isBeyond) continue;
+      this.#slots[hole] = next;
+      hole = slot;
+    }
+    this.#slots[hole] = undefined;
+  }
+
+  /** All streams, the oldest first. */
+  values(): Stream[] {
+    return this.#slots.filter((stream) => stream !== undefined).sort((a, b) => a.id - b.id);
+  }
+
+  #home(id: number): number {
+    return (id >> 1) & this.#mask;
+  }
+}
