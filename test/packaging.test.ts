@@ -1,0 +1,161 @@
+// What is published: the packed package is installed into an empty project, where every entry imports with its
+// types and the command runs, on the newest Node and on the oldest one that is supported.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+const oldestMajor = 24;
+
+/** What a user's program may look like; every entry is used with its types. */
+const program = `
+import { createSender, createService, createServer, createSessionCookie, openDataDirectory, DeskbellError } from 'deskbell';
+import type { Outcome, Sender, ServiceOptions, Store, Subscription } from 'deskbell';
+import { encryptPushMessage, generateVapidKeys, maxPlaintextBytes, parseSubscription } from 'deskbell/webpush';
+import type { VapidKeys } from 'deskbell/webpush';
+import * as client from 'deskbell/client';
+import { startPushService } from 'deskbell/push-service';
+import type { PushService } from 'deskbell/push-service';
+
+const keys: VapidKeys = generateVapidKeys();
+const sender: Sender = createSender({ vapid: { ...keys, subject: 'mailto:push@example.org' } });
+const pushService: PushService = await startPushService();
+const data = await openDataDirectory('data');
+const store: Store = data.store;
+const options: ServiceOptions = { store, vapidPublicKey: keys.publicKey, sessionKey: data.sessionKey };
+const server = createServer(options);
+await server.ready();
+const cookie: string = createSessionCookie({ sessionKey: data.sessionKey, value: 'x' }).cookie;
+const bytes: number = maxPlaintextBytes;
+const describe = (outcome: Outcome): string => outcome.kind;
+const encrypt: (plaintext: Uint8Array, subscription: Subscription) => Uint8Array = encryptPushMessage;
+// @ts-expect-error The types are there: a number is no title.
+const wrong = (): unknown => sender.send({ endpoint: '', p256dh: '', auth: '' }, { title: 1, message: '' });
+
+await server.close();
+await data.close();
+await pushService.close();
+await sender.close();
+const used = [createService, parseSubscription, DeskbellError, client, cookie, bytes, describe, encrypt, wrong];
+console.log('imported', used.length);
+`;
+
+suite('the packed package', () => {
+  let project: string;
+  let tarball: {
+    readonly filename: string;
+    readonly files: readonly { readonly path: string; readonly mode: number }[];
+  };
+
+  before(async () => {
+    project = await mkdtemp(join(tmpdir(), 'deskbell-packaging-'));
+    await run(process.execPath, [join(root, 'scripts/build.ts')]);
+    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root });
+    [tarball] = JSON.parse(stdout) as [typeof tarball];
+    await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    await install(project, join(project, tarball.filename));
+  });
+  after(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
+
+  test('it holds what runs, the docs and the licence, and no sources or tests', () => {
+    const paths = tarball.files.map(({ path }) => path);
+    for (const wanted of [
+      'package.json',
+      'README.md',
+      'LICENSE',
+      'CHANGELOG.md',
+      'docs/configuration.md',
+      'dist/index.js',
+      'dist/index.d.ts',
+      'dist/client/index.js',
+      'dist/client/service-worker.js',
+      'dist/client/demo/index.html',
+      'dist/client/demo/demo.css',
+    ]) {
+      assert.ok(paths.includes(wanted), `${wanted} is packed`);
+    }
+    assert.deepEqual(
+      paths.filter((path) => /^(src|test|scripts|bench)\/|(?<!\.d)\.ts$|tsconfig/.test(path)),
+      [],
+    );
+    const command = tarball.files.find(({ path }) => path === 'dist/cli/main.js');
+    assert.equal((command?.mode ?? 0) & 0o111, 0o111);
+  });
+
+  test('every entry imports with its types', async () => {
+    await writeFile(join(project, 'program.ts'), program);
+    const compilerOptions = {
+      module: 'nodenext',
+      target: 'es2024',
+      lib: ['es2024', 'dom', 'dom.iterable', 'dom.asynciterable'],
+      strict: true,
+      noEmit: true,
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
+    };
+    await writeFile(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['program.ts'] }),
+    );
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    await run(process.execPath, [tsc, '-p', project]).catch(({ stdout }: { stdout: string }) =>
+      assert.fail(stdout),
+    );
+  });
+
+  for (const { name, find } of [
+    { name: `Node ${process.versions.node}`, find: () => Promise.resolve(process.execPath) },
+    { name: `Node ${oldestMajor}`, find: () => findNode(oldestMajor) },
+  ]) {
+    test(`on ${name} every entry imports and the command runs`, async (t) => {
+      const node = await find().catch((error: unknown) => {
+        if (process.env['CI']) throw error;
+      });
+      if (node === undefined) return t.skip('it could not be installed; where CI is set that is a failure');
+      await writeFile(join(project, 'program.ts'), program);
+      const { stdout, stderr } = await run(node, ['program.ts'], { cwd: project });
+      assert.match(stdout, /^imported \d+$/m);
+      assert.equal(stderr, '');
+
+      const command = join(project, 'node_modules/.bin/deskbell');
+      const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+        version: string;
+      };
+      assert.equal((await run(node, [command, '--version'])).stdout, `${version}\n`);
+      const demo = await run(node, [command, 'demo', '--once']);
+      assert.match(demo.stdout, /\nnotification {"title":/);
+      assert.equal(demo.stderr, '');
+    });
+  }
+});
+
+/** The packages that ours needs have just been installed in the project itself: npm's cache has them. */
+async function install(folder: string, ...what: readonly string[]): Promise<void> {
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...what], { cwd: folder });
+}
+
+/** Path of a Node of this major version, from the npm package `node`; kept in build/ for the next time. */
+async function findNode(major: number): Promise<string> {
+  const folder = join(root, `build/node-${major}`);
+  const node = join(folder, 'node_modules/node/bin/node');
+  if (
+    await access(node).then(
+      () => false,
+      () => true,
+    )
+  ) {
+    await mkdir(folder, { recursive: true });
+    await writeFile(
+      join(folder, 'package.json'),
+      JSON.stringify({ private: true, allowScripts: { node: true } }),
+    );
+    await install(folder, `node@${major}`);
+  }
+  assert.match((await run(node, ['--version'])).stdout, new RegExp(`^v${major}\\.`));
+  return node;
+}
