@@ -46,28 +46,37 @@ export interface Aes128gcmHeader {
 export function encodeAes128gcm(plaintext: Uint8Array, parameters: Aes128gcmParameters): Uint8Array {
   const { inputKeyingMaterial, salt, recordSizeBytes, keyId, paddingBytes = 0 } = parameters;
   const { key, nonce } = deriveKeyAndNonce(inputKeyingMaterial, salt);
+  const headerBytes = fixedHeaderBytes + keyId.length;
   const roomBytes = recordSizeBytes - recordOverheadBytes;
-  const parts: Uint8Array[] = [encodeHeader(salt, recordSizeBytes, keyId)];
+  const recordCount = Math.max(1, Math.ceil((plaintext.length + paddingBytes) / roomBytes));
+  const content = Buffer.allocUnsafe(
+    headerBytes + plaintext.length + paddingBytes + recordCount * recordOverheadBytes,
+  );
+  content.set(salt);
+  content.writeUInt32BE(recordSizeBytes, saltBytes);
+  content.writeUInt8(keyId.length, saltBytes + 4);
+  content.set(keyId, fixedHeaderBytes);
 
-  let offset = 0;
+  let read = 0;
   let paddingLeft = paddingBytes;
-  for (let sequence = 0; sequence === 0 || offset < plaintext.length || paddingLeft > 0; sequence += 1) {
-    const dataLeft = plaintext.length - offset;
+  for (let sequence = 0; sequence < recordCount; sequence += 1) {
+    const dataLeft = plaintext.length - read;
     const padding = Math.min(paddingLeft, roomBytes - Math.min(1, dataLeft));
     const data = Math.min(dataLeft, roomBytes - padding);
-    const isLast = data === dataLeft && padding === paddingLeft;
+    const record = content.subarray(headerBytes + sequence * recordSizeBytes);
+    const tagAt = data + 1 + padding;
+    record.set(plaintext.subarray(read, read + data));
+    record[data] = sequence === recordCount - 1 ? lastDelimiter : moreDelimiter;
+    record.fill(0, data + 1, tagAt);
 
-    const record = Buffer.alloc(data + 1 + padding);
-    record.set(plaintext.subarray(offset, offset + data));
-    record[data] = isLast ? lastDelimiter : moreDelimiter;
     const cipher = createCipheriv('aes-128-gcm', key, recordNonce(nonce, sequence));
-    parts.push(cipher.update(record));
+    record.set(cipher.update(record.subarray(0, tagAt)));
     cipher.final();
-    parts.push(cipher.getAuthTag());
-    offset += data;
+    record.set(cipher.getAuthTag(), tagAt);
+    read += data;
     paddingLeft -= padding;
   }
-  return Buffer.concat(parts);
+  return content;
 }
 
 /**
@@ -136,15 +145,6 @@ function openRecord(record: Uint8Array, key: Uint8Array, nonce: Uint8Array): Uin
     throw failure('A record was changed, or is meant for another key.', cause);
   }
   return opened;
-}
-
-function encodeHeader(salt: Uint8Array, recordSizeBytes: number, keyId: Uint8Array): Uint8Array {
-  const header = Buffer.alloc(fixedHeaderBytes + keyId.length);
-  header.set(salt);
-  header.writeUInt32BE(recordSizeBytes, saltBytes);
-  header.writeUInt8(keyId.length, saltBytes + 4);
-  header.set(keyId, fixedHeaderBytes);
-  return header;
 }
 
 /** RFC 8188 §2.2, §2.3. */

@@ -15,8 +15,11 @@ const headerBytes = 86;
 /** What fits beside header(86), delimiter(1) and authentication tag(16): 3993. */
 export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
 
+/** What encryption needs of a subscription. */
+export type SubscriptionKeys = Pick<Subscription, 'p256dh' | 'auth'>;
+
 /** Encrypts one push message for one subscription; see `encryptPushMessage`. */
-export type Encrypt = (plaintext: Uint8Array, subscription: Subscription) => Uint8Array;
+export type Encrypt = (plaintext: Uint8Array, subscription: SubscriptionKeys) => Uint8Array;
 
 /** Inputs that are random or zero unless a test vector fixes them. */
 export interface EncryptionOptions {
@@ -39,14 +42,16 @@ export interface EncryptionOptions {
  */
 export function encryptPushMessage(
   plaintext: Uint8Array,
-  subscription: Pick<Subscription, 'p256dh' | 'auth'>,
+  subscription: SubscriptionKeys,
   options: EncryptionOptions = {},
 ): Uint8Array {
+  const { applicationServerPrivateKey, paddingBytes = 0 } = options;
+  checkEncryptionInput(plaintext.length + paddingBytes, subscription);
   const ecdh = createECDH(curve);
-  if (options.applicationServerPrivateKey === undefined) ecdh.generateKeys();
-  else ecdh.setPrivateKey(options.applicationServerPrivateKey);
+  if (applicationServerPrivateKey !== undefined) ecdh.setPrivateKey(applicationServerPrivateKey);
+  const publicKey = applicationServerPrivateKey === undefined ? ecdh.generateKeys() : ecdh.getPublicKey();
   const salt = options.salt ?? randomFillSync(new Uint8Array(saltBytes));
-  return encryptWith(ecdh, salt, plaintext, subscription, options.paddingBytes ?? 0);
+  return encryptWith({ ecdh, publicKey, salt, paddingBytes }, plaintext, subscription);
 }
 
 /**
@@ -58,28 +63,37 @@ export function createEncrypter(): Encrypt {
   const pool = new Uint8Array(256 * saltBytes);
   let used = pool.length;
   return (plaintext, subscription) => {
+    checkEncryptionInput(plaintext.length, subscription);
     if (used === pool.length) {
       randomFillSync(pool);
       used = 0;
     }
     const salt = pool.subarray(used, used + saltBytes);
     used += saltBytes;
-    ecdh.generateKeys();
-    return encryptWith(ecdh, salt, plaintext, subscription, 0);
+    return encryptWith(
+      { ecdh, publicKey: ecdh.generateKeys(), salt, paddingBytes: 0 },
+      plaintext,
+      subscription,
+    );
   };
 }
 
-function encryptWith(
-  ecdh: ECDH,
-  salt: Uint8Array,
-  plaintext: Uint8Array,
-  { p256dh, auth }: Pick<Subscription, 'p256dh' | 'auth'>,
-  paddingBytes: number,
-): Uint8Array {
-  if (plaintext.length + paddingBytes > maxPlaintextBytes) {
+/**
+ * Checks what can be checked without the curve; for those who stand in for `Encrypt`.
+ *
+ * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID
+ */
+export function checkEncryptionInput(plaintextBytes: number, { p256dh, auth }: SubscriptionKeys): void {
+  if (plaintextBytes > maxPlaintextBytes) {
     throw new DeskbellError(
       'ERR_PAYLOAD_TOO_LARGE',
-      `The payload has ${plaintext.length + paddingBytes} bytes; at most ${maxPlaintextBytes} fit into one push message.`,
+      `The payload has ${plaintextBytes} bytes; at most ${maxPlaintextBytes} fit into one push message.`,
+    );
+  }
+  if (p256dh.length !== pointBytes || p256dh[0] !== 0x04) {
+    throw new DeskbellError(
+      'ERR_SUBSCRIPTION_KEY_INVALID',
+      `p256dh has ${p256dh.length} bytes; ${pointBytes} bytes of an uncompressed point are needed.`,
     );
   }
   if (auth.length !== authBytes) {
@@ -88,34 +102,42 @@ function encryptWith(
       `auth has ${auth.length} bytes; ${authBytes} are needed.`,
     );
   }
-  const applicationServerPublicKey = ecdh.getPublicKey();
-  const inputKeyingMaterial = deriveKeyingMaterial(
-    computeSecret(ecdh, p256dh),
-    auth,
-    p256dh,
-    applicationServerPublicKey,
-  );
+}
+
+/** The fault of a p256dh that only looks like a point. */
+export function offCurve(cause?: unknown): DeskbellError {
+  return new DeskbellError('ERR_SUBSCRIPTION_KEY_INVALID', 'p256dh is not a point on the curve P-256.', {
+    cause,
+  });
+}
+
+/** What is drawn for one message; `ecdh` holds the private key that belongs to `publicKey`. */
+interface MessageKeys {
+  readonly ecdh: ECDH;
+  readonly publicKey: Uint8Array;
+  readonly salt: Uint8Array;
+  readonly paddingBytes: number;
+}
+
+function encryptWith(
+  { ecdh, publicKey, salt, paddingBytes }: MessageKeys,
+  plaintext: Uint8Array,
+  { p256dh, auth }: SubscriptionKeys,
+): Uint8Array {
+  const secret = computeSecret(ecdh, p256dh);
   return encodeAes128gcm(plaintext, {
-    inputKeyingMaterial,
+    inputKeyingMaterial: deriveKeyingMaterial(secret, auth, p256dh, publicKey),
     salt,
     recordSizeBytes: maxBodyBytes,
-    keyId: applicationServerPublicKey,
+    keyId: publicKey,
     paddingBytes,
   });
 }
 
 function computeSecret(ecdh: ECDH, p256dh: Uint8Array): Uint8Array {
-  if (p256dh.length !== pointBytes || p256dh[0] !== 0x04) {
-    throw new DeskbellError(
-      'ERR_SUBSCRIPTION_KEY_INVALID',
-      `p256dh has ${p256dh.length} bytes; ${pointBytes} bytes of an uncompressed point are needed.`,
-    );
-  }
   try {
     return ecdh.computeSecret(p256dh);
   } catch (cause) {
-    throw new DeskbellError('ERR_SUBSCRIPTION_KEY_INVALID', 'p256dh is not a point on the curve P-256.', {
-      cause,
-    });
+    throw offCurve(cause);
   }
 }
