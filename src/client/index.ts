@@ -128,8 +128,8 @@ class DeskbellClient extends EventTarget {
     const permission = await Notification.requestPermission();
     if (permission !== 'granted') throw permissionFailure(permission);
     return alone(async () => {
-      const registration = await this.#register();
-      const { subscription } = await this.#align(registration);
+      const vapidKey = await this.#fetchVapidKey();
+      const { subscription } = await this.#align(await this.#register(), vapidKey);
       return subscription;
     });
   }
@@ -164,7 +164,7 @@ class DeskbellClient extends EventTarget {
     return alone(async () => {
       const registration = await this.#registration();
       if (!(await registration?.pushManager.getSubscription())) return 'not-subscribed';
-      const { isNew } = await this.#align(registration!);
+      const { isNew } = await this.#align(registration!, await this.#fetchVapidKey());
       return isNew ? 'subscribed-anew' : 'sent-again';
     });
   }
@@ -217,8 +217,8 @@ class DeskbellClient extends EventTarget {
   /** Makes browser, push service and Deskbell agree: one subscription, with the current key, stored. */
   async #align(
     registration: ServiceWorkerRegistration,
+    vapidKey: string,
   ): Promise<{ subscription: PushSubscription; isNew: boolean }> {
-    const vapidKey = await this.#fetchVapidKey();
     const existing = await registration.pushManager.getSubscription();
     const isNew = !existing || !hasKey(existing, vapidKey);
     if (isNew) await existing?.unsubscribe();

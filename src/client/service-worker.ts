@@ -22,7 +22,7 @@ worker.addEventListener('install', () => worker.skipWaiting());
 
 worker.addEventListener('push', (event) => {
   const message = { ...readPayload(event.data), receivedAtMs: Date.now() };
-  event.waitUntil(Promise.all([show(message), passOn(message)]));
+  event.waitUntil(show(message).finally(() => passOn(message)));
 });
 
 worker.addEventListener('notificationclick', (event) => {

@@ -125,6 +125,7 @@ function onPress(button: HTMLElement, work: () => Promise<void>): void {
 
 /** Does something that may fail, then shows where this browser stands, and in words what failed. */
 async function attempt(work: () => Promise<void>): Promise<void> {
+  card.ariaBusy = 'true';
   enable({ subscribe: false, unsubscribe: false });
   element('failure').replaceChildren();
   try {
@@ -133,6 +134,7 @@ async function attempt(work: () => Promise<void>): Promise<void> {
     showFailure(error as Error);
   }
   await showState();
+  card.ariaBusy = 'false';
 }
 
 async function showState(): Promise<void> {

@@ -1,0 +1,68 @@
+// Installs what the browser tests and the screenshot need on Debian, as root and only what is missing. Elsewhere it
+// says what to install; the browser tests then skip with the same sentence, except with CI=true, where that is a failure.
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** A program, or several of which one does, and the Debian package that brings it. */
+interface Program {
+  readonly names: readonly string[];
+  readonly debianPackage: string;
+}
+
+export const firefox: Program = { names: ['firefox-esr', 'firefox'], debianPackage: 'firefox-esr' };
+export const chromium: Program = { names: ['chromium'], debianPackage: 'chromium' };
+
+/** The program's path, undefined where it is not installed. */
+export function find({ names }: Program): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
+}
+
+/** What to tell whoever has not all of the programs; undefined where nothing is missing. */
+export function missingSentence(purpose: string, programs: readonly Program[]): string | undefined {
+  const packages = missingPackages(programs);
+  if (packages.length === 0) return undefined;
+  return `For ${purpose}, install ${packages.join(' and ')} (on Debian: sudo apt-get install ${packages.join(' ')}).`;
+}
+
+/** Installs what is missing where that is possible; says in one line what it does, or what is left to do. */
+export async function install(purpose: string, programs: readonly Program[]): Promise<boolean> {
+  const packages = missingPackages(programs);
+  if (packages.length === 0) return true;
+  if (process.getuid?.() === 0 && find({ names: ['apt-get'], debianPackage: 'apt' })) {
+    console.log(`Installing ${packages.join(', ')} with apt-get, for ${purpose} …`);
+    await aptGet('update').catch(reportFailure);
+    await aptGet('install', '--yes', '--no-install-recommends', ...packages).catch(reportFailure);
+  }
+  const sentence = missingSentence(purpose, programs);
+  if (sentence) console.error(sentence);
+  return sentence === undefined;
+}
+
+function missingPackages(programs: readonly Program[]): readonly string[] {
+  return programs.filter((program) => !find(program)).map(({ debianPackage }) => debianPackage);
+}
+
+async function aptGet(...parameters: readonly string[]): Promise<void> {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  await promisify(execFile)('apt-get', ['-qq', ...parameters], { env, maxBuffer: 2 ** 26 });
+}
+
+function reportFailure(error: Error & { readonly stderr?: string }): void {
+  console.error((error.stderr || error.message).trim());
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+if (import.meta.main && !(await install('the browser tests', [firefox, chromium]))) {
+  process.exitCode = process.env['CI'] === 'true' ? 1 : 0;
+}

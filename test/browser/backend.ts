@@ -1,0 +1,97 @@
+// All of Deskbell that is on the server's side of a browser test: a real store, the real service, the real sender.
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { createSender } from '../../src/delivery/sender.ts';
+import { createServer } from '../../src/service/create-server.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store, StoredSubscription } from '../../src/store/store.ts';
+import { generateVapidKeys, type VapidKeys } from '../../src/webpush/vapid.ts';
+
+type SenderOptions = Parameters<typeof createSender>[0];
+type Message = { readonly title: string; readonly message: string };
+
+/** How the sender and the service get to the push service of a test. */
+export type PushServiceAccess = Pick<SenderOptions, 'pushServices' | 'ca' | 'connectOverride'>;
+
+export interface Backend {
+  /** Another origin for each backend, so that no test sees what the browser keeps of another. */
+  readonly url: string;
+  subscriptions(): Promise<readonly StoredSubscription[]>;
+  /** Loses a row, as a restored backup does. */
+  forget(id: number): Promise<void>;
+  /** Sends to every row, removes those that are gone, and gives the outcomes' kinds. */
+  sendToAll(message: Message): Promise<readonly string[]>;
+  sendTo(subscription: StoredSubscription, message: Message): Promise<string>;
+  stopService(): Promise<void>;
+  startService(): Promise<void>;
+  /** From now on with another VAPID pair. */
+  changeKeys(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startBackend(access: PushServiceAccess): Promise<Backend> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-browser-'));
+  const store: Store = await openSqliteStore({ path: join(folder, 'deskbell.db') });
+  let keys: VapidKeys = generateVapidKeys();
+  let sender = createSender(senderOptions());
+  let service: FastifyInstance | undefined;
+  let port = 0;
+
+  function senderOptions(): SenderOptions {
+    return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, ...access };
+  }
+
+  const backend: Backend = {
+    get url() {
+      return `http://localhost:${port}/`;
+    },
+    subscriptions: () => store.subscriptions.page({ afterId: 0, limit: 100 }),
+    async forget(id) {
+      await store.subscriptions.removeById(id);
+    },
+    async sendToAll(message) {
+      const kinds: string[] = [];
+      for (const subscription of await backend.subscriptions()) {
+        const kind = await backend.sendTo(subscription, message);
+        if (kind === 'gone') await store.subscriptions.removeById(subscription.id);
+        kinds.push(kind);
+      }
+      return kinds;
+    },
+    sendTo: async (subscription, message) => (await sender.send(subscription, message)).outcome.kind,
+    async stopService() {
+      service?.server.closeAllConnections();
+      await service?.close();
+    },
+    async startService() {
+      service = createServer({
+        store,
+        vapidPublicKey: keys.publicKey,
+        sessionKey: new Uint8Array(32),
+        pushServices: access.pushServices ?? [],
+        registrationsPerMinute: 'off',
+        log: { info: () => undefined, error: (record) => console.error(record) },
+      });
+      await service.listen({ host: '127.0.0.1', port });
+      port = (service.server.address() as AddressInfo).port;
+    },
+    async changeKeys() {
+      await backend.stopService();
+      await sender.close();
+      keys = generateVapidKeys();
+      sender = createSender(senderOptions());
+      await backend.startService();
+    },
+    async close() {
+      await backend.stopService();
+      await sender.close();
+      await store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+  await backend.startService();
+  return backend;
+}

@@ -1,0 +1,102 @@
+// The demo page as a person sees it: what it says, and its buttons. Everything here waits, because browsers take
+// their time.
+import type { Browser, Page } from 'puppeteer-core';
+
+export interface ShownNotification {
+  readonly title: string;
+  readonly body: string;
+  readonly tag: string;
+  readonly requireInteraction: boolean;
+  /** Firefox does not have it. */
+  readonly renotify?: boolean;
+}
+
+const waitMs = 30_000;
+
+/** Opens the page and waits until it knows where it stands. `complaints` collects what it writes to the console. */
+export async function openDemoPage(browser: Browser, url: string, complaints: string[] = []): Promise<Page> {
+  const page = await browser.newPage();
+  page.on('console', (entry) => {
+    if (['error', 'warn'].includes(entry.type())) complaints.push(entry.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(url);
+  await waitUntilIdle(page);
+  return page;
+}
+
+export async function reload(page: Page): Promise<void> {
+  await page.reload();
+  await waitUntilIdle(page);
+}
+
+/** Presses a button and waits until the page has done what it does. */
+export async function press(page: Page, button: 'Subscribe' | 'Unsubscribe'): Promise<void> {
+  const selector = `#${button.toLowerCase()}`;
+  await waitFor(page, `${selector}[aria-disabled="false"]`);
+  await page.click(selector);
+  await waitUntilIdle(page);
+}
+
+function waitUntilIdle(page: Page): Promise<void> {
+  return waitFor(page, '#browser[aria-busy="false"]');
+}
+
+/** Puppeteer's own wait stands still in a page that is not in front. */
+export async function waitFor(page: Page, selector: string): Promise<void> {
+  await until(
+    async () => (await page.$(selector)) !== null,
+    () => `${selector} did not appear`,
+  );
+}
+
+export async function textOf(page: Page, selector: string): Promise<string> {
+  return page.$eval(selector, (element) => (element.textContent ?? '').replaceAll(/\s+/g, ' ').trim());
+}
+
+/** The received messages, newest first, as soon as there are `count`. */
+export async function received(page: Page, count: number): Promise<readonly string[]> {
+  await waitFor(page, `#received li:nth-child(${count})`);
+  return page.$$eval('#received li', (items) =>
+    items.map((item) => [...item.querySelectorAll('h3, p')].map((part) => part.textContent).join(': ')),
+  );
+}
+
+/** The steps, oldest first. */
+export async function steps(page: Page): Promise<readonly string[]> {
+  const newestFirst = await page.$$eval('#steps li span', (items) =>
+    items.map((item) => item.textContent ?? ''),
+  );
+  return newestFirst.reverse();
+}
+
+/**
+ * What the page's service worker has on the screen, once a notification with this title is there. A page that listens
+ * should have received it first: Chromium loses a notification that is asked for while it is about to be shown.
+ */
+export async function shown(page: Page, title: string): Promise<readonly ShownNotification[]> {
+  let notifications: readonly ShownNotification[] = [];
+  await until(
+    async () => {
+      notifications = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
+      return notifications.some((notification) => notification.title === title);
+    },
+    () => `"${title}" was not shown; on the screen: ${JSON.stringify(notifications)}`,
+  );
+  return notifications;
+}
+
+const notificationsOnScreen = `(async () => {
+  const registration = await navigator.serviceWorker.getRegistration();
+  const notifications = (await registration?.getNotifications()) ?? [];
+  return notifications.map(({ title, body, tag, requireInteraction, renotify }) =>
+    ({ title, body, tag, requireInteraction, renotify }));
+})()`;
+
+async function until(isSo: () => Promise<boolean>, complaint: () => string): Promise<void> {
+  const endMs = Date.now() + waitMs;
+  while (!(await isSo())) {
+    if (Date.now() > endMs) throw new Error(complaint());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
