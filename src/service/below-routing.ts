@@ -1,7 +1,7 @@
 // Answers to what never reaches a route or a hook: URLs that cannot be decoded, requests that are not HTTP or take
 // too long, methods that Node's parser does not know, CONNECT. They carry what all others carry.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
@@ -31,24 +31,52 @@ export function answerRefusedUrl(
   reply.code(status).headers(headers).send(body);
 }
 
-/** For Fastify's option `clientErrorHandler`. */
-export function answerClientError(
+/** For Fastify's option `clientErrorHandler`, made before the server begins to listen. */
+export function createClientErrorHandler(
   app: FastifyInstance,
-  { code, rawPacket }: Error & { readonly code?: string | undefined; readonly rawPacket?: unknown },
-  socket: Duplex,
   filters: readonly Filter[],
-): void {
+): (error: ClientError, socket: Duplex) => void {
+  const newest = new WeakMap<Duplex, ServerResponse<IncomingMessage>>();
+  app.server.on('request', (request, response) => newest.set(request.socket, response));
+
+  return (error, socket) => {
+    const response = newest.get(socket);
+    if (response === undefined || response.writableFinished) {
+      end(socket, answerClientError(app, error, filters));
+    } else if (response.req.complete) {
+      // The fault is in a later request of the same connection; answers keep their order.
+      response.once('finish', () => end(socket, answerClientError(app, error, filters)));
+    } else if (response.headersSent || error.code === endedTooEarly) {
+      socket.destroy();
+    } else {
+      const { method, url } = response.req;
+      const { status, headers, body } = answerOf({ method, url }, { fault: faultOf(error) }, filters);
+      response.writeHead(status, { ...headers, connection: 'close' }).end(body);
+      linger(socket);
+    }
+  };
+}
+
+interface ClientError extends Error {
+  readonly code?: string | undefined;
+  readonly rawPacket?: unknown;
+}
+
+const endedTooEarly = 'HPE_INVALID_EOF_STATE';
+
+/** The answer to something that never became a request. */
+function answerClientError(app: FastifyInstance, error: ClientError, filters: readonly Filter[]): Answer {
   // A method of the client's own is well-formed HTTP (RFC 9110 §9.1); Node's parser has a list and knows no others.
-  const start =
-    code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
+  const isMethodUnknown = error.code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(error.rawPacket);
+  const start = isMethodUnknown ? (error.rawPacket as Buffer).toString('latin1') : '';
   const [, method, url] = requestLine.exec(start) ?? [];
-  if (method !== undefined && url !== undefined) {
-    end(socket, answerOf({ method, url }, refuse(app, method, url), filters));
-    return;
-  }
-  const errorCode = clientErrorCodes[code ?? ''] ?? 'ERR_REQUEST_INVALID';
-  const fault = new DeskbellError(errorCode, catalogue[errorCode].title);
-  end(socket, answerOf({ method, url }, { fault }, filters));
+  const refusal = method && url ? refuse(app, method, url) : { fault: faultOf(error) };
+  return answerOf({ method, url }, refusal, filters);
+}
+
+function faultOf(cause: ClientError): DeskbellError {
+  const code = clientErrorCodes[cause.code ?? ''] ?? 'ERR_REQUEST_INVALID';
+  return new DeskbellError(code, `${catalogue[code].title}.`, { cause });
 }
 
 /** What Node would answer by itself, and barely: CONNECT, and an `expect` that is not `100-continue`. */
@@ -96,7 +124,7 @@ function answerOf(
 
 const lingerMs = 500;
 
-/** Writes a last answer. What the client is still sending is read for a moment, or the answer would be lost to a reset. */
+/** Writes the last answer of a connection. */
 function end(socket: Duplex, { status, headers, body }: Answer): void {
   if (!socket.writable) {
     socket.destroy();
@@ -110,6 +138,11 @@ function end(socket: Duplex, { status, headers, body }: Answer): void {
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n`);
   socket.end(body);
+  linger(socket);
+}
+
+/** What the client is still sending is read for a moment, or the answer would be lost to a reset. */
+function linger(socket: Duplex): void {
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

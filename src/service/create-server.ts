@@ -1,7 +1,12 @@
 // The service as a server of its own, with the time-outs and limits that bound what one client can take.
 import Fastify, { type FastifyInstance } from 'fastify';
 
-import { answerClientError, answerOddRequests, answerRefusedUrl, requireHost } from './below-routing.ts';
+import {
+  createClientErrorHandler,
+  answerOddRequests,
+  answerRefusedUrl,
+  requireHost,
+} from './below-routing.ts';
 import { addRoutes, prepare } from './create-service.ts';
 import { settle, type ServerOptions } from './options.ts';
 
@@ -31,8 +36,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     // The header limit bounds a path parameter as well.
     routerOptions: { maxParamLength: options.maxHeaderBytes ?? 16_384 },
     frameworkErrors: (error, request, reply) => answerRefusedUrl(error, request, reply, settings.filters),
-    clientErrorHandler: (error, socket) => answerClientError(app, error, socket, settings.filters),
+    clientErrorHandler: (error, socket) => handleClientError(error, socket),
   });
+  const handleClientError = createClientErrorHandler(app, settings.filters);
   app.server.maxConnections = options.maxConnections ?? 10_000;
   prepare(app, settings, { ownsUnknownPaths: true });
   requireHost(app);

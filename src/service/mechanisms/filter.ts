@@ -54,7 +54,7 @@ class ReplyResponse implements FilteredResponse {
   }
 
   get isAborted(): boolean {
-    return this.#reply.raw.destroyed;
+    return this.#reply.request.raw.socket.destroyed;
   }
 
   setHeader(name: string, value: string): void {

@@ -1,0 +1,383 @@
+// The four logging mechanisms: what each can and cannot see, cell by cell of the specification's table, and the order
+// of their records whatever becomes of a request.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { inspect } from 'node:util';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import { prepare, type ServiceApp } from '../../src/service/create-service.ts';
+import { useActionCreator, type ActionCreator } from '../../src/service/mechanisms/action-creator.ts';
+import { createActionLogging } from '../../src/service/mechanisms/action-logging.ts';
+import { ActionRequest } from '../../src/service/mechanisms/action-request.ts';
+import { obeyAuthenticators, type Authenticator } from '../../src/service/mechanisms/authenticator.ts';
+import { enableFilters, type Filter } from '../../src/service/mechanisms/filter.ts';
+import type { LoggingMechanism } from '../../src/service/mechanisms/record.ts';
+import { settle, type ServerOptions } from '../../src/service/options.ts';
+import { addDemoApi, createDemoActions, type DemoActions } from '../../src/service/routes/demo-api.ts';
+import { createSessionCookie } from '../../src/service/session-cookie.ts';
+import {
+  openConnection,
+  openTestStore,
+  startService,
+  until,
+  vapidPublicKey,
+  type LogRecord,
+  type RunningService,
+  type TestStore,
+} from './running-service.ts';
+
+const allFour: readonly LoggingMechanism[] = ['action', 'filter', 'authenticator', 'action-creator'];
+const secrets = {
+  body: 'body-marker-5b1d',
+  session: 'session-marker-90aa',
+  response: 'response-marker-c3f7',
+};
+
+/**
+ * Everything that can be reached from a value: own properties of all kinds, prototypes, what getters return.
+ */
+function reach(value: unknown, seen = new Set<unknown>()): string {
+  if (typeof value === 'string') return `${value}\n`;
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value))
+    return '';
+  seen.add(value);
+  let text = inspect(value, { depth: 2, showHidden: true });
+  for (let holder: object | null = value; holder !== null; holder = Object.getPrototypeOf(holder)) {
+    if (holder === Object.prototype || holder === Function.prototype) break;
+    for (const key of Reflect.ownKeys(holder)) {
+      const { get, value: member } = Object.getOwnPropertyDescriptor(holder, key)!;
+      text += reach(get ? attempt(() => get.call(value)) : member, seen);
+    }
+  }
+  return text;
+}
+
+function attempt(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+describe('what each mechanism can see', () => {
+  const sees: Record<LoggingMechanism, Record<'request' | 'body' | 'session' | 'response', boolean>> = {
+    action: { request: true, body: true, session: true, response: true },
+    filter: { request: true, body: false, session: false, response: false },
+    authenticator: { request: true, body: true, session: true, response: false },
+    'action-creator': { request: true, body: true, session: true, response: false },
+  };
+  /** By mechanism, the text of everything that can be reached from what it was handed. */
+  const handed = new Map<LoggingMechanism, string>();
+  const hand = (mechanism: LoggingMechanism, value: unknown): void => {
+    handed.set(mechanism, (handed.get(mechanism) ?? '') + reach(value));
+  };
+  const spyFilter: Filter = (head) => {
+    hand('filter', head);
+    return (response) => hand('filter', response);
+  };
+  const spyAuthenticator: Authenticator = (request) => {
+    hand('authenticator', request);
+    return 'pass';
+  };
+  const spyCreator: ActionCreator = async (request, action) => {
+    hand('action-creator', request);
+    const result = await action();
+    hand('action-creator', result);
+    return result;
+  };
+  let app: FastifyInstance;
+
+  before(async () => {
+    const readSession = (): Record<string, string> => ({ SESSION: secrets.session });
+    const inAction = createActionLogging({ info: (record) => hand('action', record) });
+    app = Fastify();
+    enableFilters(app, [spyFilter]);
+    obeyAuthenticators(app, readSession);
+    useActionCreator(app, spyCreator, readSession);
+    app.post('/seen', { config: { authenticator: spyAuthenticator } }, (request) =>
+      inAction(new ActionRequest(request, readSession), () => ({ answer: secrets.response })),
+    );
+    const base = await app.listen({ port: 0 });
+    const answer = await fetch(`${base}/seen?a=1`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ secret: secrets.body }),
+    });
+    assert.deepEqual(await answer.json(), { answer: secrets.response });
+  });
+  after(() => app.close());
+
+  for (const [mechanism, cells] of Object.entries(sees) as [LoggingMechanism, (typeof sees)['action']][]) {
+    for (const [column, isSeen] of Object.entries(cells) as [keyof typeof cells, boolean][]) {
+      const title = column === 'request' ? 'the request method and URL' : `the ${column}`;
+      test(`${mechanism}: ${title} ${isSeen ? 'is' : 'is not'} to be seen`, () => {
+        const text = handed.get(mechanism)!;
+        const markers = column === 'request' ? ['POST', '/seen?a=1'] : [secrets[column]];
+        for (const marker of markers) assert.equal(text.includes(marker), isSeen);
+      });
+    }
+  }
+
+  test('an action creator cannot answer anything but the entity that it was handed', async () => {
+    const forger = Fastify();
+    useActionCreator(
+      forger,
+      async (_request, action) => ({ ...(await action()), entity: {} }),
+      () => ({}),
+    );
+    forger.get('/', () => 'the answer');
+    const response = await forger.inject('/');
+    assert.equal(response.statusCode, 500);
+    await forger.close();
+  });
+});
+
+describe('the records of a request', () => {
+  let service: RunningService;
+  let cookie: string;
+
+  before(async () => {
+    service = await startService({ logging: allFour });
+    ({ cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: secrets.session }));
+  });
+  afterEach(() => service.records.splice(0));
+  after(() => service.close());
+
+  test('stand in the order authenticator, action creator, action, action creator, filter', async () => {
+    await ask(service, '/api/get', { headers: { cookie } });
+    assert.deepEqual(order(service.records), [
+      'authenticator request',
+      'action-creator request',
+      'action result',
+      'action-creator result',
+      'filter result',
+    ]);
+  });
+
+  test('end with the filter alone where the authenticator refuses', async () => {
+    const response = await ask(service, '/api/get');
+    assert.equal(response.status, 401);
+    assert.deepEqual(order(service.records), ['authenticator request', 'filter result']);
+  });
+
+  test('are the filter’s alone where the CSRF check refuses', async () => {
+    const response = await ask(service, '/v1/user/1', { method: 'PUT', headers: { cookie } });
+    assert.equal(response.status, 403);
+    assert.deepEqual(order(service.records), ['filter result']);
+  });
+
+  for (const [what, path, method] of [
+    ['an unknown route', '/api/nothing', 'GET'],
+    ['a method that is not allowed', '/api/get', 'PATCH'],
+    ['a URL that cannot be decoded', '/api/%E0%A4', 'GET'],
+    ['a preflight', '/api/get', 'OPTIONS'],
+    ['a file', '/service-worker.js', 'GET'],
+  ] as const) {
+    test(`are the filter’s alone for ${what}`, async () => {
+      await ask(service, path, { method });
+      assert.deepEqual(order(service.records), ['filter result']);
+      assert.equal(service.records[0]!['method'], method);
+      assert.equal(service.records[0]!['url'], path);
+    });
+  }
+
+  test('say method, URL and what the mechanism sees', async () => {
+    await ask(service, '/api/post?x=1', {
+      method: 'POST',
+      headers: { cookie, 'content-type': 'application/json' },
+      body: JSON.stringify({ a: secrets.body }),
+    });
+    const head = { method: 'POST', url: '/api/post?x=1' };
+    const inside = { ...head, body: { a: secrets.body }, session: { SESSION: secrets.session } };
+    const [authenticator, creatorBefore, action, creatorAfter, filter] = service.records;
+    assert.deepEqual(authenticator, {
+      mechanism: 'authenticator',
+      phase: 'request',
+      ...inside,
+      verdict: 'pass',
+    });
+    assert.deepEqual(creatorBefore, { mechanism: 'action-creator', phase: 'request', ...inside });
+    assert.deepEqual(action, {
+      mechanism: 'action',
+      phase: 'result',
+      ...inside,
+      result: 'This is the answer to post.',
+    });
+    assert.deepEqual(creatorAfter, { mechanism: 'action-creator', phase: 'result', ...inside });
+    const { elapsedMs, ...rest } = filter!;
+    assert.deepEqual(rest, { mechanism: 'filter', phase: 'result', ...head, status: 200 });
+    assert.ok(Number.isInteger(elapsedMs));
+  });
+
+  test('are the filter’s alone where a client is gone before its body is whole', async () => {
+    const socket = await openConnection(service.port);
+    socket.write(
+      'POST /api/post HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.destroy();
+    await until(() => service.records.length > 0, 'the record of a request that broke off');
+    assert.deepEqual(order(service.records), ['filter result']);
+    assert.equal(service.records[0]!['isAborted'], true);
+  });
+});
+
+describe('the order with other actions', () => {
+  let testStore: TestStore;
+
+  before(async () => {
+    testStore = await openTestStore();
+  });
+  after(() => testStore.remove());
+
+  async function startWith(
+    actions: (log: ReturnType<typeof settle>) => Partial<DemoActions>,
+  ): Promise<{ app: FastifyInstance; base: string; records: LogRecord[]; headers: { cookie: string } }> {
+    const records: LogRecord[] = [];
+    const sessionKey = randomBytes(32);
+    const keep = (record: object): void => {
+      records.push({ ...record });
+    };
+    const options: ServerOptions = {
+      store: testStore.store,
+      vapidPublicKey,
+      sessionKey,
+      logging: allFour,
+      authenticate: 'none',
+      log: { info: keep, error: keep },
+    };
+    const settings = settle(options);
+    const app = Fastify();
+    prepare(app, settings, { ownsUnknownPaths: true });
+    app.register(async (scope) =>
+      addDemoApi(scope as ServiceApp, settings, () => ({}), {
+        ...createDemoActions(settings),
+        ...actions(settings),
+      }),
+    );
+    const base = await app.listen({ port: 0 });
+    return { app, base, records, headers: createSessionCookie({ sessionKey, value: '' }) };
+  }
+
+  test('stays the same where the action fails, and the failure is a 500 that says nothing', async () => {
+    const { app, base, records } = await startWith(({ log }) => {
+      const inAction = createActionLogging(log);
+      return {
+        get: (request) =>
+          inAction(request, () => {
+            throw new Error('secret internals');
+          }),
+      };
+    });
+    const response = await fetch(`${base}/api/get`);
+    assert.equal(response.status, 500);
+    assert.doesNotMatch(await response.text(), /secret|internals|stack|\.ts/);
+    const mechanisms = records.filter(({ mechanism }) => mechanism !== undefined);
+    assert.deepEqual(order(mechanisms), [
+      'action-creator request',
+      'action result',
+      'action-creator result',
+      'filter result',
+    ]);
+    assert.match(String(mechanisms[1]!['failure']), /secret internals/, 'the action sees why it failed');
+    assert.equal(mechanisms[2]!['failure'], true, 'the action creator sees that it failed');
+    await app.close();
+  });
+
+  test('stays the same where the action fails with an answer of its own', async () => {
+    const { app, base, records } = await startWith(({ log }) => {
+      const inAction = createActionLogging(log);
+      return {
+        get: (request) =>
+          inAction(request, () => {
+            throw new DeskbellError('ERR_FORBIDDEN', 'Not today.');
+          }),
+      };
+    });
+    assert.equal((await fetch(`${base}/api/get`)).status, 403);
+    assert.deepEqual(order(records), [
+      'action-creator request',
+      'action result',
+      'action-creator result',
+      'filter result',
+    ]);
+    await app.close();
+  });
+
+  test('stays the same where the client is gone while the action works', async () => {
+    const finish = Promise.withResolvers<string>();
+    const { app, base, records } = await startWith(({ log }) => {
+      const inAction = createActionLogging(log);
+      return { get: (request) => inAction(request, () => finish.promise) };
+    });
+    const socket = await openConnection(Number(new URL(base).port));
+    socket.write('GET /api/get HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => records.length === 1, 'the action creator’s first record');
+    socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    finish.resolve('nobody hears it');
+    await until(() => records.length === 4, 'the remaining records');
+    assert.deepEqual(order(records), [
+      'action-creator request',
+      'action result',
+      'action-creator result',
+      'filter result',
+    ]);
+    assert.equal(records[3]!['isAborted'], true);
+    await app.close();
+  });
+});
+
+describe('the configuration', () => {
+  const paths = ['/api/get', '/api/getWithArg/x'];
+
+  for (const mechanism of allFour) {
+    test(`switches ${mechanism} on alone`, async () => {
+      const service = await startService({ logging: [mechanism] });
+      const { cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: 'x' });
+      await ask(service, '/api/get', { headers: { cookie } });
+      assert.deepEqual([...new Set(service.records.map((record) => record['mechanism']))], [mechanism]);
+      await service.close();
+    });
+  }
+
+  test('switches the filter on where it says nothing', async () => {
+    const service = await startService();
+    await ask(service, '/api/get');
+    assert.deepEqual(order(service.records), ['filter result']);
+    await service.close();
+  });
+
+  for (const [what, options, statuses] of [
+    ['no action asks for a session', {}, [200, 200, 200]],
+    ['each asks where the authenticator logs', { logging: ['authenticator'] }, [401, 401, 401]],
+    ['none asks where it says so', { logging: ['authenticator'], authenticate: 'none' }, [200, 200, 200]],
+    ['each asks with "all"', { authenticate: 'all' }, [401, 401, 401]],
+    ['the named ones ask', { authenticate: ['getWithArg'] }, [200, 401, 200]],
+    ['two named ones ask', { authenticate: ['get', 'post'] }, [401, 200, 401]],
+  ] as const satisfies readonly [string, Partial<ServerOptions>, number[]][]) {
+    test(`${what}`, async () => {
+      const service = await startService(options);
+      const given = await Promise.all(paths.map(async (path) => (await ask(service, path)).status));
+      const post = await ask(service, '/api/post', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      });
+      assert.deepEqual([...given, post.status], statuses);
+      await service.close();
+    });
+  }
+});
+
+async function ask(service: RunningService, path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(service.base + path, init);
+  await response.clone().arrayBuffer();
+  return response;
+}
+
+function order(records: readonly LogRecord[]): string[] {
+  return records.map(({ mechanism, phase }) => `${mechanism} ${phase}`);
+}

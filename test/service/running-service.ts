@@ -1,0 +1,135 @@
+// A real service on a port of its own with a real database, and what its tests ask it with.
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createECDH, randomBytes } from 'node:crypto';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { createServer } from '../../src/service/create-server.ts';
+import type { ServerOptions } from '../../src/service/options.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { encodeBase64url } from '../../src/webpush/base64.ts';
+
+export const vapidPublicKey = encodeBase64url(newPoint());
+
+export interface RunningService {
+  readonly app: FastifyInstance;
+  readonly base: string;
+  readonly port: number;
+  readonly store: Store;
+  readonly sessionKey: Uint8Array;
+  /** Everything that was logged, in order. */
+  readonly records: LogRecord[];
+  close(): Promise<void>;
+}
+
+export type LogRecord = Record<string, unknown>;
+
+export interface TestStore {
+  readonly store: Store;
+  remove(): Promise<void>;
+}
+
+export async function openTestStore(): Promise<TestStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-service-'));
+  const store = await openSqliteStore({ path: join(folder, 'store.sqlite') });
+  return {
+    store,
+    async remove() {
+      await store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Registrations are not limited unless a test asks for it. */
+export async function startService(options: Partial<ServerOptions> = {}): Promise<RunningService> {
+  const { store, remove } = await openTestStore();
+  const sessionKey = randomBytes(32);
+  const records: LogRecord[] = [];
+  const keep = (record: object): void => {
+    records.push({ ...record });
+  };
+  const app = createServer({
+    store,
+    vapidPublicKey,
+    sessionKey,
+    registrationsPerMinute: 'off',
+    log: { info: keep, error: keep },
+    ...options,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  return {
+    app,
+    port,
+    base: `http://127.0.0.1:${port}${options.prefix ?? ''}`,
+    store,
+    sessionKey,
+    records,
+    async close() {
+      await app.close();
+      await remove();
+    },
+  };
+}
+
+/** 65 bytes: an uncompressed point on P-256. */
+export function newPoint(): Buffer {
+  return createECDH('prime256v1').generateKeys();
+}
+
+/** The three strings as a browser's client code sends them: standard base64 with padding. */
+export function newSubscription(): { endpoint: string; p256dh: string; auth: string } {
+  return {
+    endpoint: `https://updates.push.services.mozilla.com/wpush/v2/${randomBytes(24).toString('base64url')}`,
+    p256dh: newPoint().toString('base64'),
+    auth: randomBytes(16).toString('base64'),
+  };
+}
+
+export function sendJson(
+  base: string,
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(base + path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Writes bytes to a connection of its own and gives everything that came back when the service has closed it. */
+export async function exchange(port: number, bytes: string | Uint8Array): Promise<string> {
+  const socket = await openConnection(port);
+  socket.write(bytes);
+  return readToEnd(socket);
+}
+
+export async function openConnection(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  // How a connection ends is what tests look at; a reset is one of the ways.
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+export async function readToEnd(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  if (!socket.closed) await once(socket, 'close');
+  return Buffer.concat(chunks).toString('latin1');
+}
+
+/** Waits until something holds; records of a request may be a moment later than its answer. */
+export async function until(holds: () => boolean, what: string): Promise<void> {
+  for (let waitedMs = 0; !holds(); waitedMs += 5) {
+    if (waitedMs > 10_000) throw new Error(`Waited in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

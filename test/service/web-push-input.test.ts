@@ -1,0 +1,438 @@
+// POST /webPush against everything that is not a subscription: the exact status and code of each, and the store as it
+// was. Beside each family of bad input its good twins, which are accepted.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Problem } from '../../src/service/problem.ts';
+import { decodeBase64, encodeBase64url } from '../../src/webpush/base64.ts';
+import { exchange, newPoint, newSubscription, startService, type RunningService } from './running-service.ts';
+
+const good = newSubscription();
+const offTheCurve = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 7)]).toString('base64');
+const compressed = Buffer.concat([Buffer.of(2), newPoint().subarray(1, 33)]).toString('base64');
+const hybrid = Buffer.concat([Buffer.of(6), newPoint().subarray(1)]).toString('base64');
+const withLength = (bytes: number): string => Buffer.alloc(bytes, 1).toString('base64');
+const without = (name: string): object =>
+  Object.fromEntries(Object.entries(good).filter(([key]) => key !== name));
+const nested = (keys: object): object => ({ endpoint: good.endpoint, keys });
+
+interface BadFields {
+  readonly what: string;
+  readonly body: unknown;
+  /** `pointer code` of each entry in `errors`. */
+  readonly errors: readonly string[];
+}
+
+const badFields: readonly BadFields[] = [
+  { what: 'no endpoint', body: without('endpoint'), errors: ['/endpoint ERR_FIELD_MISSING'] },
+  { what: 'no p256dh', body: without('p256dh'), errors: ['/p256dh ERR_FIELD_MISSING'] },
+  { what: 'no auth', body: without('auth'), errors: ['/auth ERR_FIELD_MISSING'] },
+  {
+    what: 'an empty object',
+    body: {},
+    errors: ['/endpoint ERR_FIELD_MISSING', '/p256dh ERR_FIELD_MISSING', '/auth ERR_FIELD_MISSING'],
+  },
+  {
+    what: 'members of other names only',
+    body: { url: good.endpoint },
+    errors: ['/endpoint ERR_FIELD_MISSING', '/p256dh ERR_FIELD_MISSING', '/auth ERR_FIELD_MISSING'],
+  },
+  ...['endpoint', 'p256dh', 'auth'].flatMap((name) =>
+    [null, 7, true, [], {}, ['x']].map((value) => ({
+      what: `${name} is ${JSON.stringify(value)}`,
+      body: { ...good, [name]: value },
+      errors: [`/${name} ERR_FIELD_TYPE`],
+    })),
+  ),
+  ...[null, 7, '"a string"', [], [good]].map((body) => ({
+    what: `${JSON.stringify(body).slice(0, 20)} in place of an object`,
+    body,
+    errors: [' ERR_FIELD_TYPE'],
+  })),
+  ...[null, 7, 'x', []].map((keys) => ({
+    what: `keys is ${JSON.stringify(keys)}`,
+    body: { endpoint: good.endpoint, keys },
+    errors: ['/keys ERR_FIELD_TYPE'],
+  })),
+  {
+    what: 'keys without members',
+    body: nested({}),
+    errors: ['/keys/p256dh ERR_FIELD_MISSING', '/keys/auth ERR_FIELD_MISSING'],
+  },
+  {
+    what: 'keys with a bad auth',
+    body: nested({ p256dh: good.p256dh, auth: '!' }),
+    errors: ['/keys/auth ERR_BASE64_INVALID'],
+  },
+  {
+    what: 'three wrong fields at once',
+    body: { endpoint: 'nowhere', p256dh: 1, auth: '*' },
+    errors: ['/endpoint ERR_ENDPOINT_INVALID', '/p256dh ERR_FIELD_TYPE', '/auth ERR_BASE64_INVALID'],
+  },
+  ...Object.entries({
+    'an empty text': 'ERR_SUBSCRIPTION_KEY_INVALID',
+    'white space around it': 'ERR_BASE64_INVALID',
+    'a line break in it': 'ERR_BASE64_INVALID',
+    'characters of both alphabets': 'ERR_BASE64_INVALID',
+    'a character of neither alphabet': 'ERR_BASE64_INVALID',
+    'an impossible length': 'ERR_BASE64_INVALID',
+    'padding in the middle': 'ERR_BASE64_INVALID',
+    'padding too long': 'ERR_BASE64_INVALID',
+    'one byte less': 'ERR_SUBSCRIPTION_KEY_INVALID',
+    'one byte more': 'ERR_SUBSCRIPTION_KEY_INVALID',
+  }).flatMap(([what, code]) =>
+    [
+      { name: 'p256dh', bytes: 65 },
+      { name: 'auth', bytes: 16 },
+    ].map(({ name, bytes }) => ({
+      what: `${name} is ${what}`,
+      body: { ...good, [name]: damaged(what, bytes) },
+      errors: [`/${name} ${code}`],
+    })),
+  ),
+  {
+    what: 'p256dh is off the curve',
+    body: { ...good, p256dh: offTheCurve },
+    errors: ['/p256dh ERR_SUBSCRIPTION_KEY_INVALID'],
+  },
+  {
+    what: 'p256dh is the point at infinity',
+    body: { ...good, p256dh: withLength(1) },
+    errors: ['/p256dh ERR_SUBSCRIPTION_KEY_INVALID'],
+  },
+  {
+    what: 'p256dh is a compressed point',
+    body: { ...good, p256dh: compressed },
+    errors: ['/p256dh ERR_SUBSCRIPTION_KEY_INVALID'],
+  },
+  {
+    what: 'p256dh is a point in hybrid form',
+    body: { ...good, p256dh: hybrid },
+    errors: ['/p256dh ERR_SUBSCRIPTION_KEY_INVALID'],
+  },
+];
+
+function damaged(what: string, bytes: number): string {
+  const text = withLength(bytes);
+  switch (what) {
+    case 'an empty text':
+      return '';
+    case 'white space around it':
+      return ` ${text}`;
+    case 'a line break in it':
+      return `${text.slice(0, 8)}\r\n${text.slice(8)}`;
+    case 'characters of both alphabets':
+      return `+-${text.slice(2)}`;
+    case 'a character of neither alphabet':
+      return `ü${text.slice(1)}`;
+    case 'an impossible length':
+      return 'AAAAA';
+    case 'padding in the middle':
+      return `${text.slice(0, 4)}=${text.slice(5)}`;
+    case 'padding too long':
+      return `${text.replace(/=+$/, '')}===`;
+    case 'one byte less':
+      return withLength(bytes - 1);
+    default:
+      return withLength(bytes + 1);
+  }
+}
+
+const endpointCases: Readonly<Record<string, readonly string[]>> = {
+  ERR_ENDPOINT_INVALID: [
+    '',
+    'nowhere',
+    '/wpush/v2/x',
+    '//updates.push.services.mozilla.com/x',
+    'https:updates.push.services.mozilla.com/x',
+    'https://',
+    'http://updates.push.services.mozilla.com/x',
+    'ftp://updates.push.services.mozilla.com/x',
+    'javascript:alert(1)',
+    'data:text/plain,x',
+    'file:///etc/passwd',
+    'https://user@updates.push.services.mozilla.com/x',
+    'https://user:pass@updates.push.services.mozilla.com/x',
+    'https://@updates.push.services.mozilla.com/x',
+    'https://updates.push.services.mozilla.com/x#fragment',
+    'https://updates.push.services.mozilla.com/x#',
+    ' https://updates.push.services.mozilla.com/x',
+    'https://updates.push.services.mozilla.com/x y',
+    'https://updates.push.services.mozilla.com/x\n',
+    'https://updates.push.services.mozilla.com\\@127.0.0.1/x',
+    'https://updates.push.services.mozilla.com/a/../b',
+    'https://updates.push.services.mozilla.com:99999/x',
+    'http://127.0.0.1:9999/x',
+    // Other notations of 127.0.0.1: a parser repairs them, we do not.
+    'https://2130706433/x',
+    'https://0x7f000001/x',
+    'https://0177.0.0.1/x',
+    'https://127.1/x',
+    'https://%31%32%37.0.0.1/x',
+    'https://①②⑦.0.0.1/x',
+    'https://[::ffff:127.0.0.1]/x',
+  ],
+  ERR_ENDPOINT_HOST_REFUSED: [
+    'https://127.0.0.1/x',
+    'https://[::1]/x',
+    'https://[::ffff:7f00:1]/x',
+    'https://[fe80::1]/x',
+    'https://[fd00::1]/x',
+    'https://[2002:7f00:1::]/x',
+    'https://[64:ff9b::7f00:1]/x',
+    'https://10.0.0.1/x',
+    'https://172.16.0.1/x',
+    'https://192.168.1.1/x',
+    'https://169.254.169.254/latest/meta-data',
+    'https://100.64.0.1/x',
+    'https://0.0.0.0/x',
+    'https://8.8.8.8/x',
+    'https://localhost/x',
+    'https://example.org/x',
+    'https://example.org/updates.push.services.mozilla.com/x',
+    'https://127.0.0.1:9200/a.google.com/',
+    'https://updates.push.services.mozilla.com.example.org/x',
+    'https://xupdates.push.services.mozilla.co/x',
+    'https://evilpush.services.mozilla.com/x',
+    'https://updates.push.services.mozilla.com:8443/x',
+    'https://notify.windows.com/x',
+    'https://permanently-removed.invalid/fcm/send/x',
+    'https://push.example.net/x',
+    'https://admitted.example.org:444/x',
+  ],
+};
+
+const goodEndpoints: readonly string[] = [
+  'https://fcm.googleapis.com/fcm/send/dW5pcXVl:APA91b-_',
+  'https://android.googleapis.com/gcm/send/x',
+  'https://jmt17.google.com/fcm/send/x',
+  'https://updates.push.services.mozilla.com/wpush/v2/gAAAAA',
+  'https://updates-autopush.stage.push.services.mozilla.com/wpush/v1/x',
+  'https://db5p.notify.windows.com/w/?token=BQYAAAD%2bx%2Fy%2Bz%3d%3d',
+  'https://wns2-par02p.notify.windows.com/w/?token=a+b%2Bc%252B',
+  'https://web.push.apple.com/QGXyz',
+  'https://admitted.example.org/x',
+  'https://a.b.admitted.example.com/x',
+  'http://127.0.0.1:8090/wpush/x',
+  `https://fcm.googleapis.com/fcm/send/${'x'.repeat(4096 - 36)}`,
+];
+
+describe('POST /webPush', () => {
+  let service: RunningService;
+
+  before(async () => {
+    service = await startService({
+      pushServices: [
+        'https://admitted.example.org',
+        'https://*.admitted.example.com',
+        'http://127.0.0.1:8090',
+      ],
+    });
+  });
+  after(() => service.close());
+
+  async function post(
+    body: string | Uint8Array,
+    headers: Record<string, string> = { 'content-type': 'application/json' },
+  ): Promise<{ status: number; problem: Problem }> {
+    const response = await fetch(`${service.base}/webPush`, {
+      method: 'POST',
+      headers,
+      body: body as NonNullable<RequestInit['body']>,
+    });
+    assert.equal(response.headers.get('content-type'), 'application/problem+json');
+    return { status: response.status, problem: (await response.json()) as Problem };
+  }
+
+  async function assertRefused(
+    answer: Promise<{ status: number; problem: Problem }>,
+    status: number,
+    code: string,
+    errors?: readonly string[],
+  ): Promise<void> {
+    const { status: givenStatus, problem } = await answer;
+    assert.equal(givenStatus, status);
+    assert.equal(problem.status, status);
+    assert.equal(problem.code, code);
+    assert.deepEqual(
+      problem.errors?.map((error) => `${error.pointer} ${error.code}`),
+      errors,
+    );
+    assert.equal(await service.store.subscriptions.count(), 0);
+    assert.deepEqual(
+      service.records.filter(({ event }) => event !== undefined),
+      [],
+      'nothing is written to the console',
+    );
+  }
+
+  for (const { what, body, errors } of badFields) {
+    test(`refuses ${what}`, () =>
+      assertRefused(post(JSON.stringify(body)), 400, 'ERR_SUBSCRIPTION_INVALID', errors));
+  }
+
+  for (const [code, endpoints] of Object.entries(endpointCases)) {
+    for (const endpoint of endpoints) {
+      test(`refuses the endpoint ${JSON.stringify(endpoint)}`, () =>
+        assertRefused(post(JSON.stringify({ ...good, endpoint })), 400, 'ERR_SUBSCRIPTION_INVALID', [
+          `/endpoint ${code}`,
+        ]));
+    }
+  }
+
+  test('refuses an endpoint of 4097 characters', () => {
+    const endpoint = `https://fcm.googleapis.com/fcm/send/${'x'.repeat(4097 - 36)}`;
+    return assertRefused(post(JSON.stringify({ ...good, endpoint })), 400, 'ERR_SUBSCRIPTION_INVALID', [
+      '/endpoint ERR_ENDPOINT_TOO_LONG',
+    ]);
+  });
+
+  const text = JSON.stringify(good);
+  const malformed: Readonly<Record<string, string | Uint8Array>> = {
+    'an empty body': '',
+    'white space alone': ' \n',
+    'a brace alone': '{',
+    'an object cut short': text.slice(0, -1),
+    'something behind the object': `${text}x`,
+    'two objects': text + text,
+    'a trailing comma': text.replace('}', ',}'),
+    'single quotes': text.replaceAll('"', "'"),
+    'a comment': `/* */${text}`,
+    'a control character in a string': text.replace('wpush', 'w\u0000push'),
+    'not a number': '{"endpoint": NaN}',
+    'form data': 'endpoint=https%3A%2F%2Fexample.org',
+    'brackets to the limit': '['.repeat(16_000),
+    'invalid UTF-8': Buffer.concat([
+      Buffer.from(text.slice(0, 20)),
+      Buffer.of(0xff, 0xfe),
+      Buffer.from('"}'),
+    ]),
+    'UTF-8 cut within a character': Buffer.from('{"endpoint":"ü').subarray(0, -1),
+    'an overlong UTF-8 sequence': Buffer.concat([
+      Buffer.from('{"a":"'),
+      Buffer.of(0xc0, 0xaf),
+      Buffer.from('"}'),
+    ]),
+    'a surrogate in UTF-8': Buffer.concat([
+      Buffer.from('{"a":"'),
+      Buffer.of(0xed, 0xa0, 0x80),
+      Buffer.from('"}'),
+    ]),
+    'UTF-16': Buffer.from(text, 'utf16le'),
+    gzip: Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0),
+  };
+  for (const [what, body] of Object.entries(malformed)) {
+    test(`refuses ${what}`, () => assertRefused(post(body), 400, 'ERR_JSON_MALFORMED'));
+  }
+
+  test('refuses an array nested 8000 deep', () =>
+    assertRefused(post('['.repeat(8000) + ']'.repeat(8000)), 400, 'ERR_SUBSCRIPTION_INVALID', [
+      ' ERR_FIELD_TYPE',
+    ]));
+
+  for (const key of ['__proto__', 'constructor']) {
+    test(`takes nothing from a member ${key}`, () =>
+      assertRefused(post(`{"${key}": ${text}}`), 400, 'ERR_SUBSCRIPTION_INVALID', [
+        '/endpoint ERR_FIELD_MISSING',
+        '/p256dh ERR_FIELD_MISSING',
+        '/auth ERR_FIELD_MISSING',
+      ]));
+  }
+
+  const refusedTypes: readonly Record<string, string>[] = [
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    { 'content-type': 'multipart/form-data; boundary=x' },
+    { 'content-type': 'application/jsonp' },
+    { 'content-type': 'application/json+x' },
+    { 'content-type': 'json' },
+    { 'content-type': '*/*' },
+    { 'content-type': 'application/json; charset=utf-16' },
+    { 'content-type': 'application/json; charset=iso-8859-1' },
+    { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+  ];
+  for (const headers of refusedTypes) {
+    test(`refuses a body with ${JSON.stringify(headers)}`, () =>
+      assertRefused(post(text, headers), 415, 'ERR_CONTENT_TYPE'));
+  }
+
+  test('refuses a body without a content type', () =>
+    assertRefused(post(Buffer.from(text), {}), 415, 'ERR_CONTENT_TYPE'));
+
+  for (const bytes of [16_385, 1_048_576]) {
+    test(`refuses a body of ${bytes} bytes`, () =>
+      assertRefused(post(JSON.stringify('x'.repeat(bytes - 2))), 413, 'ERR_BODY_TOO_LARGE'));
+  }
+
+  test('refuses a body over the limit that comes in chunks', async () => {
+    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`;
+    const answer = await exchange(
+      service.port,
+      `POST /webPush HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(5)}`,
+    );
+    assert.match(answer, /^HTTP\/1\.1 413 /);
+    assert.match(answer, /ERR_BODY_TOO_LARGE/);
+  });
+
+  describe('accepts the good twins', () => {
+    const padded = { p256dh: good.p256dh, auth: good.auth };
+    const urlSafe = {
+      p256dh: encodeBase64url(decodeBase64(good.p256dh)!),
+      auth: encodeBase64url(decodeBase64(good.auth)!),
+    };
+    const accepted: Readonly<Record<string, [string | Uint8Array, Record<string, string>?]>> = {
+      'standard base64, padded': [JSON.stringify({ endpoint: good.endpoint, ...padded })],
+      'standard base64, not padded': [
+        JSON.stringify({
+          endpoint: good.endpoint,
+          p256dh: padded.p256dh.replaceAll('=', ''),
+          auth: padded.auth.replaceAll('=', ''),
+        }),
+      ],
+      'URL-safe base64, not padded': [JSON.stringify({ endpoint: good.endpoint, ...urlSafe })],
+      'URL-safe base64, padded': [
+        JSON.stringify({
+          endpoint: good.endpoint,
+          p256dh: `${urlSafe.p256dh}=`,
+          auth: `${urlSafe.auth}==`,
+        }),
+      ],
+      'the shape of PushSubscription.toJSON()': [
+        JSON.stringify({ endpoint: good.endpoint, expirationTime: null, keys: urlSafe }),
+      ],
+      'further members': [JSON.stringify({ ...good, id: 7, __proto__x: {}, nested: [[[]]] })],
+      'a member __proto__ beside them': [`{"__proto__": {"auth": 1}, ${text.slice(1)}`],
+      'a byte order mark': [`\ufeff${text}`],
+      'white space around the object': [`\r\n\t ${text} \n`],
+      'escaped characters': [text.replace('updates', '\\u0075pdates').replaceAll('/', '\\/')],
+      'the charset named': [text, { 'content-type': 'application/json; charset=UTF-8' }],
+      'an upper-case content type': [text, { 'content-type': 'Application/JSON' }],
+      'a body of exactly 16 384 bytes': [text + ' '.repeat(16_384 - text.length)],
+    };
+    for (const [what, [body, headers]] of Object.entries(accepted)) {
+      test(what, async () => {
+        const response = await fetch(`${service.base}/webPush`, {
+          method: 'POST',
+          headers: headers ?? { 'content-type': 'application/json' },
+          body: body as NonNullable<RequestInit['body']>,
+        });
+        assert.equal(response.status, 200, await response.clone().text());
+        const stored = await service.store.subscriptions.findByEndpoint(good.endpoint);
+        assert.deepEqual(Buffer.from(stored!.p256dh), Buffer.from(good.p256dh, 'base64'));
+        assert.deepEqual(Buffer.from(stored!.auth), Buffer.from(good.auth, 'base64'));
+        assert.equal(await service.store.subscriptions.count(), 1);
+      });
+    }
+
+    for (const endpoint of goodEndpoints) {
+      test(`the endpoint ${endpoint.slice(0, 80)}, verbatim`, async () => {
+        const response = await fetch(`${service.base}/webPush`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ ...good, endpoint }),
+        });
+        assert.equal(response.status, 200, await response.clone().text());
+        assert.equal((await service.store.subscriptions.findByEndpoint(endpoint))?.endpoint, endpoint);
+      });
+    }
+  });
+});
