@@ -44,7 +44,7 @@ export interface ClientOptions {
   readonly serviceUrl?: string | URL;
   /** Where the service worker's script is, on the page's own origin. Default: `service-worker.js` beside the page. */
   readonly serviceWorkerUrl?: string | URL;
-  /** How long to wait for the service, and for the push service. Default: 20 000. */
+  /** How long to wait for the service, and for the push service. Default: 15 000. */
   readonly timeoutMs?: number;
   /** Replaces `fetch`, for instance to add credentials that the service's `authorize` hook asks for. */
   readonly fetch?: (url: URL, init: RequestInit) => Promise<Response>;
@@ -107,7 +107,7 @@ class DeskbellClient extends EventTarget {
     this.#service = new URL(options.serviceUrl ?? './', document.baseURI);
     if (!this.#service.pathname.endsWith('/')) this.#service.pathname += '/';
     if (this.#service.href !== this.#scope) this.#workerUrl.searchParams.set('service', this.#service.href);
-    this.#timeoutMs = options.timeoutMs ?? 20_000;
+    this.#timeoutMs = options.timeoutMs ?? 15_000;
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
 
     if (!missingSupport()) {

@@ -31,7 +31,10 @@ worker.addEventListener('notificationclick', (event) => {
 });
 
 worker.addEventListener('pushsubscriptionchange', (event) => {
-  (event as ExtendableEvent).waitUntil(navigator.locks.request('deskbell', resubscribe));
+  const { oldSubscription } = event as PushSubscriptionChangeEvent;
+  (event as ExtendableEvent).waitUntil(
+    navigator.locks.request('deskbell', () => resubscribe(oldSubscription)),
+  );
 });
 
 /** A payload that is not the expected JSON object still gives something to show: browsers revoke silent subscriptions. */
@@ -77,16 +80,18 @@ async function openPage(message: ShownMessage): Promise<void> {
 }
 
 /** The push service gave the subscription up: make a new one and tell the service (Push API §8.2). */
-async function resubscribe(): Promise<void> {
+async function resubscribe(former: PushSubscription | null): Promise<void> {
   const applicationServerKey = (await (await fetch(new URL('vapidKey', service))).json()) as string;
-  const subscription = await worker.registration.pushManager.subscribe({
-    userVisibleOnly: true,
-    applicationServerKey,
-  });
+  const { pushManager } = worker.registration;
+  await tellService('POST', await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }));
+  if (former) await tellService('DELETE', former);
+}
+
+async function tellService(method: 'POST' | 'DELETE', subscription: PushSubscription): Promise<void> {
   const base64 = (name: PushEncryptionKeyName) =>
     btoa(String.fromCharCode(...new Uint8Array(subscription.getKey(name)!)));
   const response = await fetch(new URL('webPush', service), {
-    method: 'POST',
+    method,
     credentials: 'omit',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -95,5 +100,5 @@ async function resubscribe(): Promise<void> {
       auth: base64('auth'),
     }),
   });
-  if (!response.ok) console.error(`Deskbell: the new subscription was refused with ${response.status}`);
+  if (!response.ok) console.error(`Deskbell: ${method} webPush was refused with ${response.status}`);
 }

@@ -1,10 +1,58 @@
 // The demo page in the installed Chromium, with a local stand-in for its push transport.
+import assert from 'node:assert/strict';
+import type { Page } from 'puppeteer-core';
 import { chromium, missingSentence } from '../../scripts/install-browsers.ts';
 import { launchChromium } from './chromium.ts';
-import { type Setting, testDemoPage } from './demo-page-suite.ts';
+import { received, shown, textOf, waitFor } from './demo-page.ts';
+import { testDemoPage } from './demo-page-suite.ts';
+import { createFacts, type Setting } from './facts.ts';
 import { startFakeGcm } from './fake-gcm/fake-gcm.ts';
 
-testDemoPage(startSetting, missingSentence('the Chromium tests', [chromium]));
+const fact = createFacts(startSetting, missingSentence('the Chromium tests', [chromium]));
+testDemoPage(fact);
+
+fact('a payload that is not the expected JSON still shows something sensible', async ({ openSubscribed }) => {
+  const page = await openSubscribed();
+  const push = await openPushDoor(page);
+  const payloads: readonly (readonly [payload: string, title: string, body: string])[] = [
+    ['plain text', 'New message', 'plain text'],
+    ['"a JSON string"', 'New message', '"a JSON string"'],
+    ['null', 'New message', 'null'],
+    ['{broken', 'New message', '{broken'],
+    ['{}', 'New message', ''],
+    ['{"title":"Only a title"}', 'Only a title', ''],
+    ['{"message":"only a message"}', 'New message', 'only a message'],
+    ['{"title":1,"message":false}', '1', 'false'],
+    ['', 'New message', ''],
+  ];
+  for (const [index, [payload, title, body]] of payloads.entries()) {
+    await push(payload);
+    assert.equal((await received(page, index + 1))[0], `${title}: ${body}`);
+    const [notification] = await shown(page, title);
+    assert.equal(notification?.body, body, `shown for ${payload}`);
+  }
+});
+
+fact('a page that was not loaded securely is told so', async ({ setting, backend }) => {
+  const page = await setting.browser.newPage();
+  await page.goto(backend.url.replace('localhost', 'insecure.test'));
+  await waitFor(page, '.failure');
+  assert.match(await textOf(page, '#failure'), /^This page was not loaded securely.*https/);
+});
+
+/** Hands payloads straight to the service worker, as the developer tools do. */
+async function openPushDoor(page: Page): Promise<(data: string) => Promise<void>> {
+  const session = await page.createCDPSession();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const { origin } = new URL(page.url());
+  session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+    const own = registrations.find(({ scopeURL }) => scopeURL === `${origin}/`);
+    if (own) resolve(own.registrationId);
+  });
+  await session.send('ServiceWorker.enable');
+  const registrationId = await promise;
+  return (data) => session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data });
+}
 
 async function startSetting(): Promise<Setting> {
   const gcm = await startFakeGcm();

@@ -1,66 +1,15 @@
 // What the demo page must do in every browser, written once: each fact is shown from the page by pressing its
 // buttons, with the real service, store and sender behind it. One backend, and with it one origin, for each fact.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import type { Browser, Page } from 'puppeteer-core';
-import { type Backend, type PushServiceAccess, startBackend } from './backend.ts';
-import { openDemoPage, press, received, reload, shown, steps, textOf, waitFor } from './demo-page.ts';
+import { press, received, reload, shown, steps, textOf, waitFor } from './demo-page.ts';
+import type { Fact } from './facts.ts';
+import { startOtherSite } from './other-site.ts';
 
-/** A browser with a push service of its own. */
-export interface Setting {
-  readonly browser: Browser;
-  readonly access: PushServiceAccess;
-  breakPushService(): Promise<void>;
-  mendPushService(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** @param skip why there is nothing to test with, if so */
-export function testDemoPage(start: () => Promise<Setting>, skip: string | undefined): void {
-  let setting: Setting;
-  let blank: Page;
-
-  before(async () => {
-    if (skip) return;
-    setting = await start();
-    [blank] = (await setting.browser.pages()) as [Page];
-  });
-  after(() => setting?.close());
-
-  function fact(title: string, prove: (backend: Backend) => Promise<void>): void {
-    test(title, { skip: skip ?? false }, async () => {
-      const backend = await startBackend(setting.access);
-      try {
-        await permit(backend, 'granted');
-        await prove(backend);
-      } finally {
-        for (const page of await setting.browser.pages()) if (page !== blank) await page.close();
-        await backend.close();
-      }
-    });
-  }
-
-  function permit(backend: Backend, state: 'granted' | 'denied'): Promise<void> {
-    const { origin } = new URL(backend.url);
-    return setting.browser
-      .defaultBrowserContext()
-      .setPermission(origin, { permission: { name: 'notifications' }, state });
-  }
-
-  const open = (backend: Backend, complaints?: string[]) =>
-    openDemoPage(setting.browser, backend.url, complaints);
-
-  async function openSubscribed(backend: Backend): Promise<Page> {
-    const page = await open(backend);
-    await press(page, 'Subscribe');
-    assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-    return page;
-  }
-
-  fact("a press on Subscribe stores this browser's subscription and says so", async (backend) => {
+export function testDemoPage(fact: Fact): void {
+  fact("a press on Subscribe stores this browser's subscription and says so", async ({ backend, open }) => {
     const complaints: string[] = [];
-    const page = await open(backend, complaints);
+    const page = await open(complaints);
     assert.equal(await textOf(page, '#headline'), 'Not subscribed');
     assert.equal(await textOf(page, '#permission'), 'Notifications allowed');
 
@@ -81,45 +30,51 @@ export function testDemoPage(start: () => Promise<Setting>, skip: string | undef
     assert.deepEqual(complaints, [], 'the console stays empty, under the content security policy too');
   });
 
-  fact('a message shows as a notification that stays, and in the open page', async (backend) => {
-    const page = await openSubscribed(backend);
+  fact(
+    'a message shows as a notification that stays, and in the open page',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
 
-    assert.deepEqual(await backend.sendToAll({ title: 'Grüße 🔔', message: 'Zwei\nZeilen' }), ['accepted']);
+      assert.deepEqual(await backend.sendToAll({ title: 'Grüße 🔔', message: 'Zwei\nZeilen' }), ['accepted']);
 
-    assert.deepEqual(await received(page, 1), ['Grüße 🔔: Zwei\nZeilen']);
-    assert.match(await textOf(page, '#received time'), /\d:\d\d/);
-    const [notification, ...further] = await shown(page, 'Grüße 🔔');
-    assert.equal(further.length, 0);
-    const { renotify = false, ...rest } = notification!;
-    assert.equal(renotify, false);
-    assert.deepEqual(rest, {
-      title: 'Grüße 🔔',
-      body: 'Zwei\nZeilen',
-      tag: 'deskbell',
-      requireInteraction: true,
-    });
-  });
+      assert.deepEqual(await received(page, 1), ['Grüße 🔔: Zwei\nZeilen']);
+      assert.match(await textOf(page, '#received time'), /\d:\d\d/);
+      const [notification, ...further] = await shown(page, 'Grüße 🔔');
+      assert.equal(further.length, 0);
+      const { renotify = false, ...rest } = notification!;
+      assert.equal(renotify, false);
+      assert.deepEqual(rest, {
+        title: 'Grüße 🔔',
+        body: 'Zwei\nZeilen',
+        tag: 'deskbell',
+        requireInteraction: true,
+      });
+    },
+  );
 
-  fact('a second message replaces the notification of the first; the page lists both', async (backend) => {
-    const page = await openSubscribed(backend);
+  fact(
+    'a second message replaces the notification of the first; the page lists both',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
 
-    await backend.sendToAll({ title: 'First', message: '1' });
-    await received(page, 1);
-    await backend.sendToAll({ title: 'Second', message: '2' });
+      await backend.sendToAll({ title: 'First', message: '1' });
+      await received(page, 1);
+      await backend.sendToAll({ title: 'Second', message: '2' });
 
-    assert.deepEqual(await received(page, 2), ['Second: 2', 'First: 1']);
-    const titles = (await shown(page, 'Second')).map(({ title }) => title);
-    assert.deepEqual(titles, ['Second']);
-  });
+      assert.deepEqual(await received(page, 2), ['Second: 2', 'First: 1']);
+      const titles = (await shown(page, 'Second')).map(({ title }) => title);
+      assert.deepEqual(titles, ['Second']);
+    },
+  );
 
-  fact('a message to two open pages reaches both', async (backend) => {
-    const pages = [await openSubscribed(backend), await open(backend)];
+  fact('a message to two open pages reaches both', async ({ backend, open, openSubscribed }) => {
+    const pages = [await openSubscribed(), await open()];
     await backend.sendToAll({ title: 'Both', message: 'of you' });
     for (const page of pages) assert.deepEqual(await received(page, 1), ['Both: of you']);
   });
 
-  fact('a message arrives with no page open', async (backend) => {
-    const page = await openSubscribed(backend);
+  fact('a message arrives with no page open', async ({ setting, backend, openSubscribed }) => {
+    const page = await openSubscribed();
     await page.close();
 
     assert.deepEqual(await backend.sendToAll({ title: 'Nobody home', message: 'still shown' }), ['accepted']);
@@ -133,25 +88,28 @@ export function testDemoPage(start: () => Promise<Setting>, skip: string | undef
     assert.equal(notification.requireInteraction, true);
   });
 
-  fact('a press on Unsubscribe removes the row, and a send to what was there is gone', async (backend) => {
-    const page = await openSubscribed(backend);
-    const [row] = await backend.subscriptions();
+  fact(
+    'a press on Unsubscribe removes the row, and a send to what was there is gone',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [row] = await backend.subscriptions();
 
-    await press(page, 'Unsubscribe');
+      await press(page, 'Unsubscribe');
 
-    assert.equal(await textOf(page, '#headline'), 'Not subscribed');
-    assert.deepEqual((await steps(page)).slice(-2), [
-      'The server has removed its copy.',
-      'This browser is not subscribed any more.',
-    ]);
-    assert.deepEqual(await backend.subscriptions(), []);
-    assert.equal(await backend.sendTo(row!, { title: 'Too', message: 'late' }), 'gone');
-  });
+      assert.equal(await textOf(page, '#headline'), 'Not subscribed');
+      assert.deepEqual((await steps(page)).slice(-2), [
+        'The server has removed its copy.',
+        'This browser is not subscribed any more.',
+      ]);
+      assert.deepEqual(await backend.subscriptions(), []);
+      assert.equal(await backend.sendTo(row!, { title: 'Too', message: 'late' }), 'gone');
+    },
+  );
 
   fact(
     'who unsubscribes while the server is away is gone at the next send, and the row disappears',
-    async (backend) => {
-      const page = await openSubscribed(backend);
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
       await backend.stopService();
 
       await press(page, 'Unsubscribe');
@@ -164,42 +122,48 @@ export function testDemoPage(start: () => Promise<Setting>, skip: string | undef
     },
   );
 
-  fact('after a change of the server key, loading the page subscribes anew', async (backend) => {
-    const page = await openSubscribed(backend);
-    const [former] = await backend.subscriptions();
-    await backend.changeKeys();
+  fact(
+    'after a change of the server key, loading the page subscribes anew',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [former] = await backend.subscriptions();
+      await backend.changeKeys();
 
-    await reload(page);
+      await reload(page);
 
-    assert.equal(
-      (await steps(page)).at(-1),
-      'The server has a new key, so this browser has subscribed anew.',
-    );
-    const [row, ...further] = await backend.subscriptions();
-    assert.equal(further.length, 0, 'the row of the old subscription is removed');
-    assert.notEqual(row!.endpoint, former!.endpoint);
-    assert.notEqual(row!.vapidPublicKey, former!.vapidPublicKey);
-    assert.deepEqual(await backend.sendToAll({ title: 'New key', message: 'same browser' }), ['accepted']);
-    assert.deepEqual(await received(page, 1), ['New key: same browser']);
-  });
+      assert.equal(
+        (await steps(page)).at(-1),
+        'The server has a new key, so this browser has subscribed anew.',
+      );
+      const [row, ...further] = await backend.subscriptions();
+      assert.equal(further.length, 0, 'the row of the old subscription is removed');
+      assert.notEqual(row!.endpoint, former!.endpoint);
+      assert.notEqual(row!.vapidPublicKey, former!.vapidPublicKey);
+      assert.deepEqual(await backend.sendToAll({ title: 'New key', message: 'same browser' }), ['accepted']);
+      assert.deepEqual(await received(page, 1), ['New key: same browser']);
+    },
+  );
 
-  fact('after the server has lost its row, loading the page brings it back', async (backend) => {
-    const page = await openSubscribed(backend);
-    const [former] = await backend.subscriptions();
-    await backend.forget(former!.id);
+  fact(
+    'after the server has lost its row, loading the page brings it back',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [former] = await backend.subscriptions();
+      await backend.forget(former!.id);
 
-    await reload(page);
+      await reload(page);
 
-    assert.equal(await textOf(page, '#stored'), 'Stored');
-    const [row] = await backend.subscriptions();
-    assert.equal(row!.endpoint, former!.endpoint);
-    assert.deepEqual(await backend.sendToAll({ title: 'Back', message: 'again' }), ['accepted']);
-    assert.deepEqual(await received(page, 1), ['Back: again']);
-  });
+      assert.equal(await textOf(page, '#stored'), 'Stored');
+      const [row] = await backend.subscriptions();
+      assert.equal(row!.endpoint, former!.endpoint);
+      assert.deepEqual(await backend.sendToAll({ title: 'Back', message: 'again' }), ['accepted']);
+      assert.deepEqual(await received(page, 1), ['Back: again']);
+    },
+  );
 
-  fact('a denied permission is told with what to do', async (backend) => {
-    await permit(backend, 'denied');
-    const page = await open(backend);
+  fact('a denied permission is told with what to do', async ({ backend, permit, open }) => {
+    await permit(backend.url, 'denied');
+    const page = await open();
     await press(page, 'Subscribe');
     assert.match(
       await textOf(page, '#failure'),
@@ -211,9 +175,9 @@ export function testDemoPage(start: () => Promise<Setting>, skip: string | undef
 
   fact(
     'a server that is down is told, also on the console; once it is up, the same button works',
-    async (backend) => {
+    async ({ backend, open }) => {
       const complaints: string[] = [];
-      const page = await open(backend, complaints);
+      const page = await open(complaints);
       await backend.stopService();
 
       await press(page, 'Subscribe');
@@ -227,24 +191,27 @@ export function testDemoPage(start: () => Promise<Setting>, skip: string | undef
     },
   );
 
-  fact('a push service that is down is told; once it is up, the same button works', async (backend) => {
-    const page = await open(backend);
-    await setting.breakPushService();
+  fact(
+    'a push service that is down is told; once it is up, the same button works',
+    async ({ setting, backend, open }) => {
+      const page = await open();
+      await setting.breakPushService();
 
-    await press(page, 'Subscribe');
+      await press(page, 'Subscribe');
 
-    assert.match(
-      await textOf(page, '#failure'),
-      /^The browser's push service cannot be reached.*press Subscribe again/,
-    );
-    assert.deepEqual(await backend.subscriptions(), []);
-    await setting.mendPushService();
-    await press(page, 'Subscribe');
-    assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-  });
+      assert.match(
+        await textOf(page, '#failure'),
+        /^The browser's push service cannot be reached.*press Subscribe again/,
+      );
+      assert.deepEqual(await backend.subscriptions(), []);
+      await setting.mendPushService();
+      await press(page, 'Subscribe');
+      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
+    },
+  );
 
-  fact('the keyboard alone is enough, and shows where it is', async (backend) => {
-    const page = await open(backend);
+  fact('the keyboard alone is enough, and shows where it is', async ({ backend, open }) => {
+    const page = await open();
     await page.focus('body');
     const { keyboard } = page;
     const focused = () => page.$eval(':focus', (element) => element.textContent?.trim());
@@ -265,6 +232,48 @@ export function testDemoPage(start: () => Promise<Setting>, skip: string | undef
     assert.equal(await focused(), 'Unsubscribe');
     await keyboard.press(' ');
     await waitFor(page, '#browser:not(.is-on)');
+    assert.deepEqual(await backend.subscriptions(), []);
+  });
+
+  fact('a page of another origin subscribes, receives and leaves', async ({ setting, backend, permit }) => {
+    const site = await startOtherSite(backend.url);
+    await permit(site.url, 'granted');
+    const page = await setting.browser.newPage();
+    await page.goto(site.url);
+
+    await page.evaluate('client.subscribe().then(() => undefined)');
+    assert.deepEqual(await backend.sendToAll({ title: 'Elsewhere', message: 'hello' }), ['accepted']);
+    await waitFor(page, 'li');
+    assert.equal(await textOf(page, 'li'), 'Elsewhere: hello');
+    assert.equal((await shown(page, 'Elsewhere')).length, 1);
+    await page.evaluate('client.unsubscribe()');
+    assert.deepEqual(await backend.subscriptions(), []);
+
+    const requestTime = await page.evaluate(
+      `fetch('${backend.url}vapidKey').then((response) => response.headers.get('request-time'))`,
+    );
+    assert.match(String(requestTime), /^\d+$/, 'a page of another origin may read Request-Time');
+    await site.close();
+  });
+
+  fact('a browser without Web Push is told so', async ({ setting, backend }) => {
+    const page = await setting.browser.newPage();
+    await page.evaluateOnNewDocument('delete window.PushManager');
+    await page.goto(backend.url);
+    await waitFor(page, '.failure');
+    assert.match(
+      await textOf(page, '#failure'),
+      /^This browser cannot receive push messages.*Use a current Firefox/,
+    );
+    assert.equal(await page.$('button[id$="subscribe"][aria-disabled="false"]'), null);
+  });
+
+  fact('a question closed without an answer is told with what to do', async ({ setting, backend }) => {
+    const page = await setting.browser.newPage();
+    await page.evaluateOnNewDocument("Notification.requestPermission = async () => 'default'");
+    await page.goto(backend.url);
+    await press(page, 'Subscribe');
+    assert.match(await textOf(page, '#failure'), /^The question was closed without an answer.*choose Allow/);
     assert.deepEqual(await backend.subscriptions(), []);
   });
 }

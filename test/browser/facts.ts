@@ -1,0 +1,69 @@
+// Runs facts in one browser: each on a stage of its own, with another origin, so that none sees what the browser
+// keeps of another.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'puppeteer-core';
+import { type Backend, type PushServiceAccess, startBackend } from './backend.ts';
+import { openDemoPage, press, textOf } from './demo-page.ts';
+
+/** A browser with a push service of its own. */
+export interface Setting {
+  readonly browser: Browser;
+  readonly access: PushServiceAccess;
+  breakPushService(): Promise<void>;
+  mendPushService(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Stage {
+  readonly setting: Setting;
+  readonly backend: Backend;
+  /** Answers the question about notifications beforehand; for the service's own origin it is granted. */
+  permit(url: string, state: 'granted' | 'denied'): Promise<void>;
+  /** @param complaints collects what the page writes to the console */
+  open(complaints?: string[]): Promise<Page>;
+  openSubscribed(): Promise<Page>;
+}
+
+export type Fact = (title: string, prove: (stage: Stage) => Promise<void>) => void;
+
+/** @param missing why there is no browser to prove anything in, if so */
+export function createFacts(start: () => Promise<Setting>, missing: string | undefined): Fact {
+  let setting: Setting;
+  let blank: Page | undefined;
+
+  before(async () => {
+    if (missing) return;
+    setting = await start();
+    [blank] = await setting.browser.pages();
+  });
+  after(() => setting?.close());
+
+  return (title, prove) =>
+    test(title, { skip: missing !== undefined && process.env['CI'] !== 'true' && missing }, async () => {
+      assert.equal(missing, undefined);
+      const backend = await startBackend(setting.access);
+      const stage: Stage = {
+        setting,
+        backend,
+        permit: (url, state) =>
+          setting.browser
+            .defaultBrowserContext()
+            .setPermission(new URL(url).origin, { permission: { name: 'notifications' }, state }),
+        open: (complaints) => openDemoPage(setting.browser, backend.url, complaints),
+        async openSubscribed() {
+          const page = await stage.open();
+          await press(page, 'Subscribe');
+          assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
+          return page;
+        },
+      };
+      try {
+        await stage.permit(backend.url, 'granted');
+        await prove(stage);
+      } finally {
+        for (const page of await setting.browser.pages()) if (page !== blank) await page.close();
+        await backend.close();
+      }
+    });
+}
