@@ -21,6 +21,10 @@ export class Breaker {
   #hasProbe = false;
   #reason = '';
 
+  get isClosed(): boolean {
+    return this.#state === 'CLOSED';
+  }
+
   /** Why nothing passes, in words. */
   get reason(): string {
     return this.#reason;

@@ -28,7 +28,7 @@ export interface Session {
 
 /** What a session reports. Each exchange that was added is reported exactly once, as one of the first three. */
 export interface SessionEvents {
-  answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
+  answered(exchange: Exchange, response: PushResponse, sentAtMs: number, nowMs: number): void;
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
   /** The push service certainly did not process it: it may be sent again. */
   refused(exchange: Exchange): void;

@@ -8,6 +8,7 @@
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Connection } from './connect.ts';
 import type { Exchange, Session, SessionEvents, SessionLimits } from './exchange.ts';
 import { Http1Fault, Http1Reader } from './http1-reader.ts';
 import type { PushHeaders, PushRequest, PushResponse } from './transport.ts';
@@ -28,13 +29,12 @@ export class Http1Session implements Session {
   #reason: DeskbellError | undefined;
 
   /** @param host value of the `host` field */
-  constructor(socket: Socket, host: string, events: SessionEvents, limits: SessionLimits) {
+  constructor({ socket, inlet }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
     this.#socket = socket;
     this.#host = host;
     this.#events = events;
     this.#limits = limits;
     this.#timer = setTimeout(() => this.#checkTime(), limits.responseTimeoutMs).unref();
-    socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('end', () => {
       this.#lose();
       socket.destroy();
@@ -43,6 +43,8 @@ export class Http1Session implements Session {
     socket.on('close', () => this.#close());
     // An idle connection does not keep the process alive.
     socket.unref();
+    // Copied, since the reader keeps parts of it.
+    inlet.read((chunk) => this.#read(Buffer.from(chunk)));
   }
 
   get room(): number {
@@ -94,7 +96,7 @@ export class Http1Session implements Session {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
     const nowMs = performance.now();
-    const latencyMs = nowMs - this.#sinceMs;
+    const sentAtMs = this.#sinceMs;
     this.#exchange = undefined;
     this.#sinceMs = nowMs;
     this.#socket.unref();
@@ -103,7 +105,7 @@ export class Http1Session implements Session {
       this.#retire();
       this.#socket.destroy();
     }
-    this.#events.answered(exchange, response, latencyMs);
+    this.#events.answered(exchange, response, sentAtMs, nowMs);
     this.#events.changed(this);
   }
 

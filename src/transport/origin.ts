@@ -58,7 +58,7 @@ export class Origin implements SessionEvents {
   }
 
   send(exchange: Exchange): void {
-    const waitMs = this.#breaker.waitMs(performance.now());
+    const waitMs = this.#breaker.isClosed ? 0 : this.#breaker.waitMs(performance.now());
     if (waitMs > 0) this.#defer(exchange, waitMs, this.#breaker.reason);
     else if (this.#queue.length >= maxQueued) {
       this.#defer(exchange, queueFullRetryMs, `${this.#url.host} has ${maxQueued} messages waiting already.`);
@@ -82,10 +82,9 @@ export class Origin implements SessionEvents {
     for (const session of this.#sessions) session.destroy(error);
   }
 
-  answered(exchange: Exchange, response: PushResponse, latencyMs: number): void {
-    const nowMs = performance.now();
+  answered(exchange: Exchange, response: PushResponse, sentAtMs: number, nowMs: number): void {
     this.#inFlight -= 1;
-    this.#pacing.answered(latencyMs, nowMs);
+    this.#pacing.answered(nowMs - sentAtMs, nowMs);
     if (response.status < 300) this.#breaker.good();
     else this.#weigh(response, nowMs);
     this.#settle(exchange, { kind: 'response', response });
@@ -186,10 +185,10 @@ export class Origin implements SessionEvents {
     }
   }
 
-  #createSession({ socket, protocol }: Connection): Session {
-    return protocol === 'h2'
-      ? new Http2Session(socket, this.#url.host, this, this.#settings)
-      : new Http1Session(socket, this.#url.host, this, this.#settings);
+  #createSession(connection: Connection): Session {
+    return connection.protocol === 'h2'
+      ? new Http2Session(connection, this.#url.host, this, this.#settings)
+      : new Http1Session(connection, this.#url.host, this, this.#settings);
   }
 
   /** Those who waited for a connection get the reason why there is none, unless another one can serve them. */

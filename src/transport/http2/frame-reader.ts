@@ -59,13 +59,19 @@ export class FrameReader {
   #dispatch(bytes: Buffer, offset: number, end: number): void {
     const type = bytes[offset + 3] as number;
     const flags = bytes[offset + 4] as number;
-    const streamId = bytes.readUInt32BE(offset + 5) & 0x7fff_ffff;
+    // Byte by byte: `readUInt32BE` checks what is known here, for every frame.
+    const streamId =
+      (((bytes[offset + 5] as number) & 0x7f) << 24) |
+      ((bytes[offset + 6] as number) << 16) |
+      ((bytes[offset + 7] as number) << 8) |
+      (bytes[offset + 8] as number);
     this.#onFrame(type, flags, streamId, bytes, offset + frameHeaderBytes, end);
   }
 }
 
 function payloadBytes(bytes: Buffer, offset: number): number {
-  const length = bytes.readUIntBE(offset, 3);
+  const length =
+    ((bytes[offset] as number) << 16) | ((bytes[offset + 1] as number) << 8) | (bytes[offset + 2] as number);
   if (length > maxFrameBytes) {
     throw new Http2Fault(
       ErrorCode.frameSizeError,

@@ -1,5 +1,8 @@
 // Reads the header blocks of answers (RFC 7541). We announce a header table of size 0, so that every block stands for
-// itself: there is no dynamic table here, and a block of a stream that is no longer known need not be read at all.
+// itself: there is no dynamic table here, and the block of a stream that is no longer known need not be read at all.
+//
+// Answers resemble each other: `server` stays the same, `date` does for a second. So the reader remembers the last
+// block field by field, and what comes again as the same bytes at the same place is not decoded and checked again.
 import { decodeHuffman } from './huffman.ts';
 import { ErrorCode, Http2Fault } from './protocol.ts';
 import { staticTable } from './static-table.ts';
@@ -12,6 +15,14 @@ export interface HeaderBlock {
   readonly fault?: string;
 }
 
+interface Field {
+  /** As it stands in the block. */
+  readonly raw: Uint8Array;
+  readonly name: string;
+  readonly value: string;
+  readonly fault: string | undefined;
+}
+
 /** As RFC 9113 §6.5.2 counts: name, value and 32 for each field. A block of a few bytes can name much more. */
 export const maxHeaderListBytes = 32_768;
 
@@ -22,86 +33,80 @@ const connectionFields = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-const legalName = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const legalName = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 // RFC 9113 §8.2.1: no NUL, CR, LF, and no white space at either end.
 const legalValue = /^(?![\t ])[^\0\r\n]*(?<![\t ])$/;
 
-/** @throws {Http2Fault} COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for a list that is too long */
-export function decodeHeaderBlock(bytes: Buffer, start: number, end: number): HeaderBlock {
-  return new BlockReader(bytes, start, end).read();
-}
+export class HpackDecoder {
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #end = 0;
+  #lastFields: Field[] = [];
+  #lastBlock: HeaderBlock | undefined;
 
-class BlockReader {
-  readonly #bytes: Buffer;
-  #at: number;
-  readonly #end: number;
-  #status = 0;
-  #fault: string | undefined;
-  #listBytes = 0;
-  // Without a prototype: a field may be called `constructor`.
-  readonly #headers = Object.create(null) as Record<string, string>;
-  #hasFields = false;
-
-  constructor(bytes: Buffer, start: number, end: number) {
+  /**
+   * Reads the block that stands in `bytes` from `start` up to `end`.
+   *
+   * @throws {Http2Fault} COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for a list that is too long
+   */
+  decode(bytes: Buffer, start: number, end: number): HeaderBlock {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
-  }
-
-  read(): HeaderBlock {
-    while (this.#at < this.#end) this.#readField();
-    const block = { status: this.#status, headers: this.#headers };
-    return this.#fault === undefined ? block : { ...block, fault: this.#fault };
-  }
-
-  /** RFC 7541 §6. */
-  #readField(): void {
-    const first = this.#bytes[this.#at] as number;
-    if (first >= 0x80) {
-      const [name, value] = staticEntry(this.#readInteger(7));
-      this.#add(name, value);
-    } else if (first >= 0x40) this.#readLiteral(6);
-    else if (first >= 0x20) this.#readTableSize();
-    else this.#readLiteral(4);
-  }
-
-  /** What would be put into a table of size 0 is not put anywhere (RFC 7541 §4.4). */
-  #readLiteral(prefixBits: number): void {
-    const index = this.#readInteger(prefixBits);
-    const name = index === 0 ? this.#readString() : staticEntry(index)[0];
-    if (index === 0 && !legalName.test(name) && !name.startsWith(':'))
-      this.#fault ??= 'an illegal field name';
-    this.#add(name, this.#readString());
-  }
-
-  #readTableSize(): void {
-    if (this.#readInteger(5) !== 0) throw compressionFault('a header table that was not offered');
-  }
-
-  #add(name: string, value: string): void {
-    this.#listBytes += name.length + value.length + 32;
-    if (this.#listBytes > maxHeaderListBytes) {
-      throw new Http2Fault(
-        ErrorCode.enhanceYourCalm,
-        `a header list of more than ${maxHeaderListBytes} bytes`,
-      );
+    this.#skipTableSizes();
+    let listBytes = 0;
+    let count = 0;
+    let isSame = true;
+    for (; this.#at < end; count += 1) {
+      let field = this.#lastFields[count];
+      if (field !== undefined && this.#isNext(field.raw)) this.#at += field.raw.length;
+      else {
+        field = this.#readField();
+        this.#lastFields[count] = field;
+        isSame = false;
+      }
+      listBytes += field.name.length + field.value.length + 32;
+      if (listBytes > maxHeaderListBytes) {
+        const message = `a header list of more than ${maxHeaderListBytes} bytes`;
+        throw new Http2Fault(ErrorCode.enhanceYourCalm, message);
+      }
     }
-    if (name.charCodeAt(0) === 0x3a) {
-      this.#addStatus(name, value);
-      return;
-    }
-    this.#hasFields = true;
-    if (!legalValue.test(value)) this.#fault ??= 'an illegal field value';
-    if (connectionFields.has(name)) this.#fault ??= `the field ${name}, which HTTP/2 does not have`;
-    const known = this.#headers[name];
-    this.#headers[name] = known === undefined ? value : `${known}, ${value}`;
+    if (isSame && count === this.#lastFields.length && this.#lastBlock !== undefined) return this.#lastBlock;
+    this.#lastFields.length = count;
+    this.#lastBlock = collect(this.#lastFields);
+    return this.#lastBlock;
   }
 
-  /** RFC 9113 §8.3.2: `:status` alone, once, before all other fields. */
-  #addStatus(name: string, value: string): void {
-    if (name !== ':status' || this.#status !== 0 || this.#hasFields || !/^[1-9]\d\d$/.test(value)) {
-      this.#fault ??= 'an illegal pseudo-header field';
-    } else this.#status = Number(value);
+  #isNext(raw: Uint8Array): boolean {
+    if (this.#at + raw.length > this.#end) return false;
+    for (let index = 0; index < raw.length; index += 1) {
+      if (this.#bytes[this.#at + index] !== raw[index]) return false;
+    }
+    return true;
+  }
+
+  /** RFC 7541 §4.2: at the beginning of a block. */
+  #skipTableSizes(): void {
+    while (this.#at < this.#end && ((this.#bytes[this.#at] as number) & 0xe0) === 0x20) {
+      if (this.#readInteger(5) !== 0) throw compressionFault('a header table that was not offered');
+    }
+  }
+
+  /** RFC 7541 §6. What would be put into a table of size 0 is not put anywhere (§4.4). */
+  #readField(): Field {
+    const start = this.#at;
+    const first = this.#bytes[start] as number;
+    let name: string;
+    let value: string;
+    if (first >= 0x80) [name, value] = staticEntry(this.#readInteger(7));
+    else if ((first & 0xe0) === 0x20) throw compressionFault('a table size behind a field');
+    else {
+      const index = this.#readInteger(first >= 0x40 ? 6 : 4);
+      name = index === 0 ? this.#readString() : staticEntry(index)[0];
+      value = this.#readString();
+    }
+    const raw = Uint8Array.prototype.slice.call(this.#bytes, start, this.#at);
+    return { raw, name, value, fault: faultOf(name, value) };
   }
 
   /** RFC 7541 §5.1. */
@@ -137,6 +142,31 @@ class BlockReader {
     this.#at += 1;
     return byte;
   }
+}
+
+function faultOf(name: string, value: string): string | undefined {
+  if (!legalName.test(name)) return 'an illegal field name';
+  if (!legalValue.test(value)) return 'an illegal field value';
+  if (connectionFields.has(name)) return `the field ${name}, which HTTP/2 does not have`;
+  const isLegalPseudo = name === ':status' && /^[1-9]\d\d$/.test(value);
+  return name.startsWith(':') && !isLegalPseudo ? 'an illegal pseudo-header field' : undefined;
+}
+
+function collect(fields: readonly Field[]): HeaderBlock {
+  let status = 0;
+  // Without a prototype: a field may be called `constructor`.
+  const headers = Object.create(null) as Record<string, string>;
+  for (const [index, { name, value, fault }] of fields.entries()) {
+    if (fault !== undefined) return { status, headers, fault };
+    // RFC 9113 §8.3.2: `:status` alone, and before all other fields.
+    if (index > 0 && name === ':status') return { status, headers, fault: 'a :status that is not the first' };
+    if (name === ':status') status = Number(value);
+    else {
+      const known = headers[name];
+      headers[name] = known === undefined ? value : `${known}, ${value}`;
+    }
+  }
+  return { status, headers };
 }
 
 function staticEntry(index: number): readonly [name: string, value: string] {

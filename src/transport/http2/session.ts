@@ -14,12 +14,13 @@
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Connection } from '../connect.ts';
 import type { Exchange, Session, SessionEvents, SessionLimits } from '../exchange.ts';
 import { BodySender } from './body-sender.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { HeaderAssembler, unpad, type Block } from './header-assembler.ts';
-import { decodeHeaderBlock, maxHeaderListBytes } from './hpack-decoder.ts';
+import { HpackDecoder, maxHeaderListBytes } from './hpack-decoder.ts';
 import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
 import { PeerSettings } from './peer-settings.ts';
 import {
@@ -60,6 +61,7 @@ export class Http2Session implements Session {
     this.#takeFrame(type, flags, streamId, bytes, start, end),
   );
   readonly #assembler = new HeaderAssembler();
+  readonly #decoder = new HpackDecoder();
   /** In flight, by stream id and so by age. */
   readonly #streams = new StreamTable(maxStreams);
   #state: 'GREETING' | 'OPEN' | 'RETIRED' | 'CLOSED' = 'GREETING';
@@ -75,7 +77,7 @@ export class Http2Session implements Session {
   #reason: DeskbellError | undefined;
 
   /** @param host value of `:authority` */
-  constructor(socket: Socket, host: string, events: SessionEvents, limits: SessionLimits) {
+  constructor({ socket, inlet }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
     this.#socket = socket;
     this.#host = host;
     this.#events = events;
@@ -83,12 +85,12 @@ export class Http2Session implements Session {
     this.#encoder = new HpackEncoder(host);
     this.#readAtMs = this.#busyAtMs = performance.now();
     this.#timer = setTimeout(() => this.#checkTime(), limits.connectTimeoutMs);
-    socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('drain', () => events.changed(this));
     socket.on('end', () => this.#lose());
     socket.on('error', (error) => this.#lose(error));
     socket.on('close', () => this.#close());
     this.#greet();
+    inlet.read((chunk) => this.#read(chunk));
   }
 
   get room(): number {
@@ -240,7 +242,7 @@ export class Http2Session implements Session {
   #takeBlock(block: Block | undefined): void {
     const stream = block === undefined ? undefined : this.#streams.get(block.streamId);
     if (block === undefined || stream === undefined) return;
-    const header = decodeHeaderBlock(block.bytes, block.start, block.end);
+    const header = this.#decoder.decode(block.bytes, block.start, block.end);
     const isInterim = header.status >= 100 && header.status <= 199;
     const isTrailer = stream.answer !== undefined;
     if (header.fault !== undefined) this.#failStream(stream, `sent a header block with ${header.fault}`);
@@ -312,7 +314,7 @@ export class Http2Session implements Session {
     if (!stream.isWhollySent) this.#reset(stream, ErrorCode.cancel);
     this.#forget(stream);
     this.#idleFrames = 0;
-    this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
+    this.#events.answered(stream.exchange, stream.response(header), stream.sentAtMs, this.#readAtMs);
   }
 
   #handBack(stream: Stream): void {

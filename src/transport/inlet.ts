@@ -1,0 +1,36 @@
+// What comes from a socket, for one reader. Push services answer in many small pieces, and Node's stream machinery
+// costs more for each of them than reading the answer does; so the socket reads into a buffer of ours (`onread`).
+import type { OnReadOpts, Socket } from 'node:net';
+
+/** One TLS record's worth; what is read from plain TCP comes in pieces of this size too. */
+const bufferBytes = 16_384;
+
+export class Inlet {
+  #take: ((chunk: Buffer) => void) | undefined;
+  #early: Buffer[] = [];
+
+  /** Option for a socket that is to be opened. */
+  readonly onread: OnReadOpts = {
+    buffer: Buffer.allocUnsafeSlow(bufferBytes),
+    callback: (length, buffer) => {
+      this.#put(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+      return true;
+    },
+  };
+
+  /** For a socket that could not be opened with `onread`, since another one carries it. */
+  readFrom(socket: Socket): void {
+    socket.on('data', (chunk: Buffer) => this.#put(chunk));
+  }
+
+  /** Hands everything to `take`, what has come already included. A chunk is valid during the call only. */
+  read(take: (chunk: Buffer) => void): void {
+    this.#take = take;
+    for (const chunk of this.#early.splice(0)) take(chunk);
+  }
+
+  #put(chunk: Buffer): void {
+    if (this.#take === undefined) this.#early.push(Buffer.from(chunk));
+    else this.#take(chunk);
+  }
+}

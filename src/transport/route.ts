@@ -1,0 +1,54 @@
+// Where the connection to an origin goes: which addresses, and whether through a proxy.
+//
+// Without a proxy the guard checks every address that the origin's name has, and only those are connected to.
+// Behind a proxy the guard cannot see the address: the proxy resolves the name. What it can see (IP literals that are
+// not public) it refuses; keeping the rest of an inner network out of reach is the proxy's part, and the endpoint
+// policy's list of hosts goes before both.
+import { blocked, isPublicAddress, literalAddress, resolveHost, type Resolve } from './address-guard.ts';
+import { isProxyBypassed, type Proxy } from './proxy.ts';
+import type { ResolvedAddress } from './transport.ts';
+
+export interface Route {
+  /** The origin's, IPv6 without brackets: for the certificate, and for the proxy. */
+  readonly host: string;
+  readonly port: number;
+  /** What may be connected to, and nothing else: the origin's addresses, or the proxy's. */
+  readonly addresses: readonly ResolvedAddress[];
+  /** The port at those addresses. */
+  readonly addressPort: number;
+  readonly proxy?: Proxy;
+  /** The address that the connection turns out to have must be public. */
+  readonly isGuarded: boolean;
+}
+
+export interface RouteSettings {
+  readonly resolve: Resolve;
+  /** True for origins that the operator named: any address will do. */
+  readonly isNamedOrigin: (origin: string) => boolean;
+  readonly proxy?: Proxy;
+  readonly noProxy?: readonly string[];
+  readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;
+}
+
+/** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION */
+export async function findRoute(origin: URL, settings: RouteSettings): Promise<Route> {
+  const { proxy, resolve } = settings;
+  const host = origin.hostname.replace(/^\[(.*)\]$/, '$1');
+  const port = Number(origin.port) || (origin.protocol === 'https:' ? 443 : 80);
+  const override = settings.connectOverride?.(origin.origin);
+  if (override !== undefined) {
+    const addresses = await resolveHost(override.host, resolve, false);
+    return { host, port, addresses, addressPort: override.port, isGuarded: false };
+  }
+  const isGuarded = !settings.isNamedOrigin(origin.origin);
+  if (proxy === undefined || isProxyBypassed(origin.hostname, settings.noProxy)) {
+    const addresses = await resolveHost(origin.hostname, resolve, isGuarded);
+    return { host, port, addresses, addressPort: port, isGuarded };
+  }
+  const literal = literalAddress(origin.hostname)?.[0]?.address;
+  if (isGuarded && literal !== undefined && !isPublicAddress(literal)) {
+    throw blocked(origin.hostname, literal);
+  }
+  const addresses = await resolveHost(proxy.hostname, resolve, false);
+  return { host, port, addresses, addressPort: proxy.port, proxy, isGuarded: false };
+}
