@@ -1,21 +1,20 @@
-// One sender's connection, HTTP/1.1 or HTTP/2, as far as requests and faults need to know it: its raw socket, how
-// many requests it has brought, and how it ends in good order.
+// One TCP connection of a sender or user agent, as far as requests, faults and closing need to know it.
 import type { Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 
 export class Connection {
-  /** TCP socket, below TLS: the only one that can be reset. */
+  /** Below TLS: the only one that can be reset. */
   readonly socket: Socket;
-  /** `undefined` for HTTP/1.1. */
-  readonly session: Http2Session | undefined;
+  /** Once the connection has turned out to speak HTTP/2. */
+  session: Http2Session | undefined;
   /** Requests that it has brought so far. */
   requests = 0;
   #running = 0;
   #lastStreamId = Infinity;
+  #isDraining = false;
 
-  constructor(socket: Socket, session: Http2Session | undefined) {
+  constructor(socket: Socket) {
     this.socket = socket;
-    this.session = session;
   }
 
   /** False for a stream that came after the last one that GOAWAY named: it is not to be processed at all. */
@@ -28,24 +27,27 @@ export class Connection {
 
   end(): void {
     this.#running -= 1;
-    this.#closeWhenDrained();
+    if (this.#isDraining) this.drain();
   }
 
-  /** Says which stream is the last one that is processed, then closes when those up to it are answered (RFC 9113 §6.8). */
+  /** HTTP/2: names the last stream that is processed, and ends when those up to it are answered (RFC 9113 §6.8). */
   goAway(lastStreamId: number, code: number): void {
-    if (this.session === undefined || this.#lastStreamId !== Infinity) return;
+    if (this.session === undefined || this.#isDraining) return;
     this.#lastStreamId = lastStreamId;
     this.session.goaway(code, lastStreamId);
-    this.#closeWhenDrained();
+    this.drain();
+  }
+
+  /** Ends when what it has begun is answered. */
+  drain(): void {
+    this.#isDraining = true;
+    if (this.#running > 0) return;
+    // both write what is still to be written first
+    if (this.session === undefined) this.socket.destroySoon();
+    else this.session.destroy();
   }
 
   reset(): void {
     this.socket.resetAndDestroy();
-  }
-
-  #closeWhenDrained(): void {
-    if (this.#running > 0 || this.#lastStreamId === Infinity) return;
-    // destroy() ends the socket after what has been written
-    this.session?.destroy();
   }
 }

@@ -16,6 +16,7 @@ export class Exchange {
   readonly streamId: number;
   readonly #request: HttpRequest;
   readonly #response: HttpResponse;
+  #isUnread = false;
 
   constructor(request: HttpRequest, response: HttpResponse, connection: Connection) {
     this.method = request.method ?? '';
@@ -35,31 +36,37 @@ export class Exchange {
 
   /**
    * Reads the body. What goes over the limit is read and thrown away, so that the sender gets to read the refusal,
-   * but not without end.
+   * but not without end: then the answer ends the connection.
    *
    * @returns `'aborted'` where the sender has left
    */
-  async readBody(maxBytes: number): Promise<Uint8Array | 'tooLarge' | 'aborted'> {
-    const request: AsyncIterable<Buffer> = this.#request;
+  readBody(maxBytes: number): Promise<Uint8Array | 'tooLarge' | 'aborted'> {
+    const request = this.#request;
     const chunks: Buffer[] = [];
     let bytes = 0;
-    try {
-      for await (const chunk of request) {
+    return new Promise((resolve) => {
+      request.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes <= maxBytes) chunks.push(chunk);
-        if (bytes > maxDiscardedBytes) break;
-      }
-    } catch {
-      return 'aborted';
-    }
-    return bytes <= maxBytes ? Buffer.concat(chunks, bytes) : 'tooLarge';
+        if (bytes <= maxDiscardedBytes) return;
+        request.pause();
+        this.#isUnread = true;
+        resolve('tooLarge');
+      });
+      request.once('end', () => resolve(bytes <= maxBytes ? Buffer.concat(chunks, bytes) : 'tooLarge'));
+      request.once('close', () => resolve('aborted'));
+      request.on('error', () => undefined); // 'close' follows
+    });
   }
 
-  answer({ status, headers, body }: Answer, { closesConnection = false } = {}): void {
+  answer({ status, headers, body }: Answer, { closesConnection = this.#isUnread } = {}): void {
     const length = { 'content-length': String(Buffer.byteLength(body)) };
     const hint = closesConnection && this.connection.session === undefined ? { connection: 'close' } : {};
     this.#writeHead(status, { ...headers, ...(status === 204 ? {} : length), ...hint });
-    this.#response.end(body);
+    this.#response.end(body, () => {
+      // RFC 9113 §8.1: the answer is complete, the rest of the request is not wanted
+      if (this.#isUnread && 'stream' in this.#response) this.#response.stream.close(0);
+    });
   }
 
   /** Writes line after line as fast as the reader takes them. */

@@ -183,7 +183,7 @@ const kindChecks: Record<FaultKind['kind'], Record<string, Check>> = {
     status: integer(200, 599),
     retryAfter: {
       allowed: 'seconds or an HTTP date',
-      isAllowed: (value) => typeof value === 'string' || integer(0, dayMs).isAllowed(value),
+      isAllowed: (value) => isHeaderValue(value) || integer(0, dayMs).isAllowed(value),
     },
     headers: {
       allowed: 'an object of header names and values',
@@ -207,7 +207,11 @@ const required: Partial<Record<FaultKind['kind'], string>> = {
 };
 
 function isHeader([name, value]: [string, unknown]): boolean {
-  return /^[!#$%&'*+.^`|~\w-]+$/.test(name) && typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value);
+  return /^[!#$%&'*+.^`|~\w-]+$/.test(name) && isHeaderValue(value);
+}
+
+function isHeaderValue(value: unknown): boolean {
+  return typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value);
 }
 
 /** Faults come from other processes as JSON too, so nothing is taken for granted. */

@@ -28,32 +28,31 @@ export interface ListenerOptions {
 
 export interface Listener {
   readonly port: number;
-  /** Stops listening and ends every connection: in good order within `graceMs`, then at once. */
+  /** Stops listening; connections end when their requests are answered, or after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 const keepAliveTimeoutMs = 60_000;
 
+/** An offer of `h2c`, which Java's client makes by default, is passed over, as RFC 9110 §7.8 allows. */
+const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket';
+
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const sockets = new Map<string, Socket>();
-  const sessions = new Set<Http2Session>();
-  const connections = new WeakMap<object, Connection>();
+  const connections = new Map<string, Connection>();
 
   const onRequest = (request: HttpRequest, response: HttpResponse): void => {
-    const session = 'stream' in request ? request.stream.session : undefined;
-    const key = session ?? request.socket;
-    let connection = connections.get(key);
-    if (connection === undefined) {
-      const socket = sockets.get(peerOf(request.socket));
-      if (socket === undefined) return; // closed meanwhile
-      connection = new Connection(socket, session);
-      connections.set(key, connection);
-    }
-    options.onRequest(request, response, connection);
+    const connection = connections.get(peerOf(request.socket));
+    if (connection !== undefined) options.onRequest(request, response, connection);
   };
   const onSession = (session: Http2Session): void => {
-    sessions.add(session);
-    session.once('close', () => sessions.delete(session));
+    const connection = connections.get(peerOf(session.socket));
+    if (connection !== undefined) connection.session = session;
+  };
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    // from now on the WebSocket ends it
+    connections.get(peerOf(request.socket))?.begin(0);
+    options.onUpgrade(request, socket, head);
   };
 
   const settings = { maxConcurrentStreams: options.maxConcurrentStreams };
@@ -61,13 +60,16 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   function handToTls(tls: { key: string; cert: string }): (socket: Socket) => void {
     const server = createSecureServer({ ...tls, allowHTTP1: true, settings }, onRequest);
-    server.on('session', onSession).on('upgrade', options.onUpgrade);
+    server.on('session', onSession).on('upgrade', onUpgrade);
     return (socket) => server.emit('connection', socket);
   }
 
   function handByPreface(): (socket: Socket) => void {
-    const http1 = createHttp1Server({ keepAliveTimeout: keepAliveTimeoutMs }, onRequest);
-    http1.on('upgrade', options.onUpgrade);
+    const http1 = createHttp1Server(
+      { keepAliveTimeout: keepAliveTimeoutMs, shouldUpgradeCallback },
+      onRequest,
+    );
+    http1.on('upgrade', onUpgrade);
     const http2 = createHttp2Server({ settings }, onRequest).on('session', onSession);
     return (socket) =>
       readBeginning(socket, (isHttp2) => (isHttp2 ? http2 : http1).emit('connection', socket));
@@ -75,8 +77,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   const server = createTcpServer((socket) => {
     const peer = peerOf(socket);
-    sockets.set(peer, socket);
-    socket.once('close', () => sockets.delete(peer));
+    connections.set(peer, new Connection(socket));
+    socket.once('close', () => connections.delete(peer));
     socket.on('error', () => socket.destroy()); // a peer that resets is no fault of ours
     socket.setNoDelay();
     hand(socket);
@@ -90,9 +92,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       const isClosed = new Promise((resolve) => {
         server.close(resolve);
       });
-      for (const session of sessions) session.close();
+      for (const connection of connections.values()) connection.drain();
       const deadline = setTimeout(() => {
-        for (const socket of sockets.values()) socket.destroy();
+        for (const { socket } of connections.values()) socket.destroy();
       }, graceMs);
       await isClosed;
       clearTimeout(deadline);

@@ -155,17 +155,19 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
 
   async function servePush(exchange: Exchange, token: string): Promise<void> {
     const { method, headers, connection, streamId } = exchange;
-    const body = await exchange.readBody(limits.maxBodyBytes);
-    if (body === 'aborted') return;
     if (method !== 'POST') {
+      await exchange.readBody(0);
       return exchange.answer(refuse('methodNotAllowed', 'a push resource takes POST', { allow: 'POST' }));
     }
-    const { delayMs, goAway, ending } = faults.meet(endpointOf(token), connection.requests);
     const subscription = token.slice(0, 8);
+    // before anything is awaited: what comes after the last stream of a GOAWAY must not get this far
+    const { delayMs, goAway, ending } = faults.meet(endpointOf(token), connection.requests);
     if (goAway !== undefined) {
       log.record({ type: 'fault', kind: 'goaway', subscription });
       connection.goAway(streamId, goAway.code ?? 0);
     }
+    const body = await exchange.readBody(limits.maxBodyBytes);
+    if (body === 'aborted') return;
     if (delayMs > 0) {
       log.record({ type: 'fault', kind: 'delay', subscription });
       await sleep(delayMs, undefined, { ref: false });
@@ -175,7 +177,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
       log.record({ type: 'answered', method, status: answer.status, subscription });
       return answer;
     };
-    if (ending === undefined) return exchange.answer(push(), { closesConnection: goAway !== undefined });
+    if (ending === undefined) return exchange.answer(push(), goAway && { closesConnection: true });
     log.record({ type: 'fault', kind: ending.kind, subscription });
     carryOut(ending, exchange, push);
   }
@@ -222,8 +224,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
       undeliveredBytes: agents.mailbox.bytes,
     }),
     close() {
-      agents.disconnectAll();
-      webSockets.close();
+      for (const webSocket of webSockets.clients) webSocket.close(1001, 'the push service ends');
       return listener.close(closeGraceMs);
     },
     [Symbol.asyncDispose]: () => service.close(),
