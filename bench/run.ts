@@ -1,0 +1,24 @@
+// `npm run bench` runs every section, `npm run bench -- service` those that are named. A section is a file in this
+// folder that exports `bench`.
+import { readdir } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { basename } from 'node:path';
+
+const thisFile = basename(import.meta.filename);
+const names = (await readdir(import.meta.dirname))
+  .filter((file) => file.endsWith('.ts') && file !== thisFile)
+  .map((file) => basename(file, '.ts'));
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !names.includes(name));
+
+if (unknown.length > 0) {
+  console.error(`There is no section ${unknown.join(', ')}; there are ${names.join(', ')}.`);
+  process.exitCode = 2;
+} else {
+  const [{ model } = { model: 'unknown' }] = cpus();
+  console.log(`Node ${process.versions.node}, ${cpus().length} × ${model}\n`);
+  for (const name of wanted.length > 0 ? wanted : names) {
+    const section = (await import(`./${name}.ts`)) as { bench(): Promise<void> };
+    await section.bench();
+  }
+}

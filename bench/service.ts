@@ -1,0 +1,198 @@
+// The service next to a bare `node:http` server that does nothing: start, memory at rest, requests per second. The
+// two take turns (A B A B); what counts is the ratio within each round, and the A/A row says how far to trust it.
+import { execFile, fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { cpuSecondsOf, residentMegabytesOf } from './measure/process-usage.ts';
+import { formatSpread, spreadOf } from './measure/statistics.ts';
+import { printTable } from './measure/table.ts';
+import type { LoadOrder, LoadResult } from './service/load.ts';
+import { startBare, startDeskbell, type Server } from './service/servers.ts';
+
+const rounds = 5;
+const windowMs = 1500;
+const warmUpMs = 1000;
+const connections = 64;
+
+interface Case {
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Flags of `deskbell serve`; `undefined` measures a second bare server. */
+  readonly flags: readonly string[] | undefined;
+  readonly goal?: number;
+}
+
+export async function bench(): Promise<void> {
+  await promisify(execFile)(process.execPath, [join(import.meta.dirname, '../scripts/build.ts')]);
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-bench-'));
+  try {
+    await benchStart(folder);
+    await benchRequests(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function benchStart(folder: string): Promise<void> {
+  const again = join(folder, 'again');
+  await (await startDeskbell(again)).stop();
+  let made = 0;
+  const starts: Readonly<Record<string, () => Promise<Server>>> = {
+    'bare node:http': startBare,
+    'deskbell serve, first run': () => startDeskbell(join(folder, `first-${(made += 1)}`)),
+    'deskbell serve, again': () => startDeskbell(again),
+  };
+  const times = new Map<string, number[]>();
+  const memory = new Map<string, number[]>();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, start] of Object.entries(starts)) {
+      const startedAt = performance.now();
+      const server = await start();
+      await (await fetch(`http://127.0.0.1:${server.port}/vapidKey`)).text();
+      append(times, name, performance.now() - startedAt);
+      await sleep(500);
+      append(memory, name, (await residentMegabytesOf(server.pid)) ?? Number.NaN);
+      await server.stop();
+    }
+  }
+  printTable('Start and rest', [
+    ['server', 'ms from start to first answer', 'MB at rest'],
+    ...Object.keys(starts).map((name) => [
+      name,
+      formatSpread(spreadOf(times.get(name) ?? []), 0),
+      formatSpread(spreadOf(memory.get(name) ?? []), 0),
+    ]),
+  ]);
+}
+
+async function benchRequests(folder: string): Promise<void> {
+  const unlimited = ['--registrations-per-minute', 'off'];
+  const log = ['--log-file', join(folder, 'records.log')];
+  const allFour = 'action,filter,authenticator,action-creator';
+  const cases: readonly Case[] = [
+    { name: 'A/A: bare against bare', method: 'GET', path: '/', flags: undefined },
+    { name: 'GET /vapidKey', method: 'GET', path: '/vapidKey', flags: ['--logging', ''] },
+    {
+      name: 'POST /webPush, each durable',
+      method: 'POST',
+      path: '/webPush',
+      flags: ['--logging', '', ...unlimited, ...log],
+    },
+    {
+      name: 'GET /api/get, no logging',
+      method: 'GET',
+      path: '/api/get',
+      flags: ['--logging', ''],
+      goal: 0.85,
+    },
+    {
+      name: 'GET /api/get, filter to a file',
+      method: 'GET',
+      path: '/api/get',
+      flags: ['--logging', 'filter', ...log],
+      goal: 0.6,
+    },
+    {
+      name: 'GET /api/get, all four to a file',
+      method: 'GET',
+      path: '/api/get',
+      flags: ['--logging', allFour, '--authenticate', 'none', ...log],
+    },
+  ];
+  const rows = [
+    [
+      'request',
+      'per second',
+      'bare',
+      'ratio',
+      'goal',
+      'CPU µs',
+      'bare CPU µs',
+      'CPU ratio',
+      'busy',
+      'bare busy',
+      'p99 ms',
+    ],
+  ];
+  const generator = fork(join(import.meta.dirname, 'service/load.ts'));
+  const bare = await startBare();
+  try {
+    for (const [index, each] of cases.entries()) {
+      const server = each.flags
+        ? await startDeskbell(join(folder, `case-${index}`), ...each.flags)
+        : await startBare();
+      rows.push(await compare(each, server, bare, generator));
+      await server.stop();
+    }
+  } finally {
+    generator.kill();
+    await bare.stop();
+  }
+  printTable(`Requests, ${connections} connections, median of ${rounds} rounds (range)`, rows);
+}
+
+async function compare(
+  { name, method, path, goal }: Case,
+  server: Server,
+  bare: Server,
+  generator: ChildProcess,
+): Promise<string[]> {
+  const measure = (target: Server, durationMs: number): Promise<Measured> =>
+    load(generator, target, { port: target.port, method, path, connections, durationMs });
+  const ours: Measured[] = [];
+  const theirs: Measured[] = [];
+  await measure(bare, warmUpMs);
+  await measure(server, warmUpMs);
+  for (let round = 0; round < rounds; round += 1) {
+    theirs.push(await measure(bare, windowMs));
+    ours.push(await measure(server, windowMs));
+  }
+  const ratios = ours.map(({ perSecond }, round) => perSecond / (theirs[round]?.perSecond ?? Number.NaN));
+  const median = (measured: readonly Measured[], figure: keyof Measured): number =>
+    spreadOf(measured.map((each) => each[figure])).median;
+  return [
+    name,
+    median(ours, 'perSecond').toFixed(0),
+    median(theirs, 'perSecond').toFixed(0),
+    formatSpread(spreadOf(ratios), 2),
+    goal?.toFixed(2) ?? '',
+    median(ours, 'cpuMicroseconds').toFixed(1),
+    median(theirs, 'cpuMicroseconds').toFixed(1),
+    formatSpread(
+      spreadOf(
+        ours.map(
+          ({ cpuMicroseconds }, round) => (theirs[round]?.cpuMicroseconds ?? Number.NaN) / cpuMicroseconds,
+        ),
+      ),
+      2,
+    ),
+    ((median(ours, 'cpuMicroseconds') * median(ours, 'perSecond')) / 1e6).toFixed(2),
+    ((median(theirs, 'cpuMicroseconds') * median(theirs, 'perSecond')) / 1e6).toFixed(2),
+    median(ours, 'p99Ms').toFixed(1),
+  ];
+}
+
+interface Measured {
+  readonly perSecond: number;
+  /** Of the server, per request; all threads. */
+  readonly cpuMicroseconds: number;
+  readonly p99Ms: number;
+}
+
+async function load(generator: ChildProcess, { pid }: Server, order: LoadOrder): Promise<Measured> {
+  const cpuBefore = await cpuSecondsOf(pid);
+  generator.send(order);
+  const [{ requests, elapsedMs, p99Ms }] = (await once(generator, 'message')) as [LoadResult];
+  const cpuAfter = await cpuSecondsOf(pid);
+  const cpuSeconds = cpuBefore === undefined || cpuAfter === undefined ? Number.NaN : cpuAfter - cpuBefore;
+  return { perSecond: (requests / elapsedMs) * 1000, cpuMicroseconds: (cpuSeconds * 1e6) / requests, p99Ms };
+}
+
+function append(lists: Map<string, number[]>, name: string, value: number): void {
+  lists.set(name, [...(lists.get(name) ?? []), value]);
+}
