@@ -93,7 +93,7 @@ export function checkEncryptionInput(plaintextBytes: number, { p256dh, auth }: S
   if (p256dh.length !== pointBytes || p256dh[0] !== 0x04) {
     throw new DeskbellError(
       'ERR_SUBSCRIPTION_KEY_INVALID',
-      `p256dh has ${p256dh.length} bytes; ${pointBytes} bytes of an uncompressed point are needed.`,
+      `p256dh (${p256dh.length} bytes) is not an uncompressed point: ${pointBytes} bytes that begin with 0x04.`,
     );
   }
   if (auth.length !== authBytes) {

@@ -1,5 +1,4 @@
 // The public entry `deskbell/webpush`: the protocol alone, with no connection, store or service.
-export { decodeAes128gcm, encodeAes128gcm, type Aes128gcmParameters } from './aes128gcm.ts';
 export { decodeBase64, encodeBase64url } from './base64.ts';
 export {
   createEncrypter,

@@ -1,4 +1,6 @@
-// What the answer of a push service means. Vendors differ in how they say it; all of that stands here.
+// What the answer of a push service means, by status; how single push services word a refusal stands elsewhere.
+import { readWords } from './push-service-words.ts';
+import { readRetryAfterMs } from './retry-after.ts';
 import { isWindowsPushService } from './vendor.ts';
 
 /** Why a message will be tried again. */
@@ -88,67 +90,41 @@ export interface ResponseContext {
   readonly nowMs: number;
 }
 
-const maxDetailCharacters = 200;
-/** Four weeks, the longest that a message lives by default: no `Retry-After` is worth more. */
-const maxRetryAfterMs = 28 * 24 * 60 * 60 * 1000;
-
-/** How the push services say that a subscription was made with another VAPID key: Apple, FCM old and new, Mozilla. */
-const keyMismatch =
-  /VapidPkHashMismatch|UnauthorizedRegistration|credentials used to create the subscription|does not correspond to the sender ID|VAPID public key mismatch/i;
-
-/** `errno` of autopush's JSON bodies. */
-const autopushErrnos: ReadonlyMap<number, RejectionReason> = new Map([
-  [110, 'bad-encryption'],
-  [111, 'bad-ttl'],
-  [113, 'bad-topic'],
-]);
-
-/** `reason` of Apple's JSON bodies. */
-const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
-  ['BadTtl', 'bad-ttl'],
-  ['BadUrgency', 'bad-urgency'],
-  ['BadWebPushTopic', 'bad-topic'],
-]);
-
 /**
- * Tells what an answer means. Vendors are told apart by what they say rather than by their host, since autopush is
- * hosted by others too; only WNS's meaning of 403 needs the origin.
+ * Tells what an answer means.
  *
  * @param origin of the endpoint that the message was posted to
  * @see RFC 8030 §5, §8.4; RFC 8292 §4.2
  */
 export function readResponse(origin: string, response: ResponseFacts, { nowMs }: ResponseContext): Outcome {
   const { status, headers } = response;
-  const said = readBody(response);
-  const detail = said.text === '' ? {} : { detail: said.text };
+  const windowsStatus = headers['x-wns-status'] ?? headers['x-wns-notificationstatus'];
+  const isLost = windowsStatus === 'dropped' || windowsStatus === 'channelthrottled';
+  if (status >= 200 && status <= 299 && !isLost) return accepted(origin, headers);
 
+  const said = readWords(response);
+  const detail = said.text === '' ? {} : { detail: said.text };
   const retry = (reason: RetryReason, slowsOrigin: boolean): Outcome => {
     const afterMs = readRetryAfterMs(headers['retry-after'], nowMs);
     return { kind: 'retry', reason, slowsOrigin, ...(afterMs === undefined ? {} : { afterMs }), ...detail };
   };
-  const reject = (
-    reason: RejectionReason,
-    scope: 'message' | 'origin' = 'message',
-    isAlarm = true,
-  ): Outcome => ({
+  const reject = (reason: RejectionReason, scope: 'message' | 'origin' = 'message'): Outcome => ({
     kind: 'rejected',
     reason,
     scope,
-    isAlarm,
+    // What Windows drops, it drops because of the device or its user.
+    isAlarm: reason !== 'dropped',
     ...detail,
   });
 
   if (status >= 200 && status <= 299) {
-    const windowsStatus = headers['x-wns-status'] ?? headers['x-wns-notificationstatus'];
-    if (windowsStatus === 'channelthrottled') return retry('throttled', true);
-    if (windowsStatus === 'dropped') return reject('dropped', 'message', false);
-    return accepted(origin, headers);
+    return windowsStatus === 'dropped' ? reject('dropped') : retry('throttled', true);
   }
   if (status >= 300 && status <= 399) return reject('redirected');
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
   // One subscription made with another key says nothing about the others: anyone can register such a one.
-  if ((status === 400 || status === 401 || status === 403) && keyMismatch.test(said.text)) {
+  if ((status === 400 || status === 401 || status === 403) && said.reason === 'vapid-key-mismatch') {
     return reject('vapid-key-mismatch');
   }
   switch (status) {
@@ -176,25 +152,8 @@ export function readResponse(origin: string, response: ResponseFacts, { nowMs }:
   }
 }
 
-/**
- * Reads `Retry-After` (RFC 9110 §10.2.3): seconds or an HTTP date.
- *
- * @returns at most four weeks; 0 for a date that has passed; `undefined` for none or nonsense
- */
-export function readRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  const text = value.trim();
-  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, maxRetryAfterMs);
-  // The three forms of an HTTP date begin with the day's name; Date.parse alone takes almost anything for a date.
-  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
-  // The oldest form names no zone, and means GMT all the same.
-  const afterMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - nowMs;
-  return Number.isNaN(afterMs) ? undefined : Math.min(Math.max(afterMs, 0), maxRetryAfterMs);
-}
-
 function accepted(origin: string, headers: ResponseFacts['headers']): Outcome {
-  const location = headers['location'];
-  const messageUrl = location === undefined ? undefined : URL.parse(location, origin)?.href;
+  const messageUrl = toAbsolute(headers['location'], origin);
   const messageId = headers['apns-id'] ?? headers['x-wns-msg-id'];
   return {
     kind: 'accepted',
@@ -203,42 +162,7 @@ function accepted(origin: string, headers: ResponseFacts['headers']): Outcome {
   };
 }
 
-/** What the push service says in words, and the reason where it names one that we know. */
-function readBody({ headers, body }: ResponseFacts): { text: string; reason?: RejectionReason } {
-  const windowsDescription = headers['x-wns-error-description'];
-  if (windowsDescription !== undefined) {
-    const text = clean(windowsDescription);
-    return /cache.?policy/i.test(text) ? { text, reason: 'cache-policy' } : { text };
-  }
-  const json = parseObject(body);
-  if (json === undefined) return { text: clean(/<title>([^<]*)<\/title>/i.exec(body)?.[1] ?? body) };
-
-  const { reason: appleReason, errno, message, error } = json;
-  if (typeof appleReason === 'string') {
-    const reason = appleReasons.get(appleReason);
-    return reason === undefined ? { text: clean(appleReason) } : { text: clean(appleReason), reason };
-  }
-  const words = [message, error].find((text) => typeof text === 'string') ?? '';
-  if (typeof errno !== 'number') return { text: clean(words) };
-  const reason = autopushErrnos.get(errno);
-  const text = clean(`errno ${errno}: ${words}`);
-  return reason === undefined ? { text } : { text, reason };
-}
-
-function parseObject(body: string): Record<string, unknown> | undefined {
-  if (!body.trimStart().startsWith('{')) return undefined;
-  try {
-    return JSON.parse(body) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
-}
-
-/** One line for a log: no control characters, and no URL beyond its origin, for it could be an endpoint. */
-function clean(text: string): string {
-  const line = text
-    .replaceAll(/(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/g, '$1/…')
-    .replaceAll(/[\p{C}\s]+/gu, ' ')
-    .trim();
-  return line.length > maxDetailCharacters ? `${line.slice(0, maxDetailCharacters - 1)}…` : line;
+function toAbsolute(location: string | undefined, origin: string): string | undefined {
+  if (location === undefined || /^https?:\/\/[^/]/.test(location)) return location;
+  return URL.parse(location, origin)?.href;
 }

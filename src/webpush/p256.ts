@@ -1,6 +1,8 @@
 // Points and key pairs on the curve P-256 (SEC 1, FIPS 186), as bytes.
 import { createECDH, ECDH } from 'node:crypto';
 
+import { encodeBase64url } from './base64.ts';
+
 export const curve = 'prime256v1';
 export const pointBytes = 65;
 const scalarBytes = 32;
@@ -25,4 +27,21 @@ export function generateP256Pair(): { readonly publicKey: Uint8Array; readonly p
   const privateKey = new Uint8Array(scalarBytes);
   privateKey.set(scalar, scalarBytes - scalar.length);
   return { publicKey, privateKey };
+}
+
+/** A public key as a JSON Web Key (RFC 7518 §6.2.1), which is how Node takes one from its bytes. */
+export interface PointJwk {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+}
+
+export function pointToJwk(point: Uint8Array): PointJwk {
+  return {
+    kty: 'EC',
+    crv: 'P-256',
+    x: encodeBase64url(point.subarray(1, 1 + scalarBytes)),
+    y: encodeBase64url(point.subarray(1 + scalarBytes)),
+  };
 }

@@ -2,8 +2,8 @@
 // sender or stand in for a push service.
 import { createPublicKey, verify } from 'node:crypto';
 
-import { decodeBase64, encodeBase64url } from './base64.ts';
-import { isP256Point } from './p256.ts';
+import { decodeBase64 } from './base64.ts';
+import { isP256Point, pointToJwk } from './p256.ts';
 
 /** What a valid token says. */
 export interface VapidClaims {
@@ -41,15 +41,7 @@ export function verifyVapidAuthorization(
     return 'malformed';
   if (point === undefined || !isP256Point(point)) return 'malformed';
 
-  const key = createPublicKey({
-    format: 'jwk',
-    key: {
-      kty: 'EC',
-      crv: 'P-256',
-      x: encodeBase64url(point.subarray(1, 33)),
-      y: encodeBase64url(point.subarray(33)),
-    },
-  });
+  const key = createPublicKey({ format: 'jwk', key: pointToJwk(point) });
   const isSigned = verify(
     'sha256',
     Buffer.from(`${header}.${payload}`),

@@ -4,7 +4,7 @@ import { createECDH, createPrivateKey, sign } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from './base64.ts';
-import { curve, generateP256Pair } from './p256.ts';
+import { curve, generateP256Pair, pointToJwk } from './p256.ts';
 
 /** A P-256 pair, both halves in unpadded base64url. */
 export interface VapidKeys {
@@ -102,7 +102,8 @@ export function createVapidAuthorizer({
       `A VAPID token cannot be valid for ${lifetimeSeconds} s; whole seconds from ${minLifetimeSeconds} to ${maxLifetimeSeconds} are allowed.`,
     );
   }
-  const privateKey = importPrivateKey(keys);
+  const jwk = { ...pointToJwk(Buffer.from(keys.publicKey, 'base64url')), d: keys.privateKey };
+  const privateKey = createPrivateKey({ format: 'jwk', key: jwk });
   const header = encodeJson({ typ: 'JWT', alg: 'ES256' });
   const marginSeconds = Math.min(renewalMarginSeconds, lifetimeSeconds / 2);
   const cache = new Map<string, { readonly value: string; readonly renewAtMs: number }>();
@@ -122,20 +123,6 @@ export function createVapidAuthorizer({
     if (cache.size > maxCachedOrigins) cache.delete(cache.keys().next().value as string);
     return value;
   };
-}
-
-function importPrivateKey({ publicKey, privateKey }: VapidKeys): ReturnType<typeof createPrivateKey> {
-  const point = Buffer.from(publicKey, 'base64url');
-  return createPrivateKey({
-    format: 'jwk',
-    key: {
-      kty: 'EC',
-      crv: 'P-256',
-      x: encodeBase64url(point.subarray(1, 33)),
-      y: encodeBase64url(point.subarray(33)),
-      d: privateKey,
-    },
-  });
 }
 
 function checkKeyText(half: string, text: unknown, length: number): void {

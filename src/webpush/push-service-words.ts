@@ -1,0 +1,75 @@
+// What push services say about a refusal, each in its own way: Windows in a header field, Apple and autopush in JSON,
+// FCM in text or HTML. They are told apart by what they say, since autopush is hosted by others too.
+import type { RejectionReason, ResponseFacts } from './outcome.ts';
+
+export interface PushServiceWords {
+  readonly text: string;
+  readonly reason?: RejectionReason;
+}
+
+const maxDetailCharacters = 200;
+/** How the push services say that a subscription was made with another VAPID key: Apple, FCM old and new, Mozilla. */
+const keyMismatch =
+  /VapidPkHashMismatch|UnauthorizedRegistration|credentials used to create the subscription|does not correspond to the sender ID|VAPID public key mismatch/i;
+
+/** `errno` of autopush's JSON bodies. */
+const autopushErrnos: ReadonlyMap<number, RejectionReason> = new Map([
+  [110, 'bad-encryption'],
+  [111, 'bad-ttl'],
+  [113, 'bad-topic'],
+]);
+
+/** `reason` of Apple's JSON bodies. */
+const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
+  ['BadTtl', 'bad-ttl'],
+  ['BadUrgency', 'bad-urgency'],
+  ['BadWebPushTopic', 'bad-topic'],
+]);
+
+/**
+ * Finds what an answer says in words. The text is one short line, fit for a log and possibly empty; the reason stands
+ * where the push service names one that we know.
+ */
+export function readWords({ headers, body }: ResponseFacts): PushServiceWords {
+  const words = readAnyWords(headers, body);
+  return keyMismatch.test(words.text) ? { ...words, reason: 'vapid-key-mismatch' } : words;
+}
+
+function readAnyWords(headers: ResponseFacts['headers'], body: string): PushServiceWords {
+  const windowsDescription = headers['x-wns-error-description'];
+  if (windowsDescription !== undefined) {
+    const text = clean(windowsDescription);
+    return /cache.?policy/i.test(text) ? { text, reason: 'cache-policy' } : { text };
+  }
+  const json = parseObject(body);
+  if (json === undefined) return { text: clean(/<title>([^<]*)<\/title>/i.exec(body)?.[1] ?? body) };
+
+  const { reason: appleReason, errno, message, error } = json;
+  if (typeof appleReason === 'string') {
+    const reason = appleReasons.get(appleReason);
+    return reason === undefined ? { text: clean(appleReason) } : { text: clean(appleReason), reason };
+  }
+  const words = [message, error].find((text) => typeof text === 'string') ?? '';
+  if (typeof errno !== 'number') return { text: clean(words) };
+  const reason = autopushErrnos.get(errno);
+  const text = clean(`errno ${errno}: ${words}`);
+  return reason === undefined ? { text } : { text, reason };
+}
+
+function parseObject(body: string): Record<string, unknown> | undefined {
+  if (!body.trimStart().startsWith('{')) return undefined;
+  try {
+    return JSON.parse(body) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One line for a log: no control characters, and no URL beyond its origin, for it could be an endpoint. */
+function clean(text: string): string {
+  const line = text
+    .replaceAll(/(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/g, '$1/…')
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim();
+  return line.length > maxDetailCharacters ? `${line.slice(0, maxDetailCharacters - 1)}…` : line;
+}
