@@ -1,0 +1,178 @@
+// The user agent that comes with the push service, against it, with messages from the independent `web-push`.
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
+import { aes128gcmBody, encrypted, sendByHttp1, start } from './harness.ts';
+import { generateVapidKeys, pushWith } from './web-push-sender.ts';
+
+async function connectAgent(t: TestContext, webSocketUrl: string, acknowledges = true): Promise<UserAgent> {
+  const agent = await createUserAgent({ webSocketUrl, acknowledges });
+  t.after(() => agent.close());
+  return agent;
+}
+
+test('messages are decrypted and read as a stream, each subscription under its endpoint', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const keys = generateVapidKeys();
+  const first = await agent.subscribe(keys.publicKey);
+  const second = await agent.subscribe(keys.publicKey);
+  assert.deepEqual(agent.endpoints, [first.endpoint, second.endpoint]);
+  await pushWith(keys, first, JSON.stringify({ title: 'Grüße', message: '👋' }));
+  await pushWith(keys, second, 'text');
+  await sendByHttp1(first.endpoint, { headers: { ttl: '9' } }).then(({ status }) =>
+    assert.equal(status, 401),
+  );
+  const seen: unknown[] = [];
+  for await (const message of agent.messages) {
+    seen.push([message.endpoint, seen.length === 0 ? message.json() : message.text()]);
+    if (seen.length === 2) break;
+  }
+  assert.deepEqual(seen, [
+    [first.endpoint, { title: 'Grüße', message: '👋' }],
+    [second.endpoint, 'text'],
+  ]);
+  // leaving the loop has not ended the stream
+  await pushWith(keys, first, 'more');
+  assert.equal((await agent.nextMessage()).text(), 'more');
+});
+
+test('a push without payload has no data', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const { endpoint } = await agent.subscribe();
+  await sendByHttp1(endpoint, { headers: { ttl: '9' } });
+  const message = await agent.nextMessage();
+  assert.deepEqual([message.data, message.text()], [undefined, '']);
+  assert.throws(() => message.json(), SyntaxError);
+});
+
+test('what is not for its keys is thrown at the reader, and the next message comes all the same', async (t) => {
+  const codes: number[] = [];
+  const service = await start(t, {
+    onEvent: (event) => event.type === 'acknowledged' && codes.push(event.code),
+  });
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const keys = generateVapidKeys();
+  const subscription = await agent.subscribe(keys.publicKey);
+  const other = await agent.subscribe(keys.publicKey);
+  await pushWith(keys, { ...other, endpoint: subscription.endpoint }, 'for the other');
+  await pushWith(keys, subscription, 'good');
+  await assert.rejects(agent.nextMessage(), /cannot be decrypted/);
+  assert.equal((await agent.nextMessage()).text(), 'good');
+  while (codes.length < 2) await sleep(2);
+  assert.deepEqual(codes, [101, 100]);
+});
+
+test('it comes back by itself with its uaid and gets what it has missed, once', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const keys = generateVapidKeys();
+  const subscription = await agent.subscribe(keys.publicKey);
+  const { uaid } = agent;
+  service.disconnectUserAgents();
+  while (service.statistics().connectedUserAgents > 0) await sleep(2);
+  await pushWith(keys, subscription, 'missed');
+  assert.equal((await agent.nextMessage()).text(), 'missed');
+  assert.equal(agent.uaid, uaid);
+  await pushWith(keys, subscription, 'live');
+  assert.equal((await agent.nextMessage()).text(), 'live');
+});
+
+test('disconnected on purpose it stays away until it is told to connect', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const keys = generateVapidKeys();
+  const subscription = await agent.subscribe(keys.publicKey);
+  await agent.disconnect();
+  await pushWith(keys, subscription, 'later');
+  await assert.rejects(agent.nextMessage(300), /nothing came within 300 ms/);
+  assert.equal(service.statistics().connectedUserAgents, 0);
+  await assert.rejects(agent.subscribe(), /not connected/);
+  await agent.connect();
+  assert.equal((await agent.nextMessage()).text(), 'later');
+});
+
+test('without acknowledging, a message comes again after each reconnect and is shown once', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl, false);
+  const keys = generateVapidKeys();
+  await pushWith(keys, await agent.subscribe(keys.publicKey), 'again');
+  assert.equal((await agent.nextMessage()).text(), 'again');
+  for (let deliveries = 2; deliveries < 4; deliveries += 1) {
+    await agent.disconnect();
+    await agent.connect();
+    while (service.statistics().events.delivered !== deliveries) await sleep(2);
+  }
+  await assert.rejects(agent.nextMessage(50), /nothing came/);
+  assert.equal(service.statistics().undeliveredMessages, 1);
+});
+
+test('a push service that has forgotten it gives another uaid, and its subscriptions are lost', async (t) => {
+  const first = await startPushService();
+  const agent = await connectAgent(t, first.webSocketUrl);
+  await agent.subscribe();
+  const { uaid } = agent;
+  await first.close();
+  const second = await start(t, { port: first.port });
+  while (agent.uaid === uaid) await sleep(5);
+  assert.deepEqual(agent.endpoints, []);
+  const { endpoint } = await agent.subscribe();
+  assert.equal((await sendByHttp1(endpoint, { headers: { ttl: '9' } })).status, 201);
+  await agent.nextMessage();
+  assert.equal(second.statistics().subscriptions, 1);
+});
+
+test('unsubscribe ends the subscription at the push service', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const { endpoint } = await agent.subscribe();
+  assert.equal(await agent.unsubscribe(endpoint), true);
+  assert.equal(await agent.unsubscribe(endpoint), false);
+  assert.equal((await sendByHttp1(endpoint, { headers: { ttl: '9' } })).status, 410);
+  assert.deepEqual(agent.endpoints, []);
+});
+
+test('a slow reader holds the stream up and misses nothing', async (t) => {
+  const service = await start(t, { limits: { maxMessagesPerSubscription: 5000 }, checksBodies: false });
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const { endpoint } = await agent.subscribe();
+  for (let i = 0; i < 1500; i += 1) await sendByHttp1(endpoint, { headers: { ttl: '60' } });
+  const versions = new Set<string>();
+  for await (const { version } of agent.messages) if (versions.add(version).size === 1500) break;
+  assert.equal(versions.size, 1500);
+});
+
+test('close ends the stream after what has arrived', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const { endpoint } = await agent.subscribe();
+  await sendByHttp1(endpoint, { headers: { ttl: '9' } });
+  while (service.statistics().events.acknowledged !== 1) await sleep(2);
+  await agent.close();
+  await agent.close();
+  const seen: string[] = [];
+  for await (const message of agent.messages) seen.push(message.endpoint);
+  assert.deepEqual(seen, [endpoint]);
+  await assert.rejects(agent.nextMessage(), /closed/);
+});
+
+test('what the push service refuses, and one that is not there, are errors in words', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  await assert.rejects(agent.subscribe('AAAA'), /refuses to register: key must be/);
+  const gone = await startPushService();
+  await gone.close();
+  const message = new RegExp(`the push service at ${gone.webSocketUrl} cannot be used`);
+  await assert.rejects(createUserAgent({ webSocketUrl: gone.webSocketUrl }), { message });
+});
+
+test('a body that is not encrypted at all is acknowledged as not decrypted', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const { endpoint } = await agent.subscribe();
+  await sendByHttp1(endpoint, { headers: { ttl: '9', ...encrypted }, body: aes128gcmBody() });
+  await assert.rejects(agent.nextMessage(), /cannot be decrypted/);
+  while (service.statistics().undeliveredMessages > 0) await sleep(2);
+});
