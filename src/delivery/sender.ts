@@ -1,38 +1,40 @@
 // Sends one push message to one subscription: checks, encrypts, posts, and says what the answer means.
-// It keeps no state but its connections and tokens; retries and broadcasts are built on top of it.
+// Broadcasts, which are stored, retried and delivered by many workers, begin here as well.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Store } from '../store/store.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import type { PushResponse, TransportOptions, TransportResult } from '../transport/transport.ts';
-import { encodeBase64url } from '../webpush/base64.ts';
 import { createEncrypter, type Encrypt } from '../webpush/encryption.ts';
-import { createEndpointPolicy, splitEndpoint, type EndpointPolicy } from '../webpush/endpoint-policy.ts';
+import { createEndpointPolicy, splitEndpoint } from '../webpush/endpoint-policy.ts';
 import type { Outcome } from '../webpush/outcome.ts';
 import { encodePayload, type Message } from '../webpush/payload.ts';
 import type { PushOptions } from '../webpush/request.ts';
-import { parseSubscription, type Subscription } from '../webpush/subscription.ts';
-import { createVapidAuthorizer, type VapidKeys } from '../webpush/vapid.ts';
+import { createVapidAuthorizer } from '../webpush/vapid.ts';
+import type { Audience } from './audience.ts';
+import type { BroadcastOptions } from './create-broadcast.ts';
+import { createDeliverer, type BroadcastRun, type Deliverer } from './deliverer.ts';
+import type { SenderVapid } from './delivery-settings.ts';
 import { createHeaderSource } from './header-source.ts';
 import { readResult } from './read-result.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+import { readSubscription, type SubscriptionInput } from './subscription-input.ts';
 
-/** The pair that subscriptions were made with, and the contact that push services are told. */
-export interface SenderVapid extends VapidKeys {
-  /** `mailto:` or `https:` URI. */
-  readonly subject: string;
-  /** How long a token is valid, 60 to 86 400 (default 43 200: 12 hours). */
-  readonly lifetimeSeconds?: number;
-}
+export type { SenderVapid } from './delivery-settings.ts';
+export type { SubscriptionInput } from './subscription-input.ts';
 
 export interface SenderOptions extends TransportOptions {
   readonly vapid: SenderVapid;
   /** Stands in for the builtin way, e.g. an accelerator. */
   readonly encrypt?: Encrypt;
+  /** Where broadcasts stand; needed for them only. */
+  readonly store?: Store;
+  /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
+  readonly threads?: number;
+  /** When and how often a row of a broadcast is tried again. */
+  readonly retryPolicy?: RetryPolicy;
+  /** How long a worker that has gone silent keeps its part of a broadcast (default 10 000). */
+  readonly leaseMs?: number;
 }
-
-/** A subscription as a client sends it, base64 in either alphabet, or as a store gives it, in bytes. */
-export type SubscriptionInput =
-  | { readonly endpoint: string; readonly p256dh: string; readonly auth: string }
-  | { readonly endpoint: string; readonly keys: { readonly p256dh: string; readonly auth: string } }
-  | Subscription;
 
 export interface SendResult {
   readonly outcome: Outcome;
@@ -50,7 +52,27 @@ export interface Sender {
    *   ERR_PAYLOAD_TOO_LARGE, ERR_CLOSED
    */
   send(subscription: SubscriptionInput, message: Message, options?: PushOptions): Promise<SendResult>;
-  /** Waits for what is in flight, at most ten seconds, and closes the connections. May be called again. */
+  /**
+   * Writes a broadcast to the store and begins to deliver it; resolves when it is stored.
+   *
+   * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
+   *   ERR_IDEMPOTENCY_KEY, ERR_CONFIGURATION (no store), ERR_CLOSED
+   */
+  broadcast(audience: Audience, message: Message, options?: BroadcastOptions): Promise<BroadcastRun>;
+  /**
+   * Works on a broadcast that is in the store; one that is paused goes on.
+   *
+   * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_CONFIGURATION (no store), ERR_CLOSED
+   */
+  resume(broadcastId: number): Promise<BroadcastRun>;
+  /**
+   * Works on every broadcast of the store, those to come included, until `signal` is aborted.
+   *
+   * @param onFault is told what interrupted the work; it goes on after a while
+   * @throws {DeskbellError} ERR_CONFIGURATION (no store), ERR_CLOSED
+   */
+  work(signal: AbortSignal, onFault?: (fault: unknown) => void): Promise<void>;
+  /** Stops broadcasts here, waits for what is in flight, at most ten seconds, and closes the connections. May be called again. */
   close(): Promise<void>;
 }
 
@@ -60,11 +82,16 @@ export interface Sender {
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */
 export function createSender({
-  vapid: { publicKey, privateKey, subject, lifetimeSeconds },
-  encrypt = createEncrypter(),
+  vapid,
+  encrypt,
+  store,
+  threads,
+  retryPolicy,
+  leaseMs,
   ...transportOptions
 }: SenderOptions): Sender {
   const policy = createEndpointPolicy(transportOptions.pushServices);
+  const { publicKey, privateKey, subject, lifetimeSeconds } = vapid;
   const headersFor = createHeaderSource(
     createVapidAuthorizer({
       keys: { publicKey, privateKey },
@@ -72,19 +99,40 @@ export function createSender({
       ...(lifetimeSeconds === undefined ? {} : { lifetimeSeconds }),
     }),
   );
+  const encryptOne = encrypt ?? createEncrypter();
   const transport = createTransport(transportOptions);
+  const deliverer =
+    store &&
+    createDeliverer({
+      store,
+      vapid,
+      transport: transportOptions,
+      ...(threads !== undefined && { threads }),
+      ...(encrypt !== undefined && { encrypt }),
+      ...(retryPolicy !== undefined && { retryPolicy }),
+      ...(leaseMs !== undefined && { leaseMs }),
+    });
   let closing: Promise<void> | undefined;
+
+  const refuseClosed = () => {
+    if (closing === undefined) return;
+    throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
+  };
+
+  const requireDeliverer = (): Deliverer => {
+    refuseClosed();
+    if (deliverer !== undefined) return deliverer;
+    throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
+  };
 
   return {
     async send(input, message, options = {}) {
-      if (closing !== undefined) {
-        throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
-      }
+      refuseClosed();
       const plaintext = encodePayload(message);
       const subscription = readSubscription(input, policy);
       const { origin, path } = splitEndpoint(subscription.endpoint);
       const headers = headersFor(origin, options);
-      const body = encrypt(plaintext, subscription);
+      const body = encryptOne(plaintext, subscription);
       const result = await new Promise<TransportResult>((resolve) => {
         transport.send({ origin, path, headers, body }, resolve);
       });
@@ -95,22 +143,13 @@ export function createSender({
       };
     },
 
+    broadcast: async (audience, message, options) => requireDeliverer().broadcast(audience, message, options),
+    resume: async (broadcastId) => requireDeliverer().resume(broadcastId),
+    work: async (signal, onFault) => requireDeliverer().work(signal, onFault),
+
     close() {
-      closing ??= transport.close();
+      closing ??= Promise.all([deliverer?.close(), transport.close()]).then(() => {});
       return closing;
     },
   };
-}
-
-function readSubscription(input: SubscriptionInput, policy: EndpointPolicy): Subscription {
-  return parseSubscription(isInBytes(input) ? toTexts(input) : input, policy);
-}
-
-function isInBytes(input: SubscriptionInput): input is Subscription {
-  const { p256dh, auth } = (input ?? {}) as Partial<Subscription>;
-  return p256dh instanceof Uint8Array && auth instanceof Uint8Array;
-}
-
-function toTexts({ endpoint, p256dh, auth }: Subscription): SubscriptionInput {
-  return { endpoint, p256dh: encodeBase64url(p256dh), auth: encodeBase64url(auth) };
 }

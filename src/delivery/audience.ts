@@ -1,0 +1,72 @@
+// Whom a broadcast is for. A list is written to the store member by member as it streams in, so that it may be of
+// any length; its hash tells whether two broadcasts with one idempotency key mean the same people.
+import { createHash, type Hash } from 'node:crypto';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { BroadcastStore } from '../store/broadcast-store.ts';
+import type { EndpointPolicy } from '../webpush/endpoint-policy.ts';
+import type { Subscription } from '../webpush/subscription.ts';
+import { readSubscription, type SubscriptionInput } from './subscription-input.ts';
+
+type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
+
+/** All subscriptions of the store, some of them by id, or subscriptions that need not be stored. */
+export type Audience =
+  | 'all'
+  | { readonly ids: Several<number> }
+  | { readonly subscriptions: Several<SubscriptionInput> };
+
+export interface WrittenAudience {
+  /** Absent for all. */
+  readonly audienceId?: number;
+  /** Equal for equal members in equal order. */
+  readonly hash: Buffer;
+}
+
+const membersAtOnce = 1000;
+
+/**
+ * Writes an audience down.
+ *
+ * @throws {DeskbellError} ERR_FIELD_VALUE for an id that is none, ERR_SUBSCRIPTION_INVALID
+ */
+export async function writeAudience(
+  audience: Audience,
+  store: BroadcastStore,
+  policy: EndpointPolicy,
+): Promise<WrittenAudience> {
+  const hash = createHash('sha256');
+  if (audience === 'all') return { hash: hash.update('all').digest() };
+  const audienceId = await store.openAudience();
+  let portion: (number | Subscription)[] = [];
+  for await (const member of membersOf(audience, policy)) {
+    updateHash(hash, member);
+    portion.push(member);
+    if (portion.length < membersAtOnce) continue;
+    await store.addToAudience(audienceId, portion);
+    portion = [];
+  }
+  await store.addToAudience(audienceId, portion);
+  return { audienceId, hash: hash.digest() };
+}
+
+async function* membersOf(
+  audience: Exclude<Audience, 'all'>,
+  policy: EndpointPolicy,
+): AsyncGenerator<number | Subscription> {
+  if ('ids' in audience) for await (const id of audience.ids) yield checkId(id);
+  else for await (const input of audience.subscriptions) yield readSubscription(input, policy);
+}
+
+function checkId(id: number): number {
+  if (Number.isSafeInteger(id) && id > 0) return id;
+  throw new DeskbellError(
+    'ERR_FIELD_VALUE',
+    `${String(id)} is not the id of a subscription; ids are whole numbers from 1.`,
+  );
+}
+
+/** Each member begins with its kind and has a length that its kind or its text tells: no two lists look alike. */
+function updateHash(hash: Hash, member: number | Subscription): void {
+  if (typeof member === 'number') hash.update(`id ${member}\n`);
+  else hash.update(`to ${member.endpoint}\n`).update(member.p256dh).update(member.auth);
+}

@@ -1,0 +1,69 @@
+// Writes a broadcast to the store: from then on any worker of any process may deliver it.
+import { createHash } from 'node:crypto';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
+import type { EndpointPolicy } from '../webpush/endpoint-policy.ts';
+import { encodePayload, type Message } from '../webpush/payload.ts';
+import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../webpush/request.ts';
+import { writeAudience, type Audience } from './audience.ts';
+
+export interface BroadcastOptions extends PushOptions {
+  /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
+  readonly idempotencyKey?: string;
+  /** Nothing is sent before it; by default now. */
+  readonly startAt?: Date;
+}
+
+/** About a second's work of one thread. */
+const sliceRows = 5000;
+/** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
+const leastLifetimeMs = 60 * 60 * 1000;
+const maxKeyCharacters = 200;
+
+/**
+ * Checks message and options, writes the audience down, and then the broadcast.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
+ *   ERR_IDEMPOTENCY_KEY
+ */
+export async function createBroadcast(
+  store: BroadcastStore,
+  policy: EndpointPolicy,
+  audience: Audience,
+  message: Message,
+  options: BroadcastOptions,
+): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }> {
+  const payload = encodePayload(message);
+  checkPushOptions(options);
+  const { idempotencyKey, ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic } = options;
+  if (idempotencyKey !== undefined) checkKey(idempotencyKey);
+  const startAtMs = options.startAt?.getTime() ?? Date.now();
+  if (Number.isNaN(startAtMs)) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
+
+  const { audienceId, hash } = await writeAudience(audience, store, policy);
+  const contentHash = createHash('sha256')
+    .update(JSON.stringify([ttlSeconds, urgency, topic ?? null]))
+    .update(createHash('sha256').update(payload).digest())
+    .update(hash)
+    .digest();
+  return store.create({
+    payload,
+    ttlSeconds,
+    urgency,
+    ...(topic !== undefined && { topic }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(audienceId !== undefined && { audienceId }),
+    contentHash,
+    startAtMs,
+    expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, leastLifetimeMs),
+    sliceRows,
+  });
+}
+
+function checkKey(key: string): void {
+  if (typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters) return;
+  throw new DeskbellError(
+    'ERR_MESSAGE_INVALID',
+    `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters.`,
+  );
+}

@@ -1,0 +1,69 @@
+// When a row is tried again, and when no more: backoff with jitter, `Retry-After`, the TTL, the number of attempts.
+import type { StoredRetry } from '../store/broadcast-store.ts';
+
+export interface RetryPolicy {
+  /** The wait after the first attempt; it doubles with every further one. */
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+  /** POSTs for one row, the first included. */
+  readonly maxAttempts: number;
+  /** The same for rows that are put off, without anything being sent, because their push service takes nothing. */
+  readonly firstDeferralMs: number;
+  readonly maxDeferralMs: number;
+  readonly maxDeferrals: number;
+}
+
+/** About an hour and a half of attempts, or two days of a push service that takes nothing. */
+export const defaultRetryPolicy: RetryPolicy = {
+  firstDelayMs: 5000,
+  maxDelayMs: 30 * 60 * 1000,
+  maxAttempts: 10,
+  firstDeferralMs: 1000,
+  maxDeferralMs: 5 * 60 * 1000,
+  maxDeferrals: 600,
+};
+
+/** How often a row has been tried and put off, and until when it may be. */
+export type Tries = Omit<StoredRetry, 'dueAtMs'>;
+
+/**
+ * Decides on the next try of a row after an attempt.
+ *
+ * @param tries with the attempt that has just been
+ * @param afterMs what the push service asked for: never earlier
+ * @param random 0 to 1
+ */
+export function retryAfterAttempt(
+  policy: RetryPolicy,
+  tries: Tries,
+  afterMs: number,
+  nowMs: number,
+  random: number,
+): StoredRetry | 'expired' | 'exhausted' {
+  if (tries.attempts >= policy.maxAttempts) return 'exhausted';
+  const backoffMs = doubled(policy.firstDelayMs, tries.attempts, policy.maxDelayMs);
+  return schedule(tries, Math.max(afterMs, backoffMs), nowMs, random);
+}
+
+/** The same for a row that nothing was sent to. @param tries with the deferral that has just been */
+export function retryAfterDeferral(
+  policy: RetryPolicy,
+  tries: Tries,
+  afterMs: number,
+  nowMs: number,
+  random: number,
+): StoredRetry | 'expired' | 'exhausted' {
+  if (tries.deferrals >= policy.maxDeferrals) return 'exhausted';
+  const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
+  return schedule(tries, Math.max(afterMs, backoffMs), nowMs, random);
+}
+
+function doubled(firstMs: number, times: number, maxMs: number): number {
+  return Math.min(maxMs, firstMs * 2 ** (times - 1));
+}
+
+function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {
+  // a quarter more at random, so that those who failed together do not come back together
+  const dueAtMs = Math.ceil(nowMs + waitMs * (1 + random / 4));
+  return dueAtMs >= tries.expiresAtMs ? 'expired' : { ...tries, dueAtMs };
+}

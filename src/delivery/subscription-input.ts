@@ -1,0 +1,24 @@
+// Subscriptions in the forms in which callers have them.
+import { encodeBase64url } from '../webpush/base64.ts';
+import type { EndpointPolicy } from '../webpush/endpoint-policy.ts';
+import { parseSubscription, type Subscription } from '../webpush/subscription.ts';
+
+/** A subscription as a client sends it, base64 in either alphabet, or as a store gives it, in bytes. */
+export type SubscriptionInput =
+  | { readonly endpoint: string; readonly p256dh: string; readonly auth: string }
+  | { readonly endpoint: string; readonly keys: { readonly p256dh: string; readonly auth: string } }
+  | Subscription;
+
+/** @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID */
+export function readSubscription(input: SubscriptionInput, policy: EndpointPolicy): Subscription {
+  return parseSubscription(isInBytes(input) ? toTexts(input) : input, policy);
+}
+
+function isInBytes(input: SubscriptionInput): input is Subscription {
+  const { p256dh, auth } = (input ?? {}) as Partial<Subscription>;
+  return p256dh instanceof Uint8Array && auth instanceof Uint8Array;
+}
+
+function toTexts({ endpoint, p256dh, auth }: Subscription): SubscriptionInput {
+  return { endpoint, p256dh: encodeBase64url(p256dh), auth: encodeBase64url(auth) };
+}

@@ -1,0 +1,60 @@
+// Runs workers in threads of their own, one per core, so that a broadcast neither waits for one core nor holds up
+// whatever else this process does.
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { PostedFault, WorkerThreadData } from './worker-thread.ts';
+
+// `.ts` from the sources, `.js` from dist: the compiler rewrites imports, but no URLs
+const threadUrl = new URL(
+  `./worker-thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`,
+  import.meta.url,
+);
+
+/**
+ * Runs `threads` workers until all have ended; when one fails, the others are stopped.
+ *
+ * @throws {DeskbellError} the first fault of a worker
+ */
+export async function runWorkerThreads(
+  threads: number,
+  data: WorkerThreadData,
+  signal: AbortSignal,
+): Promise<void> {
+  const stop = new AbortController();
+  const stopAll = AbortSignal.any([signal, stop.signal]);
+  const ends = await Promise.allSettled(
+    Array.from({ length: threads }, async () => {
+      try {
+        await runThread(data, stopAll);
+      } catch (error) {
+        stop.abort();
+        throw error;
+      }
+    }),
+  );
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+async function runThread(data: WorkerThreadData, signal: AbortSignal): Promise<void> {
+  const thread = new Worker(threadUrl, { workerData: data, name: 'deskbell-delivery' });
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+  const stop = () => thread.postMessage('stop');
+  let fault: PostedFault | undefined;
+  thread.on('message', (message: PostedFault) => (fault = message));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    const [code] = await once(thread, 'exit');
+    if (fault === undefined && code === 0) return;
+    const { code: name, message } = fault ?? { message: `A delivery thread ended with code ${code}.` };
+    throw new DeskbellError(isErrorCode(name) ? name : 'ERR_INTERNAL', message);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function isErrorCode(name: string | undefined): name is ErrorCode {
+  return name !== undefined && Object.hasOwn(catalogue, name);
+}

@@ -1,0 +1,61 @@
+// A thread that delivers: it opens the store and connections of its own and runs one worker. Its parent posts `stop`
+// to end it; it posts its fault, if there is one, and exits.
+import { parentPort, workerData } from 'node:worker_threads';
+import { loadAccelerator } from '../accelerator/load-accelerator.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Store, StoreAddress } from '../store/store.ts';
+import { createTransport } from '../transport/create-transport.ts';
+import { createRequests, type DeliverySettings } from './delivery-settings.ts';
+import { runWorker } from './worker.ts';
+
+export interface WorkerThreadData {
+  readonly storeAddress: StoreAddress;
+  readonly settings: DeliverySettings;
+  readonly broadcastId?: number;
+}
+
+/** A fault on its way to the parent: errors lose their class and code when they are posted. */
+export interface PostedFault {
+  readonly code?: string;
+  readonly message: string;
+}
+
+const { storeAddress, settings, broadcastId } = workerData as WorkerThreadData;
+const stop = new AbortController();
+parentPort?.once('message', () => stop.abort());
+
+try {
+  const { openStore } = (await import(storeAddress.moduleUrl)) as {
+    openStore(options: unknown): Promise<Store>;
+  };
+  const store = await openStore(storeAddress.options);
+  const requests = createRequests(settings, loadAccelerator().encrypt);
+  const transport = createTransport(settings.transport);
+  try {
+    const { retryPolicy, leaseMs } = settings;
+    await runWorker(
+      {
+        queue: store.queue,
+        transport,
+        requests,
+        ...(broadcastId !== undefined && { broadcastId }),
+        ...(retryPolicy !== undefined && { retryPolicy }),
+        ...(leaseMs !== undefined && { leaseMs }),
+      },
+      stop.signal,
+    );
+  } finally {
+    await transport.close(0);
+    await store.close();
+  }
+} catch (error) {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+  parentPort?.postMessage(toPosted(error));
+} finally {
+  parentPort?.close();
+}
+
+function toPosted(error: unknown): PostedFault {
+  if (error instanceof DeskbellError) return { code: error.code, message: error.message };
+  return { message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+}

@@ -1,0 +1,331 @@
+// One worker: takes slices and due retries from the queue, sends their rows, and commits what came of them. Any
+// number of workers in any number of threads and processes may work on the same broadcasts.
+//
+//   WORKING  takes work, sends in batches, commits. Nothing to do → sleeps until something is due
+//   STOPPING takes no more rows, waits a while for answers; what has none by then is given back, and may be repeated
+//   STOPPED  everything is committed or given back
+//
+// At most `pageRows` rows are sent and not yet committed: what a crash repeats.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DeliveryQueue } from '../store/broadcast-store.ts';
+import type { Transport, TransportResult } from '../transport/transport.ts';
+import type { Outcome } from '../webpush/outcome.ts';
+import { HeldWork, type HeldRow, type Portion } from './held-work.ts';
+import { OriginGate } from './origin-gate.ts';
+import { readResult } from './read-result.ts';
+import type { RequestFactory } from './request-factory.ts';
+import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts';
+import { expire, putOff, refuse, toRowResult, ttlSecondsFor } from './row-result.ts';
+
+/** Rows that a worker has sent and not committed, at most: half of them in pages, half parked or claimed. */
+export const pageRows = 2048;
+const maxPageRows = pageRows / 2;
+const maxParkedRows = pageRows / 2;
+const claimRows = 256;
+const readRows = 256;
+/** Encrypted together and handed over together: crypto and sockets taking turns row by row cost nearly twice. */
+const batchRows = 16;
+/** So many settled rows are committed at once, or as many as there are after a while. */
+const commitRows = 256;
+const commitEveryMs = 200;
+/** While slices are being read, due retries get a turn this often. */
+const claimEveryMs = 100;
+const lookForWorkEveryMs = 250;
+const defaultLeaseMs = 10_000;
+const stopGraceMs = 3000;
+/** A broadcast here and there at one push service each; more gates are not remembered. */
+const maxGates = 1024;
+
+export interface WorkerOptions {
+  readonly queue: DeliveryQueue;
+  readonly transport: Transport;
+  readonly requests: RequestFactory;
+  /** Works on this broadcast only, and ends with it. Without it the worker goes on until it is stopped. */
+  readonly broadcastId?: number;
+  readonly retryPolicy?: RetryPolicy;
+  /** How long work is held without a word from this worker. */
+  readonly leaseMs?: number;
+}
+
+/**
+ * Works until the broadcast is over, paused or cancelled, or until `signal` is aborted.
+ *
+ * @throws what the queue throws; rows that were not committed then are repeated by whoever goes on
+ */
+export function runWorker(options: WorkerOptions, signal: AbortSignal): Promise<void> {
+  return new Worker(options).run(signal);
+}
+
+class Worker {
+  readonly #queue: DeliveryQueue;
+  readonly #transport: Transport;
+  readonly #requests: RequestFactory;
+  readonly #only: { readonly broadcastId?: number };
+  readonly #retryPolicy: RetryPolicy;
+  readonly #leaseMs: number;
+  readonly #works = new Set<HeldWork>();
+  readonly #gates = new Map<string, OriginGate>();
+  /** Handed to the transport and not answered. */
+  #inFlight = 0;
+  #settledSinceCommit = 0;
+  #claimNotBeforeMs = 0;
+  #leaseNotBeforeMs = 0;
+  #fault: { readonly cause: unknown } | undefined;
+  #wake: () => void = () => {};
+
+  constructor({ queue, transport, requests, broadcastId, retryPolicy, leaseMs }: WorkerOptions) {
+    this.#queue = queue;
+    this.#transport = transport;
+    this.#requests = requests;
+    this.#only = broadcastId === undefined ? {} : { broadcastId };
+    this.#retryPolicy = retryPolicy ?? defaultRetryPolicy;
+    this.#leaseMs = leaseMs ?? defaultLeaseMs;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const wake = () => this.#wake();
+    const committing = setInterval(() => this.#commitAll(), commitEveryMs);
+    const renewing = setInterval(() => this.#renewAll(), this.#leaseMs / 3);
+    signal.addEventListener('abort', wake);
+    try {
+      while (!signal.aborted && (await this.#turn()));
+      await this.#stop();
+    } finally {
+      signal.removeEventListener('abort', wake);
+      clearInterval(committing);
+      clearInterval(renewing);
+    }
+  }
+
+  /** @returns false when there is nothing left to work for */
+  async #turn(): Promise<boolean> {
+    this.#throwFault();
+    await this.#takeWork();
+    if (this.#sendBatch()) {
+      await nextTurn();
+      return true;
+    }
+    if (this.#works.size > 0) {
+      this.#commitAll();
+      await this.#sleep(commitEveryMs);
+      return true;
+    }
+    const dueAtMs = await this.#queue.nextDueAtMs(this.#only.broadcastId);
+    if (dueAtMs === undefined && this.#only.broadcastId !== undefined) return false;
+    const waitMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - Date.now();
+    if (waitMs > 0) {
+      await this.#sleep(Math.min(waitMs, lookForWorkEveryMs));
+    } else {
+      this.#claimNotBeforeMs = 0;
+      this.#leaseNotBeforeMs = 0;
+    }
+    return true;
+  }
+
+  /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
+  async #takeWork(): Promise<void> {
+    const works = [...this.#works];
+    const nowMs = Date.now();
+    if (nowMs >= this.#claimNotBeforeMs && this.#parkedRows + claimRows <= maxParkedRows) {
+      const claim = await this.#queue.claimRetries({
+        leaseMs: this.#leaseMs,
+        limit: claimRows,
+        ...this.#only,
+      });
+      if (claim !== undefined) this.#works.add(new HeldWork(claim));
+      this.#claimNotBeforeMs = nowMs + claimEveryMs;
+    }
+    if (this.#pageRows >= maxPageRows || works.some(({ lease, waiting }) => lease && waiting > 0)) return;
+
+    const unread = works.find(({ needsReading }) => needsReading);
+    if (unread !== undefined) await this.#read(unread);
+    else if (nowMs >= this.#leaseNotBeforeMs) {
+      const lease = await this.#queue.leaseSlice({ leaseMs: this.#leaseMs, ...this.#only });
+      if (lease === undefined) this.#leaseNotBeforeMs = nowMs + lookForWorkEveryMs;
+      else this.#works.add(new HeldWork(lease));
+    }
+  }
+
+  async #read(work: HeldWork): Promise<void> {
+    if (work.lease === undefined) return;
+    const rows = await this.#queue.readSlice(work.lease, work.readPosition, readRows);
+    work.read(rows, rows.length < readRows);
+  }
+
+  /** @returns false where no row is waiting or there is no room for one */
+  #sendBatch(): boolean {
+    let room = batchRows;
+    for (const work of this.#works) {
+      // claimed rows have their room already
+      const most = work.lease === undefined ? room : Math.min(room, maxPageRows - this.#pageRows);
+      room -= this.#sendSome(work, most);
+    }
+    return room < batchRows;
+  }
+
+  #sendSome(work: HeldWork, most: number): number {
+    let sent = 0;
+    for (; sent < most; sent += 1) {
+      const row = work.next();
+      if (row === undefined) break;
+      this.#send(row);
+    }
+    return sent;
+  }
+
+  #send(row: HeldRow): void {
+    const nowMs = Date.now();
+    if (nowMs >= row.tries.expiresAtMs) return this.#settle(row, expire(row));
+
+    const { broadcast, recipient } = row;
+    const location = this.#requests.locate(recipient);
+    row.origin = location.origin;
+    if (location.refusal !== undefined) return this.#settle(row, refuse(row, location.refusal));
+
+    const verdict = this.#gate(row).verdict(nowMs);
+    if (verdict.kind === 'stopped') return this.#settle(row, refuse(row, verdict.refusal));
+    if (verdict.kind === 'putOff') {
+      return this.#settle(row, putOff(row, verdict.afterMs, nowMs, this.#retryPolicy));
+    }
+    const request = this.#requests.make(recipient, location, broadcast, ttlSecondsFor(row, nowMs));
+    if ('reason' in request) return this.#settle(row, refuse(row, request));
+
+    row.sentAtMs = nowMs;
+    this.#inFlight += 1;
+    this.#transport.send(request, (result) => this.#answered(row, result));
+  }
+
+  #answered(row: HeldRow, result: TransportResult): void {
+    this.#inFlight -= 1;
+    const outcome = readResult(row.origin, result, Date.now());
+    this.#learn(row, outcome);
+    const status = result.kind === 'response' ? result.response.status : undefined;
+    this.#settle(row, toRowResult(row, outcome, status, row.sentAtMs, this.#retryPolicy));
+    if (this.#inFlight === 0) this.#commitAll();
+  }
+
+  #learn(row: HeldRow, outcome: Outcome): void {
+    const gate = this.#gate(row);
+    gate.unpark(row);
+    if (outcome.kind === 'accepted') gate.accepted();
+    else if (outcome.kind === 'rejected' && outcome.scope === 'origin') {
+      gate.refused({ reason: outcome.reason, detail: outcome.detail ?? '' });
+    } else if (outcome.kind === 'retry' && outcome.reason === 'deferred') {
+      gate.wait(Date.now() + (outcome.afterMs ?? 0));
+    }
+  }
+
+  #settle(row: HeldRow, result: ReturnType<typeof toRowResult>): void {
+    row.work.settle(row, result);
+    this.#settledSinceCommit += 1;
+    if (this.#settledSinceCommit >= commitRows) this.#commitAll();
+  }
+
+  #gate({ broadcast, origin }: HeldRow): OriginGate {
+    const key = `${broadcast.id} ${origin}`;
+    let gate = this.#gates.get(key);
+    if (gate === undefined) {
+      if (this.#gates.size >= maxGates) this.#gates.clear();
+      gate = new OriginGate();
+      this.#gates.set(key, gate);
+    }
+    return gate;
+  }
+
+  get #pageRows(): number {
+    let rows = 0;
+    for (const work of this.#works) rows += work.pageRows;
+    return rows;
+  }
+
+  get #parkedRows(): number {
+    let rows = 0;
+    for (const work of this.#works) rows += work.parkedRows;
+    return rows;
+  }
+
+  /** Rows without an answer may hold up a page as long as there is room in it; then they are parked. */
+  #parkForRoom = (row: HeldRow): boolean => {
+    if (this.#pageRows <= maxPageRows / 2 || this.#parkedRows >= maxParkedRows) return false;
+    this.#gate(row).park(row, row.sentAtMs);
+    return true;
+  };
+
+  #commitAll(): void {
+    this.#settledSinceCommit = 0;
+    for (const work of this.#works) {
+      if (!work.isCommitting) void this.#commit(work, this.#parkForRoom);
+    }
+  }
+
+  async #commit(work: HeldWork, park: (row: HeldRow) => boolean): Promise<void> {
+    work.isCommitting = true;
+    try {
+      const page = work.takePage(park, Date.now() + this.#leaseMs);
+      const parked = work.takeParked();
+      // one transaction, where the store gathers what it is asked for at once
+      await Promise.all([page && this.#store(work, page), parked && this.#store(work, parked)]);
+      if (work.isDone) await this.#letGo(work);
+    } catch (cause) {
+      this.#fault ??= { cause };
+    } finally {
+      work.isCommitting = false;
+      this.#wake();
+    }
+  }
+
+  async #store(work: HeldWork, { rows, cursor }: Portion): Promise<void> {
+    const answer = await this.#queue.commit({
+      ...work.held,
+      ...(work.lease && cursor !== undefined && { slice: { number: work.lease.slice, cursor } }),
+      rows,
+      leaseMs: this.#leaseMs,
+    });
+    if (answer.isLeaseLost) this.#works.delete(work);
+    else if (answer.state !== 'running') work.stop();
+  }
+
+  async #letGo(work: HeldWork): Promise<void> {
+    this.#works.delete(work);
+    if (work.isUnfinished) await this.#queue.release(work.held);
+  }
+
+  #renewAll(): void {
+    for (const { held } of this.#works) {
+      this.#queue.renew(held, this.#leaseMs).catch((cause: unknown) => {
+        this.#fault ??= { cause };
+        this.#wake();
+      });
+    }
+  }
+
+  async #stop(): Promise<void> {
+    for (const work of this.#works) work.stop();
+    const endMs = Date.now() + stopGraceMs;
+    while (this.#inFlight > 0 && this.#works.size > 0 && this.#fault === undefined && Date.now() < endMs) {
+      this.#commitAll();
+      await this.#sleep(Math.min(commitEveryMs, endMs - Date.now()));
+    }
+    for (const work of this.#works) {
+      while (work.isCommitting) await nextTurn();
+      await this.#commit(work, () => true);
+      await this.#queue.release(work.held);
+    }
+    this.#throwFault();
+  }
+
+  #throwFault(): void {
+    if (this.#fault !== undefined) throw this.#fault.cause;
+  }
+
+  /** Until something is settled, at most `ms`. */
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
