@@ -93,6 +93,7 @@ const maxFrameBytes = 64 * 1024;
 export async function startPushService(options: PushServiceOptions = {}): Promise<PushService> {
   const { host = '127.0.0.1', port = 0, now = Date.now, checksBodies = true } = options;
   const limits = withDefaultLimits(options.limits ?? {});
+  const givenOrigin = options.origin === undefined ? undefined : checkOrigin(options.origin);
   const tls = await findCertificate(options.tls, host);
   const log = createEventLog(options.onEvent);
   const faults = createFaults(now);
@@ -121,8 +122,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
       );
     },
   });
-  const origin =
-    options.origin === undefined ? originOf(tls, host, listener.port) : checkOrigin(options.origin);
+  const origin = givenOrigin ?? originOf(tls, host, listener.port);
   const api = createSenderApi({
     limits,
     checksBodies,

@@ -1,6 +1,6 @@
 // Each fault as a sender sees it, over both versions of HTTP, and whom it meets how often.
 import assert from 'node:assert/strict';
-import { connect } from 'node:http2';
+import { type ClientHttp2Session, connect } from 'node:http2';
 import { test } from 'node:test';
 import type { Fault } from '../../src/push-service/index.ts';
 import {
@@ -194,6 +194,44 @@ test('GOAWAY names the last stream that is processed; every later one stays unpr
   assert.deepEqual(answered, [...Array(20).fill(true), ...Array(40).fill(false)]);
   const [tally] = service.tallySinks();
   assert.deepEqual(tally?.sinksByMessages, { 0: 40, 1: 20 });
+});
+
+test('a sender that sends again what came after the last stream has each message accepted exactly once', async (t) => {
+  const service = await start(t, { limits: { maxConcurrentStreams: 1000 } });
+  const waiting = endpointsOf(service, 2000);
+  service.faults.rehearse({ kind: 'goaway', afterStreams: 100 });
+  let sessions = 0;
+  while (waiting.length > 0) {
+    const session = connect(service.origin);
+    session.on('error', () => undefined);
+    let lastStreamId = Infinity;
+    session.once('goaway', (_code, id) => (lastStreamId = id));
+    sessions += 1;
+    const batch = waiting.splice(0, 150);
+    await Promise.all(batch.map((endpoint) => pushOn(session, endpoint)));
+    session.destroy();
+
+    async function pushOn(on: ClientHttp2Session, endpoint: string): Promise<void> {
+      const stream = on.request({
+        ':method': 'POST',
+        ':path': new URL(endpoint).pathname,
+        ...sending.headers,
+      });
+      stream.on('error', () => undefined);
+      let status: unknown;
+      stream.on('response', (headers) => (status = headers[':status'])).resume();
+      stream.end(sending.body);
+      await new Promise((resolve) => stream.once('close', resolve));
+      if (status === 201) return;
+      assert.ok(
+        (stream.id ?? Infinity) > lastStreamId,
+        `stream ${stream.id} of at most ${lastStreamId} is lost`,
+      );
+      waiting.push(endpoint);
+    }
+  }
+  assert.equal(sessions, 20);
+  assert.deepEqual(service.tallySinks()[0]?.sinksByMessages, { 1: 2000 });
 });
 
 test('GOAWAY meets each new connection again, with the error code it was told', async (t) => {

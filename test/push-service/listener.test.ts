@@ -248,7 +248,6 @@ test('close lets a request that is under way have its answer', async () => {
   const service = await startPushService();
   const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
   service.faults.rehearse({ kind: 'delay', ms: 100 });
-  for (const send of [sendByHttp1, sendByHttp2]) void send;
   const answers = [sendByHttp1(endpoint, push), sendByHttp2(endpoint, push)];
   while ((service.statistics().events.fault ?? 0) < 2) await sleep(2);
   await service.close();
