@@ -99,11 +99,14 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
   const faults = createFaults(now);
   const agents = new UserAgents(limits, log, now);
   const sinks = new Sinks(limits, endpointOf);
-  const webSockets = new WebSocketServer({
+  const webSocketOptions = {
     noServer: true,
     maxPayload: maxFrameBytes,
-    handleProtocols: (offered) => (offered.has('push-notification') ? 'push-notification' : false),
-  });
+    closeTimeout: closeGraceMs, // Firefox does not answer a close frame; @types/ws does not know the option
+    handleProtocols: (offered: ReadonlySet<string>) =>
+      offered.has('push-notification') ? 'push-notification' : (false as const),
+  };
+  const webSockets = new WebSocketServer(webSocketOptions);
   const listener = await listen({
     host,
     port,

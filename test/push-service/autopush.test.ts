@@ -1,5 +1,8 @@
 // The user agents' protocol, frame by frame.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import {
   aes128gcmBody,
@@ -186,4 +189,20 @@ test('an unknown uaid gets another one', async (t) => {
   const { uaid, status } = await agent.ask({ ...hello, uaid: unknown });
   assert.equal(status, 200);
   assert.notEqual(uaid, unknown);
+});
+
+test('a user agent that does not answer a close, as Firefox does not, is dropped all the same', async (t) => {
+  const service = await start(t);
+  const socket = connect(service.port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  socket.write(
+    'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n' +
+      'sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  );
+  const greeting = Buffer.from(JSON.stringify(hello));
+  // final text frame, masked with zeros
+  socket.write(Buffer.concat([Buffer.of(0x81, 0x80 | greeting.length, 0, 0, 0, 0), greeting]));
+  while (service.statistics().connectedUserAgents === 0) await sleep(5);
+  service.disconnectUserAgents();
+  await once(socket.resume(), 'end');
 });
