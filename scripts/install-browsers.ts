@@ -1,23 +1,30 @@
 // Installs what the browser tests and the screenshot need on Debian, as root and only what is missing. Elsewhere it
 // says what to install; the browser tests then skip with the same sentence, except with CI=true, where that is a failure.
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 /** A program, or several of which one does, and the Debian package that brings it. */
 interface Program {
+  /** On the path, or anywhere by an absolute path. */
   readonly names: readonly string[];
   readonly debianPackage: string;
 }
 
 export const firefox: Program = { names: ['firefox-esr', 'firefox'], debianPackage: 'firefox-esr' };
 export const chromium: Program = { names: ['chromium'], debianPackage: 'chromium' };
+/** A desktop that nobody sits at: screen, message bus, notification daemon. */
+export const desktop: readonly Program[] = [
+  { names: ['Xvfb'], debianPackage: 'xvfb' },
+  { names: ['dbus-daemon'], debianPackage: 'dbus' },
+  { names: ['dunst'], debianPackage: 'dunst' },
+];
 
 /** The program's path, undefined where it is not installed. */
 export function find({ names }: Program): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
+  return names.flatMap((name) => folders.map((folder) => resolve(folder, name))).find(existsSync);
 }
 
 /** What to tell whoever has not all of the programs; undefined where nothing is missing. */
@@ -54,15 +61,6 @@ function reportFailure(error: Error & { readonly stderr?: string }): void {
   console.error((error.stderr || error.message).trim());
 }
 
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-if (import.meta.main && !(await install('the browser tests', [firefox, chromium]))) {
+if (import.meta.main && !(await install('the browser tests', [firefox, chromium, ...desktop]))) {
   process.exitCode = process.env['CI'] === 'true' ? 1 : 0;
 }

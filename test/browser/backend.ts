@@ -32,13 +32,13 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-export async function startBackend(access: PushServiceAccess): Promise<Backend> {
+/** @param port of the service; by default the system picks one */
+export async function startBackend(access: PushServiceAccess, port = 0): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-browser-'));
   const store: Store = await openSqliteStore({ path: join(folder, 'deskbell.db') });
   let keys: VapidKeys = generateVapidKeys();
   let sender = createSender(senderOptions());
   let service: FastifyInstance | undefined;
-  let port = 0;
 
   function senderOptions(): SenderOptions {
     return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, ...access };

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'puppeteer-core';
 import { chromium, missingSentence } from '../../scripts/install-browsers.ts';
-import { launchChromium } from './chromium.ts';
+import { startChromiumSetting } from './chromium.ts';
 import { received, shown, textOf, waitFor } from './demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
-import { createFacts, type Setting } from './facts.ts';
-import { startFakeGcm } from './fake-gcm/fake-gcm.ts';
+import { createFacts } from './facts.ts';
 
-const fact = createFacts(startSetting, missingSentence('the Chromium tests', [chromium]));
+const fact = createFacts(startChromiumSetting, missingSentence('the Chromium tests', [chromium]));
 testDemoPage(fact);
 
 fact('a payload that is not the expected JSON still shows something sensible', async ({ openSubscribed }) => {
@@ -52,26 +51,4 @@ async function openPushDoor(page: Page): Promise<(data: string) => Promise<void>
   await session.send('ServiceWorker.enable');
   const registrationId = await promise;
   return (data) => session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data });
-}
-
-async function startSetting(): Promise<Setting> {
-  const gcm = await startFakeGcm();
-  const browser = await launchChromium(gcm.chromiumArguments);
-  return {
-    browser,
-    access: {
-      ca: [gcm.certificate],
-      connectOverride: () => ({ host: '127.0.0.1', port: gcm.port }),
-    },
-    async breakPushService() {
-      gcm.isDown = true;
-    },
-    async mendPushService() {
-      gcm.isDown = false;
-    },
-    async close() {
-      await browser.close();
-      await gcm.close();
-    },
-  };
 }

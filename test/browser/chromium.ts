@@ -2,30 +2,53 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, launch } from 'puppeteer-core';
+import { launch } from 'puppeteer-core';
 import { chromium, find } from '../../scripts/install-browsers.ts';
+import type { Setting } from './facts.ts';
+import { startFakeGcm } from './fake-gcm/fake-gcm.ts';
 
-/** @param transportArguments what points Chromium at the stand-in */
-export async function launchChromium(
-  transportArguments: readonly string[],
-  { isHeadless = true, furtherArguments = [] as readonly string[] } = {},
-): Promise<Browser> {
+export interface ChromiumOptions {
+  readonly isHeadless?: boolean;
+  readonly environment?: NodeJS.ProcessEnv;
+  readonly furtherArguments?: readonly string[];
+}
+
+export async function startChromiumSetting(options: ChromiumOptions = {}): Promise<Setting> {
+  const { isHeadless = true, environment = process.env, furtherArguments = [] } = options;
+  const gcm = await startFakeGcm();
   // Push needs a profile on disk: Chromium refuses it off the record.
   const userDataDir = await mkdtemp(join(tmpdir(), 'deskbell-chromium-'));
   const browser = await launch({
     executablePath: find(chromium)!,
     headless: isHeadless,
     userDataDir,
+    env: environment,
+    // A bar in the window says so otherwise.
+    ignoreDefaultArgs: ['--enable-automation'],
     args: [
       '--no-sandbox',
       '--disable-gpu',
       '--host-resolver-rules=MAP insecure.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost',
-      ...transportArguments,
+      ...gcm.chromiumArguments,
       ...furtherArguments,
     ],
   });
-  browser
-    .process()
-    ?.once('exit', () => void rm(userDataDir, { recursive: true, force: true, maxRetries: 5 }));
-  return browser;
+  return {
+    browser,
+    access: {
+      ca: [gcm.certificate],
+      connectOverride: () => ({ host: '127.0.0.1', port: gcm.port }),
+    },
+    async breakPushService() {
+      gcm.isDown = true;
+    },
+    async mendPushService() {
+      gcm.isDown = false;
+    },
+    async close() {
+      await browser.close();
+      await gcm.close();
+      await rm(userDataDir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
 }

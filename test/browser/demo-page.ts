@@ -1,6 +1,7 @@
 // The demo page as a person sees it: what it says, and its buttons. Everything here waits, because browsers take
 // their time.
 import type { Browser, Page } from 'puppeteer-core';
+import { until } from './until.ts';
 
 export interface ShownNotification {
   readonly title: string;
@@ -10,8 +11,6 @@ export interface ShownNotification {
   /** Firefox does not have it. */
   readonly renotify?: boolean;
 }
-
-const waitMs = 30_000;
 
 /** Opens the page and waits until it knows where it stands. `complaints` collects what it writes to the console. */
 export async function openDemoPage(browser: Browser, url: string, complaints: string[] = []): Promise<Page> {
@@ -92,11 +91,3 @@ const notificationsOnScreen = `(async () => {
   return notifications.map(({ title, body, tag, requireInteraction, renotify }) =>
     ({ title, body, tag, requireInteraction, renotify }));
 })()`;
-
-async function until(isSo: () => Promise<boolean>, complaint: () => string): Promise<void> {
-  const endMs = Date.now() + waitMs;
-  while (!(await isSo())) {
-    if (Date.now() > endMs) throw new Error(complaint());
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

@@ -1,15 +1,14 @@
 // The demo page in the installed Firefox, with the local push service.
 import assert from 'node:assert/strict';
-import { setTimeout } from 'node:timers/promises';
 import { firefox, missingSentence } from '../../scripts/install-browsers.ts';
-import { startPushService } from '../../src/push-service/index.ts';
 import { startBackend } from './backend.ts';
 import { openDemoPage, press, received, textOf } from './demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
-import { createFacts, type Setting } from './facts.ts';
-import { launchFirefox } from './firefox.ts';
+import { createFacts } from './facts.ts';
+import { startFirefoxSetting } from './firefox.ts';
+import { until } from './until.ts';
 
-const fact = createFacts(startSetting, missingSentence('the Firefox tests', [firefox]));
+const fact = createFacts(startFirefoxSetting, missingSentence('the Firefox tests', [firefox]));
 testDemoPage(fact);
 
 fact(
@@ -23,10 +22,14 @@ fact(
     await setting.breakPushService();
     await setting.mendPushService();
 
-    for (const untilMs = Date.now() + 30_000; Date.now() < untilMs; await setTimeout(50)) {
-      if ((await backend.subscriptions()).some(({ endpoint }) => endpoint !== former!.endpoint)) break;
-    }
-    assert.ok((await backend.sendToAll({ title: 'Again', message: 'anew' })).includes('accepted'));
+    await until(
+      async () => {
+        const rows = await backend.subscriptions();
+        return rows.length === 1 && rows[0]!.endpoint !== former!.endpoint;
+      },
+      () => 'There is no new subscription in place of the former one.',
+    );
+    assert.deepEqual(await backend.sendToAll({ title: 'Again', message: 'anew' }), ['accepted']);
     assert.deepEqual(await received(page, 1), ['Again: anew']);
   },
 );
@@ -41,21 +44,3 @@ fact('a refusal by the server is told with its reason', async ({ setting, permit
   assert.equal(await textOf(page, '#headline'), 'Subscribed, but the server has not confirmed it');
   await strangers.close();
 });
-
-async function startSetting(): Promise<Setting> {
-  let pushService = await startPushService();
-  const { origin, port, webSocketUrl } = pushService;
-  const browser = await launchFirefox(webSocketUrl);
-  return {
-    browser,
-    access: { pushServices: [origin] },
-    breakPushService: () => pushService.close(),
-    async mendPushService() {
-      pushService = await startPushService({ port });
-    },
-    async close() {
-      await browser.close();
-      await pushService.close();
-    },
-  };
-}

@@ -1,16 +1,15 @@
 // Starts the installed Firefox, told to use a local push service.
-import { type Browser, launch } from 'puppeteer-core';
+import { launch } from 'puppeteer-core';
 import { find, firefox } from '../../scripts/install-browsers.ts';
+import { startPushService } from '../../src/push-service/index.ts';
+import type { Setting } from './facts.ts';
 
-/** @param webSocketUrl of the local push service */
-export function launchFirefox(
-  webSocketUrl: string,
-  { isHeadless = true, preferences = {} } = {},
-): Promise<Browser> {
-  return launch({
+export async function startFirefoxSetting(): Promise<Setting> {
+  let pushService = await startPushService();
+  const { origin, port, webSocketUrl } = pushService;
+  const browser = await launch({
     browser: 'firefox',
     executablePath: find(firefox)!,
-    headless: isHeadless,
     extraPrefsFirefox: {
       'dom.push.serverURL': webSocketUrl,
       'dom.push.testing.allowInsecureServerURL': true,
@@ -21,7 +20,19 @@ export function launchFirefox(
       'alerts.useSystemBackend': false,
       'dom.webnotifications.requireinteraction.count': 100,
       'network.dns.disabled': true,
-      ...preferences,
     },
   });
+  return {
+    browser,
+    access: { pushServices: [origin] },
+    breakPushService: () => pushService.close(),
+    /** Comes back as a new one: it has forgotten every subscription. */
+    async mendPushService() {
+      pushService = await startPushService({ port });
+    },
+    async close() {
+      await browser.close();
+      await pushService.close();
+    },
+  };
 }

@@ -1,0 +1,83 @@
+// Notifications on a real desktop: what the notification daemon shows, and what a click on it does.
+import assert from 'node:assert/strict';
+import { chromium, desktop as desktopPrograms, missingSentence } from '../../scripts/install-browsers.ts';
+import { startChromiumSetting } from './chromium.ts';
+import { type Desktop, startDesktop } from './desktop.ts';
+import { press, received } from './demo-page.ts';
+import { createFacts } from './facts.ts';
+import { until } from './until.ts';
+
+let desktop: Desktop;
+
+const fact = createFacts(
+  async () => {
+    desktop = await startDesktop(1200, 800);
+    const setting = await startChromiumSetting({ isHeadless: false, environment: desktop.environment });
+    return {
+      ...setting,
+      async close() {
+        await setting.close();
+        await desktop.close();
+      },
+    };
+  },
+  missingSentence('the desktop tests', [chromium, ...desktopPrograms]),
+);
+
+const untilShown = (count: number) =>
+  until(
+    async () => (await desktop.countNotifications()) === count,
+    () => `There are not ${count} notifications on the desktop.`,
+  );
+
+fact(
+  'one notification is on the desktop, also after a second message',
+  async ({ backend, openSubscribed }) => {
+    const page = await openSubscribed();
+    await backend.sendToAll({ title: 'First', message: '1' });
+    await untilShown(1);
+    await backend.sendToAll({ title: 'Second', message: '2' });
+    await received(page, 2);
+    assert.equal(await desktop.countNotifications(), 1);
+    await desktop.clickNotification();
+    await untilShown(0);
+  },
+);
+
+fact(
+  'a click on the notification brings the page to the front',
+  async ({ setting, backend, openSubscribed }) => {
+    const page = await openSubscribed();
+    const other = await setting.browser.newPage();
+    await other.bringToFront();
+    assert.equal(await page.evaluate('document.visibilityState'), 'hidden');
+    await backend.sendToAll({ title: 'Look', message: 'here' });
+    await untilShown(1);
+
+    await desktop.clickNotification();
+
+    await until(
+      async () => (await page.evaluate('document.visibilityState')) === 'visible',
+      () => 'The page stays in the background.',
+    );
+    await untilShown(0);
+  },
+);
+
+fact(
+  'with no page open, a click opens one that lists the message',
+  async ({ setting, backend, openSubscribed }) => {
+    await (await openSubscribed()).close();
+    await backend.sendToAll({ title: 'While you were out', message: 'somebody rang' });
+    await untilShown(1);
+
+    const [target] = await Promise.all([
+      setting.browser.waitForTarget((candidate) => candidate.url() === backend.url),
+      desktop.clickNotification(),
+    ]);
+
+    const page = await target.page();
+    assert.deepEqual(await received(page!, 1), ['While you were out: somebody rang']);
+    await press(page!, 'Unsubscribe');
+  },
+);
