@@ -31,7 +31,7 @@ export function find({ names }: Program): string | undefined {
 export function missingSentence(purpose: string, programs: readonly Program[]): string | undefined {
   const packages = missingPackages(programs);
   if (packages.length === 0) return undefined;
-  return `For ${purpose}, install ${packages.join(' and ')} (on Debian: sudo apt-get install ${packages.join(' ')}).`;
+  return `For ${purpose}, install ${packages.join(', ')} (on Debian: sudo apt-get install ${packages.join(' ')}).`;
 }
 
 /** Installs what is missing where that is possible; says in one line what it does, or what is left to do. */

@@ -22,8 +22,8 @@ export interface Backend {
   subscriptions(): Promise<readonly StoredSubscription[]>;
   /** Loses a row, as a restored backup does. */
   forget(id: number): Promise<void>;
-  /** Sends to every row, removes those that are gone, and gives the outcomes' kinds. */
-  sendToAll(message: Message): Promise<readonly string[]>;
+  /** Broadcasts to every row, and counts the outcomes that there were. */
+  sendToAll(message: Message): Promise<Readonly<Record<string, number>>>;
   sendTo(subscription: StoredSubscription, message: Message): Promise<string>;
   stopService(): Promise<void>;
   startService(): Promise<void>;
@@ -41,7 +41,7 @@ export async function startBackend(access: PushServiceAccess, port = 0): Promise
   let service: FastifyInstance | undefined;
 
   function senderOptions(): SenderOptions {
-    return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, ...access };
+    return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, store, ...access };
   }
 
   const backend: Backend = {
@@ -53,13 +53,8 @@ export async function startBackend(access: PushServiceAccess, port = 0): Promise
       await store.subscriptions.removeById(id);
     },
     async sendToAll(message) {
-      const kinds: string[] = [];
-      for (const subscription of await backend.subscriptions()) {
-        const kind = await backend.sendTo(subscription, message);
-        if (kind === 'gone') await store.subscriptions.removeById(subscription.id);
-        kinds.push(kind);
-      }
-      return kinds;
+      const { counts } = await (await sender.broadcast('all', message)).finished;
+      return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
     },
     sendTo: async (subscription, message) => (await sender.send(subscription, message)).outcome.kind,
     async stopService() {

@@ -29,7 +29,7 @@ fact(
       },
       () => 'There is no new subscription in place of the former one.',
     );
-    assert.deepEqual(await backend.sendToAll({ title: 'Again', message: 'anew' }), ['accepted']);
+    assert.deepEqual(await backend.sendToAll({ title: 'Again', message: 'anew' }), { accepted: 1 });
     assert.deepEqual(await received(page, 1), ['Again: anew']);
   },
 );
