@@ -33,27 +33,29 @@ export function describeFailure(
   const fault = asDeskbellError(error);
   if (debug) return `deskbell: ${fault.stack}${causesOf(fault)}`;
   const reason = reasonOf(fault.cause);
-  const message = `${fault.message}${reason && !fault.message.includes(reason) ? `: ${reason}` : ''}`;
-  return oneLine(`deskbell: ${message.replace(/\.$/, '')}. ${catalogue[fault.code].remedy} [${fault.code}]`);
+  const message = fault.message.replace(/\.$/, '') + (reason === undefined ? '' : `: ${reason}`);
+  return oneLine(`deskbell: ${message}. ${catalogue[fault.code].remedy} [${fault.code}]`);
 }
 
 export const exitCodeOf = (error: unknown): number =>
   wrongUsageCodes.has(asDeskbellError(error).code) ? exitCodes.wrongUsage : exitCodes.failed;
 
+/** Faults of the system that nobody has put into words of ours, and faults of the command itself. */
 function asDeskbellError(error: unknown): DeskbellError {
   if (error instanceof DeskbellError) return error;
-  const { message, code } =
-    error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
-  return code !== undefined && Object.hasOwn(systemFaults, code)
-    ? new DeskbellError('ERR_FILE', message, { cause: error })
-    : new DeskbellError('ERR_COMMAND', message, { cause: error });
+  if (!(error instanceof Error)) return new DeskbellError('ERR_COMMAND', String(error));
+  const { path = 'a file or a connection' } = error as NodeJS.ErrnoException;
+  return isSystemError(error)
+    ? new DeskbellError('ERR_FILE', `The system refuses ${path}`, { cause: error })
+    : new DeskbellError('ERR_COMMAND', error.message, { cause: error });
 }
 
 function reasonOf(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return undefined;
-  const { code } = cause as NodeJS.ErrnoException;
-  return (code === undefined ? undefined : systemFaults[code]) ?? cause.message;
+  return isSystemError(cause) ? (systemFaults[cause.code] ?? cause.message) : undefined;
 }
+
+const isSystemError = (error: unknown): error is Error & { readonly code: string } =>
+  error instanceof Error && 'syscall' in error && 'code' in error;
 
 function causesOf({ cause }: Error): string {
   return cause instanceof Error ? `\ncaused by ${cause.stack}${causesOf(cause)}` : '';

@@ -2,7 +2,7 @@
 // reported and does not lose the others; a line that is there already is brought up to date, so that an import
 // that was cut short can simply be run again.
 import { createReadStream } from 'node:fs';
-import { addAbortSignal } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory } from '../../store/data-directory.ts';
@@ -16,6 +16,11 @@ import { maxLineBytes, parseLine, type ImportedRow } from '../subscription-line.
 
 /** Rows per transaction. */
 const batchSize = 1000;
+
+interface Counts {
+  imported: number;
+  refused: number;
+}
 
 interface Fault {
   readonly line: number;
@@ -40,76 +45,88 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       const { data, pushServices } = await readConfiguration({ flags: { ...flags }, environment });
       const policy = createEndpointPolicy(pushServices);
       await withExistingData(data, async (directory) => {
-        let refused = 0;
-        const report = async (fault: Fault): Promise<void> => {
-          refused += 1;
-          if (flags.json) await output.line(JSON.stringify(fault));
-          else for (const line of describe(fault)) output.remark(line);
-        };
-        const chunks = addAbortSignal(stop, file === '-' ? input : createReadStream(file));
-        const lines = readLines(chunks, { maxLineBytes });
-        const { imported, failure } = await importLines(lines, directory, policy, report);
-        if (!failure || imported > 0)
+        const counts: Counts = { imported: 0, refused: 0 };
+        const lines = readLines(readChunks(file, input, stop), { maxLineBytes });
+        const report = flags.json
+          ? (fault: Fault) => output.line(JSON.stringify(fault))
+          : (fault: Fault) => output.remark(describe(fault));
+        let failure: unknown;
+        await importLines(lines, directory, policy, counts, report).catch((error: unknown) => {
+          failure = error;
+        });
+        if (!failure || counts.imported + counts.refused > 0) {
           await output.line(
-            flags.json ? JSON.stringify({ imported, refused }) : `Imported ${imported}, refused ${refused}.`,
+            flags.json ? JSON.stringify(counts) : `Imported ${counts.imported}, refused ${counts.refused}.`,
           );
-        if (failure) throw stop.aborted ? stop.reason : cannotRead(file, failure);
-        if (refused > 0) {
+        }
+        if (failure) throw failure;
+        if (counts.refused > 0) {
           throw new DeskbellError(
             'ERR_LINES_REFUSED',
-            `${refused} of the lines were not valid and are not imported`,
+            `${counts.refused} of the lines were not valid and are not imported`,
           );
         }
       });
     });
 }
 
-/** Resolves to how many rows were stored, and to what ended the reading early; what was read until then is stored. */
+/** Stores what is valid, batch by batch; what was read before a fault is stored before it is thrown. */
 async function importLines(
   lines: AsyncIterable<Line>,
   { store, vapidKeys }: DataDirectory,
   policy: EndpointPolicy,
-  report: (fault: Fault) => Promise<void>,
-): Promise<{ readonly imported: number; readonly failure?: Error }> {
-  let imported = 0;
+  counts: Counts,
+  report: (fault: Fault) => void | Promise<void>,
+): Promise<void> {
   let batch: ImportedRow[] = [];
   const flush = async (): Promise<void> => {
-    await store.subscriptions.putAll(batch);
-    imported += batch.length;
+    const rows = batch;
     batch = [];
+    await store.subscriptions.putAll(rows);
+    counts.imported += rows.length;
   };
-  const readRow = async ({ number, text }: Line): Promise<void> => {
-    try {
-      if (text === undefined) throw new DeskbellError('ERR_BODY_TOO_LARGE', tooLong);
-      batch.push(parseLine(text, policy, vapidKeys.publicKey));
-    } catch (error) {
-      if (!(error instanceof DeskbellError)) throw error;
-      const { code, message, fields } = error;
-      const whole: FieldError = { pointer: '', code, detail: message };
-      await report({ line: number, errors: fields.length > 0 ? fields : [whole] });
+  try {
+    for await (const line of lines) {
+      const result = readRow(line, policy, vapidKeys.publicKey);
+      if ('errors' in result) {
+        counts.refused += 1;
+        await report(result);
+      } else if (batch.push(result) === batchSize) {
+        await flush();
+      }
     }
-  };
-
-  let failure: Error | undefined;
-  const iterator = lines[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await iterator.next().catch((error: Error) => {
-      failure = error;
-    });
-    if (!next || next.done) break;
-    await readRow(next.value);
-    if (batch.length === batchSize) await flush();
+  } finally {
+    await flush();
   }
-  await flush();
-  return failure ? { imported, failure } : { imported };
+}
+
+function readRow({ number, text }: Line, policy: EndpointPolicy, publicKey: string): ImportedRow | Fault {
+  try {
+    if (text === undefined) throw new DeskbellError('ERR_BODY_TOO_LARGE', tooLong);
+    return parseLine(text, policy, publicKey);
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    const { code, message, fields } = error;
+    return { line: number, errors: fields.length > 0 ? fields : [{ pointer: '', code, detail: message }] };
+  }
 }
 
 const tooLong = `the line is longer than ${maxLineBytes} bytes`;
 
-const describe = ({ line, errors }: Fault): readonly string[] =>
-  errors.map(({ pointer, code, detail }) => `line ${line}: ${pointer && `${pointer}: `}${detail} [${code}]`);
+const describe = ({ line, errors }: Fault): string =>
+  errors
+    .map(({ pointer, code, detail }) => `line ${line}: ${pointer && `${pointer}: `}${detail} [${code}]`)
+    .join('\n');
 
-const cannotRead = (file: string, cause: Error): DeskbellError =>
-  new DeskbellError('ERR_FILE', file === '-' ? 'Standard input cannot be read' : `${file} cannot be read`, {
-    cause,
-  });
+/** @throws {DeskbellError} ERR_FILE; the reason to stop */
+async function* readChunks(
+  file: string,
+  standardInput: Readable,
+  stop: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* addAbortSignal(stop, file === '-' ? standardInput : createReadStream(file));
+  } catch (cause) {
+    throw stop.aborted ? stop.reason : new DeskbellError('ERR_FILE', `${file} cannot be read`, { cause });
+  }
+}
