@@ -1,7 +1,10 @@
 // Writes the pages of docs/ that come from the code: errors.md from the error catalogue, configuration.md from the
-// configuration schema. With --check it writes nothing and fails where a page differs from what the code says.
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+// configuration schema; then runs the generators beside it (generate-*.ts). With --check they write nothing and fail
+// where a page differs from what the code says.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { glob, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { flagOf, settingNames, settings, variableOf } from '../src/cli/configuration.ts';
 import type { Setting } from '../src/cli/setting.ts';
 import { catalogue, type CatalogueEntry } from '../src/errors/catalogue.ts';
@@ -25,6 +28,13 @@ for (const [path, content] of Object.entries(pages)) {
     await writeFile(file, content);
     console.log(`${path} written`);
   }
+}
+
+for await (const generator of glob('generate-*.ts', { cwd: import.meta.dirname })) {
+  if (generator === basename(import.meta.filename)) continue;
+  const words = [join(import.meta.dirname, generator), ...process.argv.slice(2)];
+  const [exitCode] = await once(spawn(process.execPath, words, { stdio: 'inherit' }), 'exit');
+  process.exitCode ||= exitCode as number;
 }
 
 function renderErrors(): string {
