@@ -48,7 +48,11 @@ export function answerJson(
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
-  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) };
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: `${JSON.stringify(value)}\n`,
+  };
 }
 
 export function answerEmpty(status: number, headers: Readonly<Record<string, string>> = {}): Answer {

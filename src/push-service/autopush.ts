@@ -2,6 +2,7 @@
 // connection: NEW (only `hello` is understood) → GREETED → CLOSED. Broadcasts (Mozilla's own settings channel) are
 // accepted and never sent; pings are answered and never sent, so that two sides cannot keep each other busy.
 import type { WebSocket } from 'ws';
+import type { Addresses } from './addresses.ts';
 import { parseApplicationServerKey } from './application-server-key.ts';
 import type { EventLog } from './events.ts';
 import type { PushMessage } from './push-message.ts';
@@ -9,7 +10,7 @@ import type { AgentConnection, UserAgentRecord, UserAgents } from './user-agents
 
 export interface AutopushOptions {
   readonly agents: UserAgents;
-  readonly endpointOf: (token: string) => string;
+  readonly addresses: Addresses;
   readonly log: EventLog;
 }
 
@@ -21,7 +22,7 @@ const protocolError = 4400;
 type Frame = Readonly<Record<string, unknown>>;
 
 /** Serves one user agent for as long as its connection lasts. */
-export function serveUserAgent(socket: WebSocket, { agents, endpointOf, log }: AutopushOptions): void {
+export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: AutopushOptions): void {
   let agent: UserAgentRecord | undefined;
   const helloTimeout = setTimeout(() => socket.close(protocolError, 'no hello'), helloTimeoutMs);
 
@@ -61,7 +62,7 @@ export function serveUserAgent(socket: WebSocket, { agents, endpointOf, log }: A
     const subscription = agents.register(greeted, channelID, key?.text);
     if (subscription === 'conflict') return answer(409, { reason: 'the channel has another key' });
     if (subscription === 'full') return answer(503, { reason: 'as many subscriptions as there may be' });
-    answer(200, { pushEndpoint: endpointOf(subscription.token) });
+    answer(200, { pushEndpoint: addresses.endpoint(subscription.token) });
   }
 
   function unregister(greeted: UserAgentRecord, frame: Frame): void {

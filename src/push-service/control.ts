@@ -9,14 +9,7 @@ const maxControlBytes = 64 * 1024;
 
 type Controlled = Pick<
   PushService,
-  | 'faults'
-  | 'createSinks'
-  | 'tallySinks'
-  | 'clearSinks'
-  | 'expire'
-  | 'disconnectUserAgents'
-  | 'statistics'
-  | 'origin'
+  'faults' | 'createSinks' | 'tallySinks' | 'clearSinks' | 'expire' | 'disconnectUserAgents' | 'statistics'
 >;
 
 /** Serves one request below `/control`. */
@@ -72,7 +65,7 @@ function control(
       service.clearSinks();
       return answerEmpty(204);
     case 'DELETE subscriptions/…':
-      return service.expire(`${service.origin}/wpush/${name}`)
+      return service.expire(String(name))
         ? answerEmpty(204)
         : refuse('endpointUnknown', 'there is no such subscription');
     case 'DELETE connections':

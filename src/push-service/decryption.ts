@@ -2,7 +2,7 @@
 // must not come right again here.
 import type { ECDH } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { readParameters } from './vapid-verification.ts';
+import { readParameters } from './header-parameters.ts';
 
 /** The one function that we use of a CommonJS package that has no types. */
 interface HttpEce {

@@ -4,6 +4,9 @@
 // A request meets every matching `delay` and `goaway`, and the first other fault that matches, in the order in
 // which they were added.
 
+import { tokenOf } from './addresses.ts';
+import { checkFault } from './fault-check.ts';
+
 /** What goes wrong. */
 export type FaultKind =
   /** Another answer than the right one. */
@@ -82,6 +85,8 @@ export interface Faults {
 interface Rule {
   readonly id: number;
   readonly fault: Fault;
+  /** Of the only subscription that it is for. */
+  readonly token: string | undefined;
   readonly endsAtMs: number;
   hits: number;
   /** Grows by the share with each request; a hit takes 1 away. */
@@ -91,7 +96,7 @@ interface Rule {
 /** @param now milliseconds */
 export function createFaults(now: () => number): Faults & {
   /** @param streams how many requests this connection has brought, this one included */
-  meet(endpoint: string, streams: number): Encounter;
+  meet(token: string, streams: number): Encounter;
 } {
   let rules: Rule[] = [];
   let lastId = 0;
@@ -101,9 +106,9 @@ export function createFaults(now: () => number): Faults & {
 
   const show = ({ id, fault, hits }: Rule): RehearsedFault => ({ id, fault, hits });
 
-  function meets(rule: Rule, endpoint: string, streams: number): boolean {
+  function meets(rule: Rule, token: string, streams: number): boolean {
     const { fault } = rule;
-    if (fault.endpoint !== undefined && fault.endpoint !== endpoint) return false;
+    if (rule.token !== undefined && rule.token !== token) return false;
     if (fault.kind === 'goaway' && streams < fault.afterStreams) return false;
     rule.due += fault.share ?? 1;
     if (rule.due < 1 - 1e-9) return false; // the sum of ten times 0.1 is a little under 1
@@ -118,6 +123,7 @@ export function createFaults(now: () => number): Faults & {
       const rule: Rule = {
         id: (lastId += 1),
         fault,
+        token: fault.endpoint === undefined ? undefined : tokenOf(fault.endpoint),
         endsAtMs: now() + (fault.forMs ?? Infinity),
         hits: 0,
         due: 0,
@@ -141,14 +147,14 @@ export function createFaults(now: () => number): Faults & {
       rules = [];
     },
 
-    meet(endpoint, streams) {
+    meet(token, streams) {
       let delayMs = 0;
       let goAway: Encounter['goAway'];
       let ending: EndingFault | undefined;
       for (const rule of rules) {
         const { fault } = rule;
         if (fault.kind !== 'delay' && fault.kind !== 'goaway' && ending !== undefined) continue;
-        if (isOver(rule) || !meets(rule, endpoint, streams)) continue;
+        if (isOver(rule) || !meets(rule, token, streams)) continue;
         if (fault.kind === 'delay') delayMs += fault.ms;
         else if (fault.kind === 'goaway') goAway = fault;
         else ending = fault;
@@ -156,91 +162,4 @@ export function createFaults(now: () => number): Faults & {
       return { delayMs, goAway, ending };
     },
   };
-}
-
-type Check = { readonly allowed: string; readonly isAllowed: (value: unknown) => boolean };
-
-const integer = (least: number, most: number): Check => ({
-  allowed: `an integer from ${least} to ${most}`,
-  isAllowed: (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
-});
-const text: Check = { allowed: 'a string', isAllowed: (value) => typeof value === 'string' };
-const dayMs = 24 * 60 * 60 * 1000;
-
-const scopeChecks: Record<keyof FaultScope, Check> = {
-  times: integer(1, Number.MAX_SAFE_INTEGER),
-  share: {
-    allowed: 'a number over 0 and at most 1',
-    isAllowed: (value) => typeof value === 'number' && value > 0 && value <= 1,
-  },
-  endpoint: text,
-  forMs: integer(1, dayMs),
-  afterAccepting: { allowed: 'true or false', isAllowed: (value) => typeof value === 'boolean' },
-};
-
-const kindChecks: Record<FaultKind['kind'], Record<string, Check>> = {
-  status: {
-    status: integer(200, 599),
-    retryAfter: {
-      allowed: 'seconds or an HTTP date',
-      isAllowed: (value) => isHeaderValue(value) || integer(0, dayMs).isAllowed(value),
-    },
-    headers: {
-      allowed: 'an object of header names and values',
-      isAllowed: (value) =>
-        typeof value === 'object' && value !== null && Object.entries(value).every(isHeader),
-    },
-    body: text,
-  },
-  delay: { ms: integer(0, dayMs) },
-  hang: {},
-  half: {},
-  reset: {},
-  'reset-stream': { code: integer(0, 0xffffffff) },
-  goaway: { afterStreams: integer(1, Number.MAX_SAFE_INTEGER), code: integer(0, 0xffffffff) },
-};
-
-const required: Partial<Record<FaultKind['kind'], string>> = {
-  status: 'status',
-  delay: 'ms',
-  goaway: 'afterStreams',
-};
-
-function isHeader([name, value]: [string, unknown]): boolean {
-  return /^[!#$%&'*+.^`|~\w-]+$/.test(name) && isHeaderValue(value);
-}
-
-function isHeaderValue(value: unknown): boolean {
-  return typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value);
-}
-
-/** Faults come from other processes as JSON too, so nothing is taken for granted. */
-function checkFault(value: unknown): Fault {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new TypeError('a fault must be an object with the member "kind"');
-  }
-  const fault = value as Record<string, unknown>;
-  const kinds = Object.keys(kindChecks);
-  const kind = kinds.find((name) => name === fault['kind']) as FaultKind['kind'] | undefined;
-  if (kind === undefined) throw new TypeError(`"kind" of a fault must be one of ${kinds.join(', ')}`);
-  const { afterAccepting, ...scope } = scopeChecks;
-  const canAccept = kind !== 'delay' && kind !== 'goaway' && kind !== 'half';
-  const checks: Record<string, Check> = {
-    ...scope,
-    ...(canAccept ? { afterAccepting } : {}),
-    ...kindChecks[kind],
-  };
-  for (const [name, member] of Object.entries(fault)) {
-    if (name === 'kind' || member === undefined) continue;
-    const check = checks[name];
-    if (check === undefined) {
-      throw new TypeError(`a fault "${kind}" has no "${name}"; it has ${Object.keys(checks).join(', ')}`);
-    }
-    if (!check.isAllowed(member)) throw new TypeError(`"${name}" of a fault must be ${check.allowed}`);
-  }
-  const missing = required[kind];
-  if (missing !== undefined && fault[missing] === undefined) {
-    throw new TypeError(`a fault "${kind}" needs "${missing}": ${checks[missing]?.allowed}`);
-  }
-  return value as Fault;
 }

@@ -38,7 +38,7 @@ export const defaultLimits: Limits = {
  */
 export function withDefaultLimits(given: Partial<Limits>): Limits {
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in defaultLimits)) {
+    if (!Object.hasOwn(defaultLimits, name)) {
       throw new RangeError(`unknown limit "${name}"; there are: ${Object.keys(defaultLimits).join(', ')}`);
     }
     if (!Number.isSafeInteger(value) || value < 1) {

@@ -24,8 +24,6 @@ export interface ContentHeaders {
 
 /** What stands behind an endpoint. */
 export interface Recipient {
-  /** First characters of the endpoint's token: names the subscription where the whole endpoint may not stand. */
-  readonly name: string;
   /** The only key that may sign for this subscription (RFC 8292 §4), unpadded base64url. */
   readonly applicationServerKey: string | undefined;
   accept(message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull';

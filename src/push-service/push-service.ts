@@ -1,22 +1,19 @@
-// The local push service: puts the parts together and says which request goes to which.
-import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+// The local push service: what it offers, and how its parts are put together.
 import { WebSocketServer } from 'ws';
-import { type Answer, answerJson, refuse } from './answer.ts';
+import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
 import { parseApplicationServerKey } from './application-server-key.ts';
 import { serveUserAgent } from './autopush.ts';
-import { carryOut } from './carry-out.ts';
-import { type Certificate, makeCertificate } from './certificate.ts';
+import { makeCertificate } from './certificate.ts';
 import { serveControl } from './control.ts';
 import { createEventLog, type EventCounts, type PushServiceEvent } from './events.ts';
 import { Exchange } from './exchange.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { type Limits, withDefaultLimits } from './limits.ts';
 import { listen } from './listener.ts';
+import { route, type Routes } from './routing.ts';
 import { createSenderApi } from './sender-api.ts';
 import { type PushSubscriptionJson, Sinks, type SinkTally } from './sinks.ts';
-import { UserAgents } from './user-agents.ts';
+import { UserAgents, type UserAgentStatistics } from './user-agents.ts';
 import { createVapidVerifier } from './vapid-verification.ts';
 
 export interface PushServiceOptions {
@@ -37,12 +34,8 @@ export interface PushServiceOptions {
   readonly now?: () => number;
 }
 
-export interface Statistics extends EventCounts {
-  readonly subscriptions: number;
+export interface Statistics extends EventCounts, UserAgentStatistics {
   readonly sinks: number;
-  readonly connectedUserAgents: number;
-  readonly undeliveredMessages: number;
-  readonly undeliveredBytes: number;
 }
 
 export interface PushService {
@@ -91,14 +84,11 @@ const maxFrameBytes = 64 * 1024;
  * @see RFC 8030, RFC 8292, and the autopush protocol for user agents
  */
 export async function startPushService(options: PushServiceOptions = {}): Promise<PushService> {
-  const { host = '127.0.0.1', port = 0, now = Date.now, checksBodies = true } = options;
+  const { host = '127.0.0.1', now = Date.now } = options;
   const limits = withDefaultLimits(options.limits ?? {});
   const givenOrigin = options.origin === undefined ? undefined : checkOrigin(options.origin);
-  const tls = await findCertificate(options.tls, host);
+  const tls = options.tls === true ? await makeCertificate(host) : options.tls || undefined;
   const log = createEventLog(options.onEvent);
-  const faults = createFaults(now);
-  const agents = new UserAgents(limits, log, now);
-  const sinks = new Sinks(limits, endpointOf);
   const webSocketOptions = {
     noServer: true,
     maxPayload: maxFrameBytes,
@@ -107,9 +97,10 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
       offered.has('push-notification') ? 'push-notification' : (false as const),
   };
   const webSockets = new WebSocketServer(webSocketOptions);
+
   const listener = await listen({
     host,
-    port,
+    port: options.port ?? 0,
     tls,
     maxConnections: limits.maxConnections,
     maxConcurrentStreams: limits.maxConcurrentStreams,
@@ -117,88 +108,33 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
       const exchange = new Exchange(request, response, connection);
       if (!connection.begin(exchange.streamId)) return;
       exchange.onEnd(() => connection.end());
-      void route(exchange);
+      void route(exchange, routes);
     },
-    onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
+    onUpgrade(request, socket, head) {
       webSockets.handleUpgrade(request, socket, head, (webSocket) =>
-        serveUserAgent(webSocket, { agents, endpointOf, log }),
+        serveUserAgent(webSocket, { agents, addresses, log }),
       );
     },
   });
-  const origin = givenOrigin ?? originOf(tls, host, listener.port);
+
+  // nothing is awaited from here on, so that no request comes before all of this is there
+  const addresses = createAddresses(givenOrigin ?? originOf(tls ? 'https' : 'http', host, listener.port));
+  const faults = createFaults(now);
+  const agents = new UserAgents(limits, log, now);
+  const sinks = new Sinks(limits, addresses);
   const api = createSenderApi({
     limits,
-    checksBodies,
+    checksBodies: options.checksBodies ?? true,
     now,
-    verifyVapid: createVapidVerifier(origin, now),
+    verifyVapid: createVapidVerifier(addresses.origin, now),
     lookUp: (token) => agents.lookUp(token) ?? sinks.lookUp(token),
-    messageUrl: (version) => `${origin}/m/${version}`,
-    withdraw(version) {
-      const stored = agents.mailbox.find(version);
-      if (stored !== undefined) agents.mailbox.withdraw(stored);
-      return stored !== undefined;
-    },
+    messageUrl: (version) => addresses.messageUrl(version),
+    withdraw: (version) => agents.withdraw(version),
   });
-
-  function endpointOf(token: string): string {
-    return `${origin}/wpush/${token}`;
-  }
-
-  async function route(exchange: Exchange): Promise<void> {
-    const [, resource, name = '', ...rest] = exchange.path.split('/');
-    if (resource === 'control') return serveControl(service, exchange);
-    if (resource === 'wpush' && rest.length === 0) return servePush(exchange, name);
-    const body = await exchange.readBody(0);
-    if (body === 'aborted') return;
-    if (resource === 'm' && rest.length === 0) return serveMessage(exchange, name);
-    if (exchange.path === '/')
-      return exchange.answer(answerJson(200, { pushService: origin, webSocket: service.webSocketUrl }));
-    exchange.answer(refuse('routeUnknown', 'there is nothing at this path'));
-  }
-
-  async function servePush(exchange: Exchange, token: string): Promise<void> {
-    const { method, headers, connection, streamId } = exchange;
-    if (method !== 'POST') {
-      await exchange.readBody(0);
-      return exchange.answer(refuse('methodNotAllowed', 'a push resource takes POST', { allow: 'POST' }));
-    }
-    const subscription = token.slice(0, 8);
-    // before anything is awaited: what comes after the last stream of a GOAWAY must not get this far
-    const { delayMs, goAway, ending } = faults.meet(endpointOf(token), connection.requests);
-    if (goAway !== undefined) {
-      log.record({ type: 'fault', kind: 'goaway', subscription });
-      connection.goAway(streamId, goAway.code ?? 0);
-    }
-    const body = await exchange.readBody(limits.maxBodyBytes);
-    if (body === 'aborted') return;
-    if (delayMs > 0) {
-      log.record({ type: 'fault', kind: 'delay', subscription });
-      await sleep(delayMs, undefined, { ref: false });
-    }
-    const push = (): Answer => {
-      const answer = api.push({ token, headers, body });
-      log.record({ type: 'answered', method, status: answer.status, subscription });
-      return answer;
-    };
-    if (ending === undefined) return exchange.answer(push(), goAway && { closesConnection: true });
-    log.record({ type: 'fault', kind: ending.kind, subscription });
-    carryOut(ending, exchange, push);
-  }
-
-  function serveMessage(exchange: Exchange, version: string): void {
-    const { method } = exchange;
-    const isDelete = method === 'DELETE';
-    const answer = isDelete
-      ? api.withdraw(version)
-      : refuse('methodNotAllowed', 'a message resource takes DELETE', { allow: 'DELETE' });
-    log.record({ type: 'answered', method, status: answer.status });
-    exchange.answer(answer);
-  }
-
   const service: PushService = {
-    origin,
-    webSocketUrl: `${origin.replace(/^http/, 'ws')}/`,
-    controlUrl: `${origin}/control`,
+    origin: addresses.origin,
+    webSocketUrl: addresses.webSocketUrl,
+    controlUrl: addresses.controlUrl,
     port: listener.port,
     ca: options.tls === true ? tls?.cert : undefined,
     faults,
@@ -212,49 +148,24 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     tallySinks: () => sinks.tally(),
     clearSinks: () => sinks.clear(),
     expire(endpoint) {
-      const token = endpoint.slice(endpoint.lastIndexOf('/') + 1);
-      const subscription = agents.find(token);
-      if (subscription !== undefined) agents.unregister(subscription);
-      return subscription !== undefined || sinks.expire(token);
+      const token = tokenOf(endpoint);
+      return agents.expire(token) || sinks.expire(token);
     },
     disconnectUserAgents: () => agents.disconnectAll(),
-    statistics: () => ({
-      ...log.counts(),
-      subscriptions: agents.subscriptionCount,
-      sinks: sinks.size,
-      connectedUserAgents: agents.connectedCount,
-      undeliveredMessages: agents.mailbox.size,
-      undeliveredBytes: agents.mailbox.bytes,
-    }),
+    statistics: () => ({ ...log.counts(), ...agents.statistics(), sinks: sinks.size }),
     close() {
       for (const webSocket of webSockets.clients) webSocket.close(1001, 'the push service ends');
       return listener.close(closeGraceMs);
     },
     [Symbol.asyncDispose]: () => service.close(),
   };
+  const routes: Routes = {
+    addresses,
+    api,
+    limits,
+    log,
+    meetFaults: (token, streams) => faults.meet(token, streams),
+    serveControl: (exchange) => serveControl(service, exchange),
+  };
   return service;
-}
-
-async function findCertificate(
-  tls: PushServiceOptions['tls'],
-  host: string,
-): Promise<Certificate | undefined> {
-  return tls === true ? await makeCertificate(host) : tls || undefined;
-}
-
-function originOf(tls: Certificate | undefined, host: string, port: number): string {
-  // a wildcard address is not one to connect to
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  const authority = name.includes(':') ? `[${name}]` : name;
-  return new URL(`${tls ? 'https' : 'http'}://${authority}:${port}`).origin;
-}
-
-function checkOrigin(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || text.replace(/\/$/, '') !== url.origin) {
-    throw new TypeError(
-      `origin must be an http or https origin such as http://push.test:8090, not "${text}"`,
-    );
-  }
-  return url.origin;
 }

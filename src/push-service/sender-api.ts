@@ -3,9 +3,10 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Answer, answerEmpty, refuse } from './answer.ts';
+import { readParameters } from './header-parameters.ts';
 import type { Limits } from './limits.ts';
 import type { ContentHeaders, PushMessage, RecipientLookup, Urgency } from './push-message.ts';
-import { readParameters, type VapidVerifier } from './vapid-verification.ts';
+import type { VapidVerifier } from './vapid-verification.ts';
 
 export interface SenderApiOptions {
   readonly limits: Limits;
@@ -35,7 +36,7 @@ const retryAfterSeconds = '60';
 export function createSenderApi(options: SenderApiOptions): SenderApi {
   const { limits, verifyVapid, lookUp, messageUrl, checksBodies, now } = options;
 
-  /** The message, or why there is none. The order of the checks is the order in which autopush makes them. */
+  /** The message, or why there is none. */
   function readMessage({ headers, body }: PushRequest): PushMessage | Answer {
     if (body === 'tooLarge') {
       return refuse('bodyTooLarge', `the body is over the limit of ${limits.maxBodyBytes} bytes`);

@@ -1,8 +1,9 @@
 // Subscriptions without a user agent, for load tests: an endpoint that takes messages like any other, counts them
 // and forgets them. A batch of a million costs 4 MB, because a sink is nothing but a place in an array.
 import { createECDH, randomBytes } from 'node:crypto';
+import type { Addresses } from './addresses.ts';
 import type { Limits } from './limits.ts';
-import type { PushMessage, Recipient, RecipientLookup } from './push-message.ts';
+import type { RecipientLookup } from './push-message.ts';
 
 /** A subscription as a page would send it to its application server. */
 export interface PushSubscriptionJson {
@@ -34,13 +35,13 @@ const tokenForm = /^([0-9a-f]{16})-(0|[1-9][0-9]{0,9})$/;
 
 export class Sinks {
   readonly #batches = new Map<string, Batch>();
-  readonly #endpointOf: (token: string) => string;
+  readonly #addresses: Addresses;
   readonly #limits: Limits;
   #size = 0;
 
-  constructor(limits: Limits, endpointOf: (token: string) => string) {
+  constructor(limits: Limits, addresses: Addresses) {
     this.#limits = limits;
-    this.#endpointOf = endpointOf;
+    this.#addresses = addresses;
   }
 
   get size(): number {
@@ -61,15 +62,22 @@ export class Sinks {
     const name = randomBytes(8).toString('hex');
     this.#batches.set(name, { name, applicationServerKey, counts: new Uint32Array(count) });
     this.#size += count;
-    return subscriptionsOf(count, (index) => this.#endpointOf(`${name}-${index}`));
+    return subscriptionsOf(count, (index) => this.#addresses.endpoint(`${name}-${index}`));
   }
 
   lookUp(token: string): RecipientLookup {
     const place = this.#place(token);
     if (place === undefined) return undefined;
     const { batch, index } = place;
-    if (batch.counts[index] === goneMark) return 'gone';
-    return new Sink(token, batch.applicationServerKey, batch.counts, index);
+    const count = batch.counts[index] ?? goneMark;
+    if (count === goneMark) return 'gone';
+    return {
+      applicationServerKey: batch.applicationServerKey,
+      accept() {
+        batch.counts[index] = count + 1;
+        return 'accepted';
+      },
+    };
   }
 
   /** From now on this sink is gone (410). */
@@ -104,25 +112,6 @@ export class Sinks {
     const batch = this.#batches.get(name);
     const index = Number(digits);
     return batch !== undefined && index < batch.counts.length ? { batch, index } : undefined;
-  }
-}
-
-class Sink implements Recipient {
-  readonly name: string;
-  readonly applicationServerKey: string | undefined;
-  readonly #counts: Uint32Array;
-  readonly #index: number;
-
-  constructor(name: string, applicationServerKey: string | undefined, counts: Uint32Array, index: number) {
-    this.name = name;
-    this.applicationServerKey = applicationServerKey;
-    this.#counts = counts;
-    this.#index = index;
-  }
-
-  accept(_message: PushMessage): 'accepted' {
-    this.#counts[this.#index] = (this.#counts[this.#index] ?? 0) + 1;
-    return 'accepted';
   }
 }
 

@@ -3,6 +3,7 @@
 // A user agent is either connected (messages go out at once) or away (they wait in the mailbox). A message with a
 // TTL stays in the mailbox until it is acknowledged, so that a dropped connection loses nothing: at least once.
 import { randomBytes } from 'node:crypto';
+import { nameOf } from './addresses.ts';
 import type { EventLog } from './events.ts';
 import type { Limits } from './limits.ts';
 import { Mailbox } from './mailbox.ts';
@@ -24,14 +25,23 @@ export interface UserAgentRecord {
 
 export interface Subscription extends Recipient {
   readonly token: string;
+  /** Stands for the endpoint in events. */
+  readonly name: string;
   readonly channelId: string;
   readonly agent: UserAgentRecord;
+}
+
+export interface UserAgentStatistics {
+  readonly subscriptions: number;
+  readonly connectedUserAgents: number;
+  readonly undeliveredMessages: number;
+  readonly undeliveredBytes: number;
 }
 
 const maxRememberedGone = 100_000;
 
 export class UserAgents {
-  readonly mailbox: Mailbox<Subscription>;
+  readonly #mailbox: Mailbox<Subscription>;
   readonly #agents = new Map<string, UserAgentRecord>();
   readonly #subscriptions = new Map<string, Subscription>();
   /** Tokens of subscriptions that are no more, oldest first. */
@@ -40,17 +50,20 @@ export class UserAgents {
   readonly #log: EventLog;
 
   constructor(limits: Limits, log: EventLog, now: () => number) {
-    this.mailbox = new Mailbox(limits, log, now);
+    this.#mailbox = new Mailbox(limits, log, now);
     this.#limits = limits;
     this.#log = log;
   }
 
-  get subscriptionCount(): number {
-    return this.#subscriptions.size;
-  }
-
-  get connectedCount(): number {
-    return this.#agents.values().reduce((count, agent) => count + (agent.connection ? 1 : 0), 0);
+  statistics(): UserAgentStatistics {
+    let connectedUserAgents = 0;
+    for (const { connection } of this.#agents.values()) if (connection) connectedUserAgents += 1;
+    return {
+      subscriptions: this.#subscriptions.size,
+      connectedUserAgents,
+      undeliveredMessages: this.#mailbox.size,
+      undeliveredBytes: this.#mailbox.bytes,
+    };
   }
 
   /** The user agent of this `uaid`, or a new one with another `uaid` where it is not known. */
@@ -71,7 +84,7 @@ export class UserAgents {
   /** Sends again what this user agent has not acknowledged. */
   redeliver(agent: UserAgentRecord): void {
     for (const subscription of agent.subscriptions.values()) {
-      for (const message of this.mailbox.of(subscription)) this.#deliver(subscription, message);
+      for (const message of this.#mailbox.of(subscription)) this.#deliver(subscription, message);
     }
   }
 
@@ -99,7 +112,7 @@ export class UserAgents {
     const token = randomBytes(24).toString('base64url');
     const subscription: Subscription = {
       token,
-      name: token.slice(0, 8),
+      name: nameOf(token),
       channelId,
       applicationServerKey,
       agent,
@@ -115,7 +128,7 @@ export class UserAgents {
     const { token, agent } = subscription;
     agent.subscriptions.delete(subscription.channelId);
     this.#subscriptions.delete(token);
-    this.mailbox.empty(subscription);
+    this.#mailbox.empty(subscription);
     this.#gone.add(token);
     const [oldest] = this.#gone;
     if (this.#gone.size > maxRememberedGone && oldest !== undefined) this.#gone.delete(oldest);
@@ -123,8 +136,18 @@ export class UserAgents {
     this.#log.record({ type: 'unregistered', subscription: subscription.name });
   }
 
-  find(token: string): Subscription | undefined {
-    return this.#subscriptions.get(token);
+  /** Ends a subscription without telling its user agent. False where there is none. */
+  expire(token: string): boolean {
+    const subscription = this.#subscriptions.get(token);
+    if (subscription !== undefined) this.unregister(subscription);
+    return subscription !== undefined;
+  }
+
+  /** Drops a message that its sender has thought better of. False where it is not waiting. */
+  withdraw(version: string): boolean {
+    const stored = this.#mailbox.find(version);
+    if (stored !== undefined) this.#mailbox.withdraw(stored);
+    return stored !== undefined;
   }
 
   lookUp(token: string): RecipientLookup {
@@ -133,10 +156,10 @@ export class UserAgents {
 
   /** The user agent has dealt with a message, one way or the other; acknowledging twice does no harm. */
   acknowledge(agent: UserAgentRecord, version: string, code: number): void {
-    const stored = this.mailbox.find(version);
+    const stored = this.#mailbox.find(version);
     if (stored !== undefined) {
       if (stored.owner.agent !== agent) return;
-      this.mailbox.take(stored);
+      this.#mailbox.take(stored);
     }
     const subscription = stored?.owner.name ?? '';
     this.#log.record({ type: 'acknowledged', subscription, version, code });
@@ -145,7 +168,7 @@ export class UserAgents {
   #accept(subscription: Subscription, message: PushMessage): ReturnType<Recipient['accept']> {
     if (message.ttlSeconds === 0) {
       // RFC 8030 §5.2: delivered to a connected user agent or not at all
-      if (message.topic !== undefined) this.mailbox.dropTopic(subscription, message.topic);
+      if (message.topic !== undefined) this.#mailbox.dropTopic(subscription, message.topic);
       if (!this.#deliver(subscription, message)) {
         const { name } = subscription;
         this.#log.record({
@@ -157,7 +180,7 @@ export class UserAgents {
       }
       return 'accepted';
     }
-    const outcome = this.mailbox.add(subscription, message);
+    const outcome = this.#mailbox.add(subscription, message);
     if (outcome === 'accepted') this.#deliver(subscription, message);
     return outcome;
   }

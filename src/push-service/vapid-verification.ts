@@ -4,6 +4,7 @@ import { verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApplicationServerKey, parseApplicationServerKey } from './application-server-key.ts';
 import { decodeBase64url } from './base64url.ts';
+import { readParameters } from './header-parameters.ts';
 
 export type VapidVerdict =
   | { readonly kind: 'absent' }
@@ -65,16 +66,6 @@ function readCredentials(
     return { token: rest.trim(), key };
   }
   return 'the Authorization header must use the scheme "vapid"';
-}
-
-/** `name=value` pairs, values bare or quoted; names in lower case. */
-export function readParameters(text: string, separator: string | RegExp): Map<string, string> {
-  const parameters = new Map<string, string>();
-  for (const part of text.split(separator)) {
-    const [, name, quoted, bare] = /^\s*([^\s=]+)\s*=\s*(?:"([^"]*)"|(\S+))\s*$/.exec(part) ?? [];
-    if (name !== undefined) parameters.set(name.toLowerCase(), quoted ?? bare ?? '');
-  }
-  return parameters;
 }
 
 /** The claims, or what is wrong with the token. */

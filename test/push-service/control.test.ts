@@ -64,7 +64,7 @@ for (const [version, send] of versions) {
     const [{ sinks: size, sinksByMessages } = {} as SinkTally] = JSON.parse(tally.body) as SinkTally[];
     assert.deepEqual([size, sinksByMessages], [1500, { 0: 1500 }]);
     assert.equal((await ask(send, service, 'DELETE', 'sinks')).status, 204);
-    assert.equal((await ask(send, service, 'GET', 'sinks')).body, '[]');
+    assert.equal((await ask(send, service, 'GET', 'sinks')).body, '[]\n');
   });
 }
 

@@ -1,7 +1,9 @@
 // Each fault as a sender sees it, over both versions of HTTP, and whom it meets how often.
 import assert from 'node:assert/strict';
 import { type ClientHttp2Session, connect } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../src/push-service/index.ts';
 import {
   aes128gcmBody,
@@ -87,6 +89,23 @@ for (const [version, send] of versions) {
       const startedMs = performance.now();
       assert.equal((await send(endpoint, sending)).status, 201);
       assert.ok(performance.now() - startedMs >= 145);
+    });
+
+    await t.test('a sender that leaves before a late answer does no harm', async () => {
+      const before = messages() ?? 0;
+      service.faults.rehearse({ kind: 'delay', ms: 50, times: 1 });
+      service.faults.rehearse({ kind: 'reset', times: 1 });
+      // the reset takes the connection away while the answer is still to come
+      assert.deepEqual(await outcomes(send, endpoint, 2), ['broken', 201]);
+      const socket = connectTcp(service.port, '127.0.0.1');
+      service.faults.rehearse({ kind: 'delay', ms: 50, times: 1 });
+      socket.write(
+        `POST ${new URL(endpoint).pathname} HTTP/1.1\r\nhost: x\r\nttl: 1\r\ncontent-length: 0\r\n\r\n`,
+      );
+      await sleep(20);
+      socket.resetAndDestroy();
+      while (messages() !== before + 2) await sleep(5);
+      assert.equal((await send(endpoint, sending)).status, 201);
     });
 
     await t.test('a hang gives no answer for as long as one waits', async () => {

@@ -94,6 +94,17 @@ test('disconnected on purpose it stays away until it is told to connect', async 
   assert.equal((await agent.nextMessage()).text(), 'later');
 });
 
+test('connect right after disconnect, without waiting, ends connected', async (t) => {
+  const service = await start(t);
+  const agent = await connectAgent(t, service.webSocketUrl);
+  const { endpoint } = await agent.subscribe();
+  const leaving = agent.disconnect();
+  await Promise.all([agent.connect(), agent.connect(), leaving]);
+  await sendByHttp1(endpoint, { headers: { ttl: '9' } });
+  assert.equal((await agent.nextMessage()).endpoint, endpoint);
+  assert.equal(service.statistics().connectedUserAgents, 1);
+});
+
 test('without acknowledging, a message comes again after each reconnect and is shown once', async (t) => {
   const service = await start(t);
   const agent = await connectAgent(t, service.webSocketUrl, false);

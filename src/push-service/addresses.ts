@@ -1,0 +1,48 @@
+// The URLs that the push service hands out, and what it reads back from them.
+
+export interface Addresses {
+  /** What every URL begins with: scheme, host and, unless it is the scheme's own, port. */
+  readonly origin: string;
+  readonly webSocketUrl: string;
+  readonly controlUrl: string;
+  endpoint(token: string): string;
+  messageUrl(version: string): string;
+}
+
+export function createAddresses(origin: string): Addresses {
+  return {
+    origin,
+    webSocketUrl: `${origin.replace(/^http/, 'ws')}/`,
+    controlUrl: `${origin}/control`,
+    endpoint: (token) => `${origin}/wpush/${token}`,
+    messageUrl: (version) => `${origin}/m/${version}`,
+  };
+}
+
+/** Last part of an endpoint: what tells one subscription from another. */
+export function tokenOf(endpoint: string): string {
+  return endpoint.slice(endpoint.lastIndexOf('/') + 1);
+}
+
+/** Short for a subscription where its whole endpoint, a capability URL, may not stand. */
+export function nameOf(token: string): string {
+  return token.slice(0, 8);
+}
+
+/** Origin of a listener. A wildcard address is not one to connect to, so loopback stands in for it. */
+export function originOf(scheme: 'http' | 'https', host: string, port: number): string {
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const authority = name.includes(':') ? `[${name}]` : name;
+  return new URL(`${scheme}://${authority}:${port}`).origin;
+}
+
+/** @throws {TypeError} not an http or https origin */
+export function checkOrigin(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || text.replace(/\/$/, '') !== url.origin) {
+    throw new TypeError(
+      `origin must be an http or https origin such as http://push.test:8090, not "${text}"`,
+    );
+  }
+  return url.origin;
+}

@@ -1,0 +1,148 @@
+// The autopush protocol from the user agent's side: one WebSocket that is opened again when it is lost.
+//
+// States: CONNECTED (hello was answered) ⇄ AWAY (connection lost: tries again by itself; after `disconnect()`: waits
+// for `connect()`).
+import { WebSocket } from 'ws';
+
+export type Frame = Readonly<Record<string, unknown>>;
+
+export interface AutopushClientOptions {
+  readonly webSocketUrl: string;
+  /** PEM. */
+  readonly ca: string | undefined;
+  readonly onNotification: (frame: Frame) => void;
+  /** The push service does not know this user agent any more: its subscriptions are lost. */
+  readonly onForgotten: () => void;
+}
+
+const requestTimeoutMs = 10_000;
+const firstReconnectDelayMs = 100;
+const maxReconnectDelayMs = 5_000;
+
+export class AutopushClient {
+  readonly #options: AutopushClientOptions;
+  /** Answers that are waited for, by messageType and channelID. */
+  readonly #expected = new Map<string, (frame: Frame) => void>();
+  #uaid = '';
+  #socket: WebSocket | undefined;
+  #opening: Promise<void> | undefined;
+  #staysConnected = false;
+  #reconnectDelayMs = firstReconnectDelayMs;
+  #reconnectTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: AutopushClientOptions) {
+    this.#options = options;
+  }
+
+  get uaid(): string {
+    return this.#uaid;
+  }
+
+  /** @throws {Error} the push service cannot be reached or does not answer the hello */
+  async connect(): Promise<void> {
+    clearTimeout(this.#reconnectTimer);
+    await this.#open();
+    this.#staysConnected = true;
+  }
+
+  async disconnect(): Promise<void> {
+    this.#staysConnected = false;
+    clearTimeout(this.#reconnectTimer);
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    const isClosed = new Promise((resolve) => socket.once('close', resolve));
+    socket.resume(); // a paused socket would not see the other side's close
+    socket.close(1000);
+    await isClosed;
+  }
+
+  send(frame: Frame): void {
+    this.#socket?.send(JSON.stringify(frame));
+  }
+
+  /**
+   * Sends a frame and waits for its answer.
+   *
+   * @throws {Error} not connected, the connection was lost, or no answer came in time
+   */
+  async request(messageType: string, further: Frame): Promise<Frame> {
+    const socket = this.#socket;
+    if (socket?.readyState !== WebSocket.OPEN) throw new Error('the user agent is not connected');
+    const frame = { messageType, ...further };
+    const name = nameOf(frame);
+    const { promise, resolve, reject } = Promise.withResolvers<Frame>();
+    const fail = (): void => reject(new Error(`no answer to ${messageType}: the connection was closed`));
+    const timer = setTimeout(() => reject(new Error(`no answer to ${messageType}`)), requestTimeoutMs);
+    socket.once('close', fail);
+    this.#expected.set(name, resolve);
+    try {
+      this.send(frame);
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      socket.off('close', fail);
+      this.#expected.delete(name);
+    }
+  }
+
+  /** Stops reading, so that the push service's side of the connection fills up. */
+  pause(): void {
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#socket?.resume();
+  }
+
+  /** Connects and says hello, once: whoever asks meanwhile waits for the same connection. */
+  async #open(): Promise<void> {
+    if (this.#opening === undefined && this.#socket?.readyState === WebSocket.OPEN) return;
+    this.#opening ??= this.#openSocket().finally(() => {
+      this.#opening = undefined;
+    });
+    await this.#opening;
+  }
+
+  async #openSocket(): Promise<void> {
+    const { webSocketUrl, ca } = this.#options;
+    const socket = new WebSocket(webSocketUrl, 'push-notification', ca === undefined ? {} : { ca });
+    this.#socket = socket;
+    socket.on('message', (data) => this.#receive(JSON.parse(String(data)) as Frame));
+    socket.on('close', () => {
+      if (this.#socket !== socket) return; // another one has taken its place
+      this.#socket = undefined;
+      this.#reconnectLater();
+    });
+    try {
+      await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+      socket.on('error', () => socket.terminate());
+      const known = this.#uaid === '' ? {} : { uaid: this.#uaid };
+      const { uaid } = await this.request('hello', { use_webpush: true, broadcasts: {}, ...known });
+      if (uaid !== this.#uaid) this.#options.onForgotten();
+      this.#uaid = String(uaid);
+      this.#reconnectDelayMs = firstReconnectDelayMs;
+    } catch (error) {
+      socket.terminate();
+      throw new Error(`the push service at ${webSocketUrl} cannot be used`, { cause: error });
+    }
+  }
+
+  #reconnectLater(): void {
+    if (!this.#staysConnected) return;
+    clearTimeout(this.#reconnectTimer);
+    this.#reconnectTimer = setTimeout(() => {
+      this.#open().catch(() => this.#reconnectLater());
+    }, this.#reconnectDelayMs);
+    this.#reconnectDelayMs = Math.min(this.#reconnectDelayMs * 2, maxReconnectDelayMs);
+  }
+
+  #receive(frame: Frame): void {
+    if (frame['messageType'] === 'notification') this.#options.onNotification(frame);
+    else this.#expected.get(nameOf(frame))?.(frame);
+  }
+}
+
+/** An answer has the messageType and the channelID of its question. */
+function nameOf({ messageType, channelID }: Frame): string {
+  return `${String(messageType)} ${String(channelID)}`;
+}
