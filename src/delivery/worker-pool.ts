@@ -12,6 +12,9 @@ const threadUrl = new URL(
   import.meta.url,
 );
 
+// a worker holds some 25 MB; without a limit V8 lets garbage pile up to many times that before it collects
+const resourceLimits = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 64 };
+
 /**
  * Runs `threads` workers until all have ended; when one fails, the others are stopped.
  *
@@ -38,7 +41,7 @@ export async function runWorkerThreads(
 }
 
 async function runThread(data: WorkerThreadData, signal: AbortSignal): Promise<void> {
-  const thread = new Worker(threadUrl, { workerData: data, name: 'deskbell-delivery' });
+  const thread = new Worker(threadUrl, { workerData: data, name: 'deskbell-delivery', resourceLimits });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
   const stop = () => thread.postMessage('stop');
   let fault: PostedFault | undefined;
