@@ -33,8 +33,8 @@ export function createCommand({
   const debug = new Option('--debug', 'Shows the stack trace of a fault.');
   if (names.length === 0) return command.addOption(debug);
   const config = new Option('--config <file>', 'Configuration file (JSON). Flags win over it.');
-  for (const option of [...names.map(optionOf), config, debug])
-    command.addOption(option.helpGroup(sharedGroup));
+  const shared = [...names.map(optionOf), config, debug];
+  for (const option of shared) command.addOption(option.helpGroup(sharedGroup));
   return command.configureHelp({ groupItems: sharedGroupLast });
 }
 

@@ -1,5 +1,8 @@
 // The configuration schema: every entry once, with its default and one sentence. Flags, environment variables,
 // docs/configuration.md and the checks of a configuration file all come from this table.
+import { isIP } from 'node:net';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { availableParallelism } from 'node:os';
 import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
 import { checkVapidSubject } from '../webpush/vapid.ts';
 import { boolean, integer, list, namesAmong, orWord, text, type Setting } from './setting.ts';
@@ -93,6 +96,7 @@ export const settings = {
     default: [],
     defaultInWords: 'none',
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
+    check: checkAddressRanges,
   }),
   connectTimeoutMs: integer({
     sentence: 'How long a connection to a push service may take to stand.',
@@ -107,6 +111,17 @@ export const settings = {
     unit: 'milliseconds',
     min: 1,
     max: 600_000,
+  }),
+  threads: integer({
+    sentence: 'Threads that a broadcast is delivered with.',
+    default: availableParallelism(),
+    defaultInWords: 'one per core',
+    min: 1,
+    max: 256,
+  }),
+  deliver: boolean({
+    sentence: 'Delivers broadcasts beside the service, in threads of their own.',
+    default: false,
   }),
   ca: list({
     sentence: 'Files with certificates (PEM) of authorities to trust beside the system’s own.',
@@ -133,3 +148,12 @@ export const flagOf = (name: SettingName): string =>
 /** `pushServices` → `DESKBELL_PUSH_SERVICES` */
 export const variableOf = (name: SettingName): string =>
   `DESKBELL_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+function checkAddressRanges(ranges: readonly string[]): void {
+  for (const range of ranges) {
+    const [address = '', bits = '0', ...rest] = range.split('/');
+    const maxBits = { 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    if (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits && rest.length === 0) continue;
+    throw new DeskbellError('ERR_CONFIGURATION', `${range} is neither an IP address nor a range of them`);
+  }
+}

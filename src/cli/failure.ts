@@ -5,11 +5,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 
 export const exitCodes = { done: 0, failed: 1, wrongUsage: 2 } as const;
 
-const wrongUsageCodes: ReadonlySet<ErrorCode> = new Set([
-  'ERR_USAGE',
-  'ERR_CONFIGURATION',
-  'ERR_VAPID_SUBJECT_INVALID',
-]);
+const wrongUsageCodes: ReadonlySet<ErrorCode> = new Set(['ERR_USAGE', 'ERR_CONFIGURATION']);
 
 /** What the system says in a word, in words that a person can act upon. */
 const systemFaults: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Store } from '../store/store.ts';
 import type { VapidKeys } from '../webpush/vapid.ts';
 import { variableOf, type Configuration, type SettingName } from './configuration.ts';
 import type { Context } from './context.ts';
@@ -16,11 +17,15 @@ export const senderSettings = [
   'responseTimeoutMs',
 ] as const satisfies readonly SettingName[];
 
-/** @throws {DeskbellError} ERR_CONFIGURATION where there is no subject or the proxy is none; ERR_FILE */
+/** What delivering broadcasts needs of it. */
+export const broadcastSettings = [...senderSettings, 'threads'] as const satisfies readonly SettingName[];
+
+/** @param store for broadcasts @throws {DeskbellError} ERR_CONFIGURATION where there is no subject or the proxy is none; ERR_FILE */
 export async function openSender(
-  { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs }: Configuration,
+  { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads }: Configuration,
   vapidKeys: VapidKeys,
   { environment }: Pick<Context, 'environment'>,
+  store?: Store,
 ): Promise<Sender> {
   if (subject === undefined) {
     throw new DeskbellError(
@@ -37,6 +42,7 @@ export async function openSender(
     ca: await Promise.all(ca.map(readCertificate)),
     connectTimeoutMs,
     responseTimeoutMs,
+    ...(store !== undefined && { store, threads }),
     ...proxyFromEnvironment(environment),
   });
 }

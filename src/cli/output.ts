@@ -10,6 +10,8 @@ export interface Output {
   line(text: string): Promise<void>;
   /** Writes one line for people to standard error. */
   remark(text: string): void;
+  /** Shows a line that the next one takes the place of, where a person looks at standard output; '' takes it away. */
+  live(text: string): void;
   /** `text` in a style where standard output is a terminal that has styles. */
   style(style: Style, text: string): string;
   /** True where a person looks at standard output. */
@@ -22,6 +24,7 @@ export function createOutput(
   onGone: (error: NodeJS.ErrnoException) => void,
 ): Output {
   let isGone = false;
+  let drained: Promise<unknown> | undefined;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (isGone) return;
     isGone = true;
@@ -32,10 +35,24 @@ export function createOutput(
 
   return {
     async line(text) {
-      if (isGone || stdout.write(`${text}\n`)) return;
-      await once(stdout, 'drain').catch(() => {});
+      if (isGone || stdout.write(`${wipe()}${text}\n`)) return;
+      // One wait for however many write at once.
+      drained ??= once(stdout, 'drain')
+        .catch(() => {})
+        .finally(() => (drained = undefined));
+      await drained;
     },
-    remark: (text) => void stderr.write(`${text}\n`),
+    remark(text) {
+      const wiped = wipe();
+      if (wiped !== '' && !isGone) stdout.write(wiped);
+      stderr.write(`${text}\n`);
+    },
+    live(text) {
+      if (!stdout.isTTY || isGone) return;
+      // longer than the terminal is wide, it could not be taken away again
+      stdout.write(`${wipe()}${text.slice(0, stdout.columns - 1)}`);
+      hasLiveLine = text !== '';
+    },
     style: (style, text) => styleText(style, text, { stream: stdout }),
     isTerminal: stdout.isTTY,
   };

@@ -71,13 +71,8 @@ function parseObject(path: string, content: string): object {
   try {
     value = JSON.parse(content);
   } catch (cause) {
-    throw new DeskbellError(
-      'ERR_CONFIGURATION',
-      `${path} is not well-formed JSON: ${(cause as Error).message}`,
-      {
-        cause,
-      },
-    );
+    const { message } = cause as Error;
+    throw new DeskbellError('ERR_CONFIGURATION', `${path} is not well-formed JSON: ${message}`, { cause });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new DeskbellError('ERR_CONFIGURATION', `${path} has to hold one JSON object with the entries`);
@@ -112,9 +107,8 @@ function readSetting(name: SettingName, input: unknown, where: string): unknown 
   } catch (cause) {
     throw new DeskbellError('ERR_CONFIGURATION', `${shown}: ${(cause as Error).message}`, { cause });
   }
-  if (value === undefined)
-    throw new DeskbellError('ERR_CONFIGURATION', `${shown}: it takes ${setting.valid}`);
-  return value;
+  if (value !== undefined) return value;
+  throw new DeskbellError('ERR_CONFIGURATION', `${shown}: it takes ${setting.valid}`);
 }
 
 function resolveFrom(folder: string, value: unknown): unknown {

@@ -73,6 +73,11 @@ suite('configuration', () => {
     assert.deepEqual((await readFlags({ authenticate: 'get,post' })).authenticate, ['get', 'post']);
   });
 
+  test('proxies to be trusted are addresses and ranges of both families', async () => {
+    const trustProxy = '127.0.0.1,10.0.0.0/8,::1,fd00::/8';
+    assert.deepEqual((await readFlags({ trustProxy })).trustProxy, trustProxy.split(','));
+  });
+
   test('a switch is on when its flag stands alone, and can be turned off again', async () => {
     const environment = { DESKBELL_REDACT_SUBSCRIPTIONS: 'true' };
     const isRedacted = async (flags: Record<string, unknown>): Promise<boolean> =>
@@ -126,6 +131,9 @@ suite('configuration', () => {
       ['pushServices', 'not a url'],
       ['pushServices', 'http://push.example.org/path'],
       ['subject', 'someone'],
+      ['trustProxy', 'nobody'],
+      ['trustProxy', '10.0.0.0/33'],
+      ['trustProxy', '10.0.0.0/8/8'],
     ];
     for (const [name, value] of wrong) {
       const setting = settings[name as keyof typeof settings];
@@ -137,7 +145,7 @@ suite('configuration', () => {
         { flags: {}, environment: { [variableOf(name as keyof typeof settings)]: value } },
         variableOf(name as keyof typeof settings),
         JSON.stringify(value),
-        ...(name === 'subject' || name === 'pushServices' ? [] : [setting.valid]),
+        ...(['subject', 'pushServices', 'trustProxy'].includes(name) ? [] : [setting.valid]),
       );
     }
   });

@@ -135,6 +135,14 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     assert.match(unwritable.stderr, /^deskbell: .*\]\n$/);
   });
 
+  test('a log file that cannot be written is a clear fault', async () => {
+    const data = await temporaryFolder();
+    const words = ['serve', '--port', '0', '--data', data, '--log-file', join(data, 'none/records.log')];
+    const { exitCode, stderr } = await runCommand(words);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^deskbell: The log file .* cannot be written: .* \[ERR_FILE\]\n$/);
+  });
+
   test('a reader of its standard output that goes away ends it cleanly', async () => {
     const data = await temporaryFolder();
     const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--logging', '']);

@@ -1,6 +1,8 @@
 // `deskbell serve`: runs the service until it is told to stop.
+import { appendFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withData } from '../data.ts';
@@ -30,10 +32,7 @@ export function serveCommand({ environment, output, stop }: Context): Command {
       'deskbell serve --logging action,filter,authenticator,action-creator',
     ],
   })
-    .option(
-      '--json',
-      'Prints the line with the address as JSON, as the records are where there is no terminal.',
-    )
+    .option('--json', 'Prints JSON Lines: the address, then the records, on a terminal too.')
     .action(async (flags: { readonly json?: true }) => {
       const { host, port, data, prefix, logFile, authenticate, trustProxy, ...configuration } =
         await readConfiguration({
@@ -43,7 +42,11 @@ export function serveCommand({ environment, output, stop }: Context): Command {
       await withData(data, async ({ store, vapidKeys, sessionKey }) => {
         const { createServer } = await import('../../service/create-server.ts');
         const { createLog } = await import('../../service/log.ts');
-        const log = createLog(logFile === undefined ? {} : { file: logFile });
+        if (logFile !== undefined) await checkLogFile(logFile);
+        const log = createLog({
+          ...(logFile !== undefined && { file: logFile }),
+          ...(flags.json && { isReadable: false }),
+        });
         const server = createServer({
           store,
           vapidPublicKey: vapidKeys.publicKey,
@@ -71,4 +74,10 @@ export function serveCommand({ environment, output, stop }: Context): Command {
         }
       });
     });
+}
+
+async function checkLogFile(path: string): Promise<void> {
+  await appendFile(path, '').catch((cause: unknown) => {
+    throw new DeskbellError('ERR_FILE', `The log file ${path} cannot be written`, { cause });
+  });
 }
