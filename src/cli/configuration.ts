@@ -1,8 +1,8 @@
 // The configuration schema: every entry once, with its default and one sentence. Flags, environment variables,
 // docs/configuration.md and the checks of a configuration file all come from this table.
 import { isIP } from 'node:net';
-import { DeskbellError } from '../errors/deskbell-error.ts';
 import { availableParallelism } from 'node:os';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
 import { checkVapidSubject } from '../webpush/vapid.ts';
 import { boolean, integer, list, namesAmong, orWord, text, type Setting } from './setting.ts';
