@@ -18,8 +18,6 @@ export interface ResponseDescription {
 
 export type Responses = Readonly<Record<number, ResponseDescription>>;
 
-export const problemSchemaId = 'Problem';
-
 /** Every problem's form (RFC 9457). */
 export const problemSchema = Type.Object(
   {
@@ -39,7 +37,7 @@ export const problemSchema = Type.Object(
       ),
     ),
   },
-  { $id: problemSchemaId, description: 'An RFC 9457 problem.' },
+  { description: 'An RFC 9457 problem.' },
 );
 
 const commonHeaders = {
@@ -106,7 +104,7 @@ function describeProblem(codes: readonly [ErrorCode, ...ErrorCode[]]): ResponseD
     headers: { ...commonHeaders, ...headers },
     content: {
       [problemType]: {
-        schema: { $ref: problemSchemaId },
+        schema: { $ref: '#/components/schemas/Problem' },
         examples: Object.fromEntries(
           codes.map((code) => [code, { summary: remedy, value: exampleProblem(code) }]),
         ),

@@ -18,7 +18,6 @@ method that is not described a 405 with \`allow\`; both are problems of the form
 
 /** Gathers every route that is added afterwards. */
 export async function gatherDescription(app: ServiceApp): Promise<void> {
-  app.addSchema(problemSchema);
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -32,6 +31,7 @@ export async function gatherDescription(app: ServiceApp): Promise<void> {
         { name: 'Service', description: 'Health, pages and this description.' },
       ],
       components: {
+        schemas: { Problem: problemSchema },
         securitySchemes: {
           session: { type: 'apiKey', in: 'cookie', name: 'deskbell_session', description: 'Sealed session.' },
           csrfToken: {
@@ -44,7 +44,6 @@ export async function gatherDescription(app: ServiceApp): Promise<void> {
       },
     },
     stripBasePath: false,
-    refResolver: { buildLocalReference: (json) => String(json['$id']) },
     transform: ({ schema, url }) => ({ schema, url: url.slice(app.prefix.length) }),
   });
 }

@@ -334,20 +334,18 @@ describe('the configuration', () => {
   const paths = ['/api/get', '/api/getWithArg/x'];
 
   for (const mechanism of allFour) {
-    test(`switches ${mechanism} on alone`, async () => {
-      const service = await startService({ logging: [mechanism] });
+    test(`switches ${mechanism} on alone`, async (t) => {
+      const service = await startService({ logging: [mechanism] }, t);
       const { cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: 'x' });
       await ask(service, '/api/get', { headers: { cookie } });
       assert.deepEqual([...new Set(service.records.map((record) => record['mechanism']))], [mechanism]);
-      await service.close();
     });
   }
 
-  test('switches the filter on where it says nothing', async () => {
-    const service = await startService();
+  test('switches the filter on where it says nothing', async (t) => {
+    const service = await startService({}, t);
     await ask(service, '/api/get');
     assert.deepEqual(order(service.records), ['filter result']);
-    await service.close();
   });
 
   for (const [what, options, statuses] of [
@@ -358,8 +356,8 @@ describe('the configuration', () => {
     ['the named ones ask', { authenticate: ['getWithArg'] }, [200, 401, 200]],
     ['two named ones ask', { authenticate: ['get', 'post'] }, [401, 200, 401]],
   ] as const satisfies readonly [string, Partial<ServerOptions>, number[]][]) {
-    test(`${what}`, async () => {
-      const service = await startService(options);
+    test(`${what}`, async (t) => {
+      const service = await startService(options, t);
       const given = await Promise.all(paths.map(async (path) => (await ask(service, path)).status));
       const post = await ask(service, '/api/post', {
         method: 'POST',
@@ -367,7 +365,6 @@ describe('the configuration', () => {
         body: '{}',
       });
       assert.deepEqual([...given, post.status], statuses);
-      await service.close();
     });
   }
 });

@@ -5,6 +5,7 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
@@ -44,8 +45,11 @@ export async function openTestStore(): Promise<TestStore> {
   };
 }
 
-/** Registrations are not limited unless a test asks for it. */
-export async function startService(options: Partial<ServerOptions> = {}): Promise<RunningService> {
+/** Registrations are not limited unless a test asks for it; a test that is handed in has the service closed behind it. */
+export async function startService(
+  options: Partial<ServerOptions> = {},
+  t?: TestContext,
+): Promise<RunningService> {
   const { store, remove } = await openTestStore();
   const sessionKey = randomBytes(32);
   const records: LogRecord[] = [];
@@ -62,6 +66,11 @@ export async function startService(options: Partial<ServerOptions> = {}): Promis
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    await app.close();
+    await remove();
+  };
+  t?.after(close);
   return {
     app,
     port,
@@ -69,10 +78,7 @@ export async function startService(options: Partial<ServerOptions> = {}): Promis
     store,
     sessionKey,
     records,
-    async close() {
-      await app.close();
-      await remove();
-    },
+    close,
   };
 }
 

@@ -1,0 +1,164 @@
+// Cross-origin access: what every answer carries, whatever it answers to, and what preflights are told.
+import assert from 'node:assert/strict';
+import { METHODS } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { createSessionCookie } from '../../src/service/session-cookie.ts';
+import { exchange, startService, type RunningService } from './running-service.ts';
+
+describe('cross-origin access', () => {
+  let service: RunningService;
+
+  before(async () => {
+    service = await startService({ authenticate: 'all', maxHeaderBytes: 8192 });
+  });
+  after(() => service.close());
+
+  /** One request per kind of answer, as text, with the status that it gets. */
+  const requests: Readonly<Record<string, readonly [status: number, start: string, rest?: string]>> = {
+    'a JSON answer': [200, 'GET /vapidKey'],
+    'a HEAD': [200, 'HEAD /vapidKey'],
+    'a page': [200, 'GET /'],
+    'a script': [200, 'GET /service-worker.js'],
+    'an answer without a body': [204, 'OPTIONS /vapidKey'],
+    'an unknown path': [404, 'GET /nowhere'],
+    'an unknown path with a body': [404, 'POST /nowhere', 'Content-Length: 1\r\n\r\nx'],
+    'a method that is not allowed': [405, 'PATCH /vapidKey'],
+    'a method that Fastify has no routes for': [405, 'PROPFIND /vapidKey'],
+    'a method that Node does not know': [405, 'TICKLE /vapidKey'],
+    'such a method on an unknown path': [404, 'TICKLE /nowhere'],
+    CONNECT: [404, 'CONNECT example.org:443'],
+    'no session': [401, 'GET /api/get'],
+    'malformed JSON': [400, 'POST /webPush', 'Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{'],
+    'a wrong content type': [415, 'POST /webPush', 'Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx'],
+    'a body over the limit': [
+      413,
+      'POST /webPush',
+      'Content-Type: application/json\r\nContent-Length: 99999\r\n\r\n',
+    ],
+    'a URL that cannot be decoded': [400, 'GET /%E0%A4%A'],
+    'headers over the limit': [431, 'GET /vapidKey', `X: ${'x'.repeat(9000)}\r\n\r\n`],
+    'a URL over the limit': [431, `GET /${'x'.repeat(9000)}`],
+    'a request that is not HTTP': [400, 'nonsense'],
+    'an unknown version of HTTP': [400, 'GET /vapidKey HTTP/3.7\r\n'],
+    'a bad header': [400, 'GET /vapidKey', 'bad header\r\n\r\n'],
+    'an expectation': [200, 'GET /vapidKey', 'Expect: the-unexpected\r\n\r\n'],
+    'an upgrade': [200, 'GET /vapidKey', 'Connection: close, Upgrade\r\nUpgrade: h2c\r\n\r\n'],
+  };
+  for (const [what, [status, start, rest = '\r\n']] of Object.entries(requests)) {
+    test(`is open, and Request-Time there, for ${what}`, async () => {
+      const line = start.includes('HTTP/') || start === 'nonsense' ? start : `${start} HTTP/1.1`;
+      const close = rest.includes('Connection:') ? '' : 'Connection: close\r\n';
+      const answer = await exchange(
+        service.port,
+        `${line}\r\nHost: x\r\nOrigin: https://a.example\r\n${close}${rest}`,
+      );
+      const [head = ''] = answer.split('\r\n\r\n');
+      assert.equal(head.slice(0, 12), `HTTP/1.1 ${status}`);
+      assert.match(head, /^access-control-allow-origin: \*$/im);
+      assert.match(head, /^access-control-expose-headers:.*\bRequest-Time\b/im);
+      assert.match(head, /^request-time: \d+$/im);
+      assert.doesNotMatch(head, /max-age|allow-credentials/i);
+      if (status >= 400 && !start.startsWith('HEAD')) {
+        assert.match(head, /^content-type: application\/problem\+json$/im);
+        assert.match(answer, new RegExp(`"status":${status}`));
+      }
+    });
+  }
+
+  test('is open where HTTP/1.1 comes without Host, which is a 400', async () => {
+    const answer = await exchange(service.port, 'GET /vapidKey HTTP/1.1\r\nConnection: close\r\n\r\n');
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.match(answer, /access-control-allow-origin: \*/);
+    assert.match(answer, /request-time: \d/i);
+    assert.match(answer, /ERR_REQUEST_INVALID/);
+  });
+
+  test('is open where a request takes too long, which is a 408', async (t) => {
+    const hasty = await startService({ headersTimeoutMs: 50, timeoutCheckIntervalMs: 20 }, t);
+    const answer = await exchange(hasty.port, 'GET /vapidKey HTTP/1.1\r\nHost: ');
+    assert.match(answer, /^HTTP\/1\.1 408 /);
+    assert.match(answer, /access-control-allow-origin: \*/);
+    assert.match(answer, /request-time: \d/i);
+  });
+
+  test('is open where the server answers 500', async (t) => {
+    const broken = await startService({}, t);
+    await broken.store.close();
+    const response = await fetch(`${broken.base}/v1/user/1`);
+    assert.ok(response.status >= 500);
+    assert.equal(response.headers.get('access-control-allow-origin'), '*');
+    assert.match(response.headers.get('request-time') ?? '', /^\d+$/);
+  });
+
+  const paths = [
+    '/',
+    '/vapidKey',
+    '/webPush',
+    '/api/get',
+    '/v1/user/1',
+    '/nowhere',
+    '/nowhere/at/all?x=1',
+    '/healthz',
+    '/docs',
+  ];
+  for (const path of paths) {
+    test(`a preflight for ${path} allows what it asks for, without a session, and is not to be kept`, async () => {
+      const response = await fetch(service.base + path, {
+        method: 'OPTIONS',
+        headers: {
+          origin: 'https://a.example',
+          'access-control-request-method': 'DELETE',
+          'access-control-request-headers': 'content-type,csrf-token,x-anything',
+        },
+      });
+      assert.equal(response.status, 204);
+      assert.equal(response.headers.get('access-control-allow-origin'), '*');
+      assert.equal(response.headers.get('access-control-allow-methods'), 'DELETE');
+      assert.equal(
+        response.headers.get('access-control-allow-headers'),
+        'content-type,csrf-token,x-anything',
+      );
+      assert.equal(response.headers.get('access-control-max-age'), null);
+      assert.equal(response.headers.get('access-control-allow-credentials'), null);
+    });
+  }
+
+  for (const method of [...METHODS, 'TICKLE', 'x-custom']) {
+    test(`a preflight allows ${method}`, async () => {
+      const response = await fetch(`${service.base}/vapidKey`, {
+        method: 'OPTIONS',
+        headers: { origin: 'null', 'access-control-request-method': method },
+      });
+      assert.equal(response.status, 204);
+      assert.equal(response.headers.get('access-control-allow-methods'), method);
+    });
+  }
+
+  test('comes before CSRF: a preflight that carries the session cookie passes', async () => {
+    const { cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: 'x' });
+    const response = await fetch(`${service.base}/v1/user/1`, {
+      method: 'OPTIONS',
+      headers: { cookie, origin: 'https://a.example', 'access-control-request-method': 'PUT' },
+    });
+    assert.equal(response.status, 204);
+    assert.equal(response.headers.get('access-control-allow-methods'), 'PUT');
+  });
+
+  test('holds outside the prefix of a server with one', async (t) => {
+    const prefixed = await startService({ prefix: '/push' }, t);
+    const outside = await fetch(`http://127.0.0.1:${prefixed.port}/vapidKey`);
+    assert.equal(outside.status, 404);
+    assert.equal(outside.headers.get('access-control-allow-origin'), '*');
+    assert.equal(outside.headers.get('content-type'), 'application/problem+json');
+    assert.equal((await fetch(`${prefixed.base}/vapidKey`)).status, 200);
+  });
+
+  test('is there, and Request-Time is not, where the filter is off', async (t) => {
+    const quiet = await startService({ logging: [] }, t);
+    for (const path of ['/vapidKey', '/nowhere', '/%']) {
+      const response = await fetch(quiet.base + path);
+      assert.equal(response.headers.get('access-control-allow-origin'), '*');
+      assert.equal(response.headers.get('request-time'), null);
+    }
+  });
+});

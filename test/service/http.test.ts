@@ -1,0 +1,333 @@
+// What holds for every path: unknown ones, methods, HEAD, conditional requests, the limit on registrations, health.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { Problem } from '../../src/service/problem.ts';
+import {
+  newSubscription,
+  sendJson,
+  startService,
+  vapidPublicKey,
+  type RunningService,
+} from './running-service.ts';
+
+const clientFiles = [
+  ['/', 'text/html'],
+  ['/client/demo/demo.js', 'text/javascript'],
+  ['/client/demo/demo.css', 'text/css'],
+  ['/client/demo/icon.svg', 'image/svg+xml'],
+  ['/client/index.js', 'text/javascript'],
+  ['/service-worker.js', 'text/javascript'],
+  ['/docs', 'text/html'],
+  ['/docs/start.js', 'text/javascript'],
+  ['/docs/swagger-ui-bundle.js', 'text/javascript'],
+  ['/docs/swagger-ui.css', 'text/css'],
+] as const;
+
+const sorted = (allow: string | null): string => (allow ?? '').split(', ').sort().join(', ');
+
+describe('the service', () => {
+  let service: RunningService;
+
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.close());
+
+  const allowed: Readonly<Record<string, string>> = {
+    '/vapidKey': 'GET, HEAD, OPTIONS',
+    '/webPush': 'DELETE, OPTIONS, POST',
+    '/api/get': 'GET, HEAD, OPTIONS',
+    '/api/getWithArg/x': 'GET, HEAD, OPTIONS',
+    '/api/post': 'OPTIONS, POST',
+    '/v1/user/1': 'GET, HEAD, OPTIONS, PUT',
+    '/healthz': 'GET, HEAD, OPTIONS',
+    '/openapi.json': 'GET, HEAD, OPTIONS',
+    '/': 'GET, HEAD, OPTIONS',
+  };
+
+  for (const [path, allow] of Object.entries(allowed)) {
+    test(`a method that ${path} does not take is a 405 that names ${allow}`, async () => {
+      const response = await fetch(`${service.base}${path}?q=1`, {
+        method: 'PATCH',
+        headers: { 'content-type': 'text/plain' },
+        body: 'not even JSON',
+      });
+      assert.equal(response.status, 405);
+      assert.equal(sorted(response.headers.get('allow')), allow);
+      assert.equal(((await response.json()) as Problem).code, 'ERR_METHOD_NOT_ALLOWED');
+    });
+
+    test(`OPTIONS ${path} says the same`, async () => {
+      const response = await fetch(service.base + path, { method: 'OPTIONS' });
+      assert.equal(response.status, 204);
+      assert.equal(sorted(response.headers.get('allow')), allow);
+    });
+  }
+
+  for (const path of [
+    '/nowhere',
+    '/vapidkey',
+    '/vapidKey/',
+    '/api',
+    '/api/getWithArg/a/b',
+    '/..%2fetc/passwd',
+    '/client/../package.json',
+    '/client/demo/demo.ts',
+    '/.git/config',
+  ]) {
+    test(`${path} is a 404`, async () => {
+      const response = await fetch(service.base + path);
+      assert.equal(response.status, 404);
+      const problem = (await response.json()) as Problem;
+      assert.equal(problem.code, 'ERR_ROUTE_UNKNOWN');
+      assert.equal(problem.status, 404);
+      assert.equal(problem.type, 'urn:deskbell:error:ERR_ROUTE_UNKNOWN');
+    });
+  }
+
+  test('GET /vapidKey answers the key as a JSON string, never to be used stale', async () => {
+    const response = await fetch(`${service.base}/vapidKey`);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(response.headers.get('cache-control'), 'no-cache');
+    assert.equal(await response.text(), `"${vapidPublicKey}"`);
+  });
+
+  test('GET /vapidKey is a 304 to whoever has it', async () => {
+    const etag = (await fetch(`${service.base}/vapidKey`)).headers.get('etag')!;
+    assert.match(etag, /^"[^"]+"$/);
+    for (const tags of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const response = await fetch(`${service.base}/vapidKey`, { headers: { 'if-none-match': tags } });
+      assert.equal(response.status, 304);
+      assert.equal(response.headers.get('etag'), etag);
+      assert.equal(response.headers.get('cache-control'), 'no-cache');
+      assert.equal(await response.text(), '');
+    }
+    const response = await fetch(`${service.base}/vapidKey`, { headers: { 'if-none-match': '"other"' } });
+    assert.equal(response.status, 200);
+  });
+
+  test('HEAD answers like GET, without the body', async () => {
+    for (const path of ['/vapidKey', '/api/get', '/healthz', '/openapi.json', '/', '/v1/user/1']) {
+      const get = await fetch(service.base + path);
+      const body = await get.text();
+      const head = await fetch(service.base + path, { method: 'HEAD' });
+      assert.equal(head.status, 200);
+      assert.equal(head.headers.get('content-type'), get.headers.get('content-type'));
+      assert.equal(head.headers.get('content-length'), String(Buffer.byteLength(body)));
+      assert.equal(await head.text(), '');
+    }
+  });
+
+  for (const [path, type] of clientFiles) {
+    test(`GET ${path} answers ${type} that loads nothing from another host`, async () => {
+      const response = await fetch(service.base + path);
+      assert.equal(response.status, 200);
+      assert.equal(response.headers.get('content-type')?.split(';')[0], type);
+      assert.match(response.headers.get('content-security-policy')!, /^default-src 'self'/);
+      assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+      const body = await response.text();
+      if (type === 'text/html')
+        assert.doesNotMatch(body, /(src|href)="(https?:|\/)/, 'all addresses are relative');
+      const etag = response.headers.get('etag')!;
+      assert.ok(etag.includes(createHash('sha256').update(body).digest('base64url').slice(0, 22)));
+      const again = await fetch(service.base + path, { headers: { 'if-none-match': etag } });
+      assert.equal(again.status, 304);
+    });
+  }
+
+  test('scripts are served as JavaScript whose imports are served, too', async () => {
+    for (const path of ['/client/demo/demo.js', '/client/index.js', '/service-worker.js']) {
+      const code = await (await fetch(service.base + path)).text();
+      for (const [, specifier = ''] of code.matchAll(/\bfrom\s*['"]([^'"]+)['"]/g)) {
+        assert.match(specifier, /^\..*\.js$/);
+        const imported = await fetch(new URL(specifier, service.base + path));
+        assert.equal(imported.status, 200, specifier);
+      }
+    }
+  });
+
+  test('/healthz says that the process lives, /readyz that the store does', async () => {
+    assert.deepEqual(await (await fetch(`${service.base}/healthz`)).json(), { status: 'live' });
+    assert.deepEqual(await (await fetch(`${service.base}/readyz`)).json(), { status: 'ready' });
+  });
+
+  test('/readyz is a 503 and /healthz is not where the store cannot be reached', async (t) => {
+    const broken = await startService({}, t);
+    await broken.store.close();
+    const ready = await fetch(`${broken.base}/readyz`);
+    assert.equal(ready.status, 503);
+    assert.equal(((await ready.json()) as Problem).code, 'ERR_NOT_READY');
+    assert.equal((await fetch(`${broken.base}/healthz`)).status, 200);
+  });
+
+  test('a 5xx shows no internals; the log has them', async (t) => {
+    const broken = await startService(
+      {
+        onSubscribe: () => {
+          throw new Error('the password is swordfish');
+        },
+      },
+      t,
+    );
+    const response = await sendJson(broken.base, 'POST', '/webPush', newSubscription());
+    assert.equal(response.status, 500);
+    const text = await response.text();
+    assert.doesNotMatch(text, /swordfish|password|\bat\b.*\.ts/);
+    assert.equal((JSON.parse(text) as Problem).code, 'ERR_INTERNAL');
+    const fault = broken.records.find(({ event }) => event === 'fault');
+    assert.match(String(fault?.['error']), /swordfish/);
+  });
+});
+
+describe('POST /webPush', () => {
+  test('is limited per client address where it is configured, and says how long to wait', async (t) => {
+    const service = await startService({ registrationsPerMinute: 3 }, t);
+    const statuses: number[] = [];
+    let last: Response | undefined;
+    for (let count = 0; count < 5; count += 1) {
+      last = await sendJson(service.base, 'POST', '/webPush', newSubscription());
+      statuses.push(last.status);
+    }
+    assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
+    assert.match(last!.headers.get('retry-after')!, /^[1-9]\d?$/);
+    assert.equal(((await last!.json()) as Problem).code, 'ERR_RATE_LIMITED');
+    assert.equal(await service.store.subscriptions.count(), 3);
+    // Nothing else is limited.
+    for (let count = 0; count < 10; count += 1) {
+      assert.equal((await fetch(`${service.base}/vapidKey`)).status, 200);
+    }
+    const left = await sendJson(service.base, 'DELETE', '/webPush', { endpoint: 'x', auth: 'x' });
+    assert.equal(left.status, 204);
+  });
+
+  test('believes x-forwarded-for from a trusted proxy alone', async (t) => {
+    for (const [trustProxy, expected] of [
+      [false, 429],
+      [true, 200],
+    ] as const) {
+      const service = await startService({ registrationsPerMinute: 1, trustProxy }, t);
+      const post = (address: string): Promise<Response> =>
+        sendJson(service.base, 'POST', '/webPush', newSubscription(), { 'x-forwarded-for': address });
+      assert.equal((await post('192.0.2.1')).status, 200);
+      assert.equal((await post('192.0.2.2')).status, expected);
+    }
+  });
+
+  test('acknowledges with a JSON string what is stored by then, and writes the three values to the console', async (t) => {
+    const service = await startService({}, t);
+    const subscription = newSubscription();
+    const response = await sendJson(service.base, 'POST', '/webPush', subscription);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(typeof (await response.json()), 'string');
+    const stored = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
+    assert.equal(stored?.vapidPublicKey, vapidPublicKey);
+    const lines = service.records.filter(({ event }) => event === 'subscription');
+    assert.deepEqual(lines, [{ event: 'subscription', ...subscription }]);
+  });
+
+  test('writes what PushSubscription.toJSON() gave just so', async (t) => {
+    const service = await startService({}, t);
+    const { endpoint, ...keys } = newSubscription();
+    await sendJson(service.base, 'POST', '/webPush', { endpoint, keys });
+    const lines = service.records.filter(({ event }) => event === 'subscription');
+    assert.deepEqual(lines, [{ event: 'subscription', endpoint, ...keys }]);
+  });
+
+  test('spares the console the values where it is configured', async (t) => {
+    const service = await startService({ redactSubscriptions: true }, t);
+    const { endpoint, p256dh, auth } = newSubscription();
+    await sendJson(service.base, 'POST', '/webPush', { endpoint, p256dh, auth });
+    const text = JSON.stringify(service.records);
+    assert.ok(text.includes(new URL(endpoint).origin));
+    for (const value of [endpoint, p256dh, auth]) assert.ok(!text.includes(value));
+  });
+
+  test('keeps one row per endpoint, the newest', async (t) => {
+    const service = await startService({}, t);
+    const first = newSubscription();
+    const second = { ...newSubscription(), endpoint: first.endpoint };
+    await sendJson(service.base, 'POST', '/webPush', first);
+    await sendJson(service.base, 'POST', '/webPush', second);
+    assert.equal(await service.store.subscriptions.count(), 1);
+    const stored = await service.store.subscriptions.findByEndpoint(first.endpoint);
+    assert.equal(Buffer.from(stored!.auth).toString('base64'), second.auth);
+  });
+
+  test('tells the application of a stored subscription before it acknowledges', async (t) => {
+    const told: unknown[] = [];
+    const service = await startService(
+      {
+        onSubscribe: ({ id, endpoint }, request) => {
+          told.push({ id, endpoint, who: request.headers['x-user'] });
+        },
+      },
+      t,
+    );
+    const subscription = newSubscription();
+    await sendJson(service.base, 'POST', '/webPush', subscription, { 'x-user': 'alice' });
+    assert.deepEqual(told, [{ id: 1, endpoint: subscription.endpoint, who: 'alice' }]);
+  });
+});
+
+describe('DELETE /webPush', () => {
+  let service: RunningService;
+
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.close());
+
+  test('removes the row whose auth it is given', async () => {
+    const { endpoint, p256dh, auth } = newSubscription();
+    await sendJson(service.base, 'POST', '/webPush', { endpoint, p256dh, auth });
+    const response = await sendJson(service.base, 'DELETE', '/webPush', { endpoint, auth });
+    assert.equal(response.status, 204);
+    assert.equal(await response.text(), '');
+    assert.equal(await service.store.subscriptions.findByEndpoint(endpoint), undefined);
+  });
+
+  test('answers alike, and removes nothing, where the auth is wrong or there is no row', async () => {
+    const { endpoint, p256dh, auth } = newSubscription();
+    await sendJson(service.base, 'POST', '/webPush', { endpoint, p256dh, auth });
+    const tries = [
+      { endpoint, auth: newSubscription().auth },
+      { endpoint, auth: 'not base64!' },
+      { endpoint, auth: '' },
+      { endpoint, auth: auth.slice(0, 8) },
+      { endpoint: `${endpoint}x`, auth },
+      { endpoint: 'http://127.0.0.1/', auth },
+    ];
+    const answers = await Promise.all(
+      tries.map(async (body) => {
+        const response = await sendJson(service.base, 'DELETE', '/webPush', body);
+        const headers = [...response.headers].filter(([name]) => !['date', 'request-time'].includes(name));
+        return JSON.stringify([response.status, headers, await response.text()]);
+      }),
+    );
+    assert.equal(new Set(answers).size, 1);
+    assert.match(answers[0]!, /^\[204,/);
+    assert.ok(await service.store.subscriptions.findByEndpoint(endpoint));
+  });
+
+  for (const [body, errors] of [
+    [{}, ['/endpoint ERR_FIELD_MISSING', '/auth ERR_FIELD_MISSING']],
+    [{ endpoint: 'x' }, ['/auth ERR_FIELD_MISSING']],
+    [{ endpoint: 7, auth: null }, ['/endpoint ERR_FIELD_TYPE', '/auth ERR_FIELD_TYPE']],
+    [[], [' ERR_FIELD_TYPE']],
+    ['x', [' ERR_FIELD_TYPE']],
+  ] as const) {
+    test(`refuses ${JSON.stringify(body)}`, async () => {
+      const response = await sendJson(service.base, 'DELETE', '/webPush', body);
+      assert.equal(response.status, 400);
+      const problem = (await response.json()) as Problem;
+      assert.equal(problem.code, 'ERR_REQUEST_INVALID');
+      assert.deepEqual(
+        problem.errors?.map((error) => `${error.pointer} ${error.code}`),
+        errors,
+      );
+    });
+  }
+});

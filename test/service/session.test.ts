@@ -1,0 +1,213 @@
+// Sessions and CSRF: who passes the authenticator, what a cookie that is not ours or not whole is worth, and which
+// requests need a token.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { Problem } from '../../src/service/problem.ts';
+import { createSessionCookie, type SessionCookie } from '../../src/service/session-cookie.ts';
+import { createSessionVault, sessionCookieName } from '../../src/service/session.ts';
+import { newSubscription, sendJson, startService, type RunningService } from './running-service.ts';
+
+describe('the session', () => {
+  let service: RunningService;
+  let alice: SessionCookie;
+
+  before(async () => {
+    service = await startService({ authenticate: 'all' });
+    alice = createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
+  });
+  after(() => service.close());
+
+  const get = (cookie?: string): Promise<Response> =>
+    fetch(`${service.base}/api/get`, cookie === undefined ? {} : { headers: { cookie } });
+
+  async function assertRefused(cookie?: string): Promise<void> {
+    const response = await get(cookie);
+    assert.equal(response.status, 401);
+    assert.equal(response.headers.get('content-type'), 'application/problem+json');
+    assert.equal(((await response.json()) as Problem).code, 'ERR_UNAUTHENTICATED');
+  }
+
+  test('passes where it has the entry SESSION', async () => {
+    assert.equal((await get(alice.cookie)).status, 200);
+  });
+
+  test('passes where the entry is empty', async () => {
+    const { cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: '' });
+    assert.equal((await get(cookie)).status, 200);
+  });
+
+  test('passes among other cookies', async () => {
+    assert.equal((await get(`a=b; ${alice.cookie}; c="d;e"`)).status, 200);
+    assert.equal((await get(`x${sessionCookieName}=1; ${alice.cookie}`)).status, 200);
+  });
+
+  test('is refused where there is none', () => assertRefused());
+  test('is refused where it has no such entry', () =>
+    assertRefused(createSessionCookie({ sessionKey: service.sessionKey }).cookie));
+  test('is refused under another key', () =>
+    assertRefused(createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' }).cookie));
+  test('is refused once it has expired', () =>
+    assertRefused(
+      createSessionCookie({ sessionKey: service.sessionKey, value: 'alice', lifetimeSeconds: 0 }).cookie,
+    ));
+
+  const forgeries: Readonly<Record<string, (sealed: string) => string>> = {
+    empty: () => '',
+    'a text': () => 'alice',
+    'its JSON, unsealed': () => encodeURIComponent('{"SESSION":"alice"}'),
+    'cut by one character': (sealed) => sealed.slice(0, -1),
+    'cut to half': (sealed) => sealed.slice(0, sealed.length / 2),
+    'cut to the nonce and tag': (sealed) => sealed.slice(0, 38),
+    'made longer': (sealed) => `${sealed}AAAA`,
+    'sealed twice': (sealed) => sealed + sealed,
+    'no base64': (sealed) => `${sealed.slice(0, -4)}%%%%`,
+  };
+  for (const [what, forge] of Object.entries(forgeries)) {
+    test(`is refused where the cookie is ${what}`, () =>
+      assertRefused(`${sessionCookieName}=${forge(alice.cookie.slice(sessionCookieName.length + 1))}`));
+  }
+
+  test('is refused with any one bit of the cookie turned over', async () => {
+    const sealed = Buffer.from(alice.cookie.slice(sessionCookieName.length + 1), 'base64url');
+    const vault = createSessionVault(service.sessionKey);
+    for (let bit = 0; bit < sealed.length * 8; bit += 1) {
+      const forged = Buffer.from(sealed);
+      forged[bit >> 3]! ^= 1 << (bit & 7);
+      assert.equal(vault.open(forged.toString('base64url')), undefined);
+    }
+    assert.equal(vault.open(sealed.toString('base64url'))?.SESSION, 'alice');
+  });
+
+  test('is told to nobody by the cookie itself, and no two cookies are alike', () => {
+    const again = createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
+    assert.notEqual(again.cookie, alice.cookie);
+    assert.notEqual(again.csrfToken, alice.csrfToken);
+    assert.doesNotMatch(Buffer.from(alice.cookie, 'base64url').toString('latin1'), /alice/);
+  });
+
+  test('is to be set http-only, for the same site', () => {
+    const [pair, ...attributes] = alice.setCookie.split('; ');
+    assert.equal(pair, alice.cookie);
+    assert.deepEqual(attributes, ['Path=/', 'Max-Age=86400', 'HttpOnly', 'SameSite=Lax']);
+  });
+
+  test('is never set by an answer', async () => {
+    for (const path of ['/', '/api/get', '/vapidKey', '/nowhere']) {
+      const response = await fetch(service.base + path, { headers: { cookie: alice.cookie } });
+      assert.equal(response.headers.get('set-cookie'), null);
+    }
+  });
+
+  test('that is present may be refused with 403 by the hook "authorize"', async (t) => {
+    const picky = await startService(
+      {
+        authenticate: 'all',
+        authorize: async (session, { method, url }) =>
+          session === 'alice' || `${method} ${url}` === 'GET /api/getWithArg/open',
+      },
+      t,
+    );
+    const status = async (value: string, path: string): Promise<number> => {
+      const { cookie } = createSessionCookie({ sessionKey: picky.sessionKey, value });
+      return (await fetch(picky.base + path, { headers: { cookie } })).status;
+    };
+    assert.equal(await status('alice', '/api/get'), 200);
+    assert.equal(await status('bob', '/api/get'), 403);
+    assert.equal(await status('', '/api/get'), 403);
+    assert.equal(await status('bob', '/api/getWithArg/open'), 200);
+    assert.equal((await fetch(`${picky.base}/api/get`)).status, 401);
+  });
+});
+
+describe('a request that may be forged', () => {
+  let service: RunningService;
+  let alice: SessionCookie;
+  let bob: SessionCookie;
+
+  before(async () => {
+    service = await startService();
+    alice = createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
+    bob = createSessionCookie({ sessionKey: service.sessionKey, value: 'bob' });
+  });
+  after(() => service.close());
+
+  const update = { name: 'Ada', email: 'ada@example.org' };
+  const put = (headers: Record<string, string>): Promise<Response> =>
+    sendJson(service.base, 'PUT', '/v1/user/1', update, headers);
+
+  test('passes without the session cookie', async () => {
+    assert.equal((await put({})).status, 200);
+    assert.equal((await put({ cookie: 'other=1' })).status, 200);
+  });
+  test('passes with the session’s token', async () => {
+    assert.equal((await put({ cookie: alice.cookie, 'csrf-token': alice.csrfToken })).status, 200);
+  });
+  test('passes again with the same token, for as long as the session lasts', async () => {
+    assert.equal((await put({ cookie: alice.cookie, 'csrf-token': alice.csrfToken })).status, 200);
+  });
+  test('is refused without a token', () => assertForgeryRefused(put({ cookie: alice.cookie })));
+  test('is refused with an empty token', () =>
+    assertForgeryRefused(put({ cookie: alice.cookie, 'csrf-token': '' })));
+  test('is refused with a made-up token', () =>
+    assertForgeryRefused(put({ cookie: alice.cookie, 'csrf-token': randomBytes(32).toString('base64url') })));
+  test('is refused with another session’s token', () =>
+    assertForgeryRefused(put({ cookie: alice.cookie, 'csrf-token': bob.csrfToken })));
+  test('is refused with a token cut short', () =>
+    assertForgeryRefused(put({ cookie: alice.cookie, 'csrf-token': alice.csrfToken.slice(0, -1) })));
+  test('is refused with two tokens', () =>
+    assertForgeryRefused(
+      put({ cookie: alice.cookie, 'csrf-token': `${alice.csrfToken}, ${alice.csrfToken}` }),
+    ));
+  test('is refused with a token made under another key', () => {
+    const stranger = createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' });
+    return assertForgeryRefused(put({ cookie: stranger.cookie, 'csrf-token': stranger.csrfToken }));
+  });
+  test('is refused once the session has expired, its token or not', () => {
+    const past = createSessionCookie({ sessionKey: service.sessionKey, value: 'x', lifetimeSeconds: 0 });
+    return assertForgeryRefused(put({ cookie: past.cookie, 'csrf-token': past.csrfToken }));
+  });
+  test('is refused with a token in the query or the body', async () => {
+    const { cookie, csrfToken } = alice;
+    await assertForgeryRefused(
+      sendJson(
+        service.base,
+        'PUT',
+        `/v1/user/1?_csrf=${csrfToken}`,
+        { ...update, _csrf: csrfToken },
+        { cookie },
+      ),
+    );
+  });
+
+  test('is refused for POST and DELETE /webPush, which then do nothing', async () => {
+    const subscription = newSubscription();
+    const { cookie } = alice;
+    await assertForgeryRefused(sendJson(service.base, 'POST', '/webPush', subscription, { cookie }));
+    assert.equal(await service.store.subscriptions.count(), 0);
+    await sendJson(service.base, 'POST', '/webPush', subscription);
+    await assertForgeryRefused(sendJson(service.base, 'DELETE', '/webPush', subscription, { cookie }));
+    assert.equal(await service.store.subscriptions.count(), 1);
+  });
+
+  test('passes for POST /api/post, which is exempt', async () => {
+    assert.equal(
+      (await sendJson(service.base, 'POST', '/api/post', {}, { cookie: alice.cookie })).status,
+      200,
+    );
+  });
+
+  test('passes for GET, HEAD and OPTIONS, which change nothing', async () => {
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+      const response = await fetch(`${service.base}/api/get`, { method, headers: { cookie: alice.cookie } });
+      assert.ok(response.ok);
+    }
+  });
+});
+
+async function assertForgeryRefused(answer: Promise<Response>): Promise<void> {
+  const response = await answer;
+  assert.equal(response.status, 403);
+  assert.equal(response.headers.get('content-type'), 'application/problem+json');
+  assert.equal(((await response.json()) as Problem).code, 'ERR_CSRF');
+}
