@@ -104,6 +104,10 @@ export function createFaults(now: () => number): Faults & {
   const isOver = ({ fault, endsAtMs, hits }: Rule): boolean =>
     now() >= endsAtMs || (fault.times !== undefined && hits >= fault.times);
 
+  const dropOver = (): void => {
+    rules = rules.filter((rule) => !isOver(rule));
+  };
+
   const show = ({ id, fault, hits }: Rule): RehearsedFault => ({ id, fault, hits });
 
   function meets(rule: Rule, token: string, streams: number): boolean {
@@ -120,6 +124,7 @@ export function createFaults(now: () => number): Faults & {
   return {
     rehearse(given) {
       const fault = checkFault(given);
+      dropOver();
       const rule: Rule = {
         id: (lastId += 1),
         fault,
@@ -133,11 +138,12 @@ export function createFaults(now: () => number): Faults & {
     },
 
     list() {
-      rules = rules.filter((rule) => !isOver(rule));
+      dropOver();
       return rules.map(show);
     },
 
     cancel(id) {
+      dropOver();
       const before = rules.length;
       rules = rules.filter((rule) => rule.id !== id);
       return rules.length < before;

@@ -130,6 +130,7 @@ function startListening(server: Server, { host, port }: ListenerOptions): Promis
   });
 }
 
-function peerOf(socket: { remoteAddress?: string | undefined; remotePort?: number | undefined }): string {
-  return `${socket.remoteAddress}:${socket.remotePort}`;
+/** The same for a TCP socket and for whatever TLS and HTTP/2 have wrapped around it. */
+function peerOf(socket: Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>): string {
+  return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress}`;
 }
