@@ -10,7 +10,7 @@ export interface UserAgentOptions {
   /** `PushService.webSocketUrl`. */
   readonly webSocketUrl: string;
   /** Authorities to trust for `wss:`, PEM: `PushService.ca`. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** False leaves every message unacknowledged, so that it comes again after each reconnect. */
   readonly acknowledges?: boolean;
 }

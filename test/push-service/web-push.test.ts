@@ -7,7 +7,7 @@ import { generateVapidKeys, sendWith } from './web-push-sender.ts';
 
 test('web-push, as it comes, reaches the user agent in both content codings', async (t) => {
   const service = await start(t, { tls: true });
-  const agent = await createUserAgent({ webSocketUrl: service.webSocketUrl, ca: service.ca ?? '' });
+  const agent = await createUserAgent({ webSocketUrl: service.webSocketUrl, ca: service.ca });
   t.after(() => agent.close());
   const keys = generateVapidKeys();
   const subscription = await agent.subscribe(keys.publicKey);
@@ -30,7 +30,7 @@ test('web-push, as it comes, reaches the user agent in both content codings', as
 
 test('web-push is told what is wrong as by a real push service', async (t) => {
   const service = await start(t, { tls: true });
-  const agent = await createUserAgent({ webSocketUrl: service.webSocketUrl, ca: service.ca ?? '' });
+  const agent = await createUserAgent({ webSocketUrl: service.webSocketUrl, ca: service.ca });
   t.after(() => agent.close());
   const keys = generateVapidKeys();
   const subscription = await agent.subscribe(keys.publicKey);
