@@ -62,8 +62,8 @@ export interface Client extends EventTarget {
    */
   subscribe(): Promise<PushSubscription>;
   /**
-   * Ends the subscription here first, then removes the service's copy. When only the latter fails, this browser is
-   * unsubscribed all the same, and the service drops its copy at the next send.
+   * Ends the subscription and removes the service's copy. When the push service or the service cannot be told, this
+   * browser is unsubscribed all the same, and the service drops its copy at the next send.
    *
    * @throws {ClientError}
    */
@@ -140,8 +140,11 @@ class DeskbellClient extends EventTarget {
     await alone(async () => {
       const subscription = await this.#subscription();
       if (!subscription) return;
-      await subscription.unsubscribe();
-      await this.#send('DELETE', subscription);
+      try {
+        await this.#atPushService(subscription.unsubscribe());
+      } finally {
+        await this.#send('DELETE', subscription);
+      }
     });
   }
 
@@ -163,8 +166,9 @@ class DeskbellClient extends EventTarget {
     if (missingSupport()) return 'not-subscribed';
     return alone(async () => {
       const registration = await this.#registration();
-      if (!(await registration?.pushManager.getSubscription())) return 'not-subscribed';
-      const { isNew } = await this.#align(registration!, await this.#fetchVapidKey());
+      const subscription = await registration?.pushManager.getSubscription();
+      if (!registration || !subscription) return 'not-subscribed';
+      const { isNew } = await this.#align(registration, await this.#fetchVapidKey());
       return isNew ? 'subscribed-anew' : 'sent-again';
     });
   }
@@ -221,23 +225,21 @@ class DeskbellClient extends EventTarget {
   ): Promise<{ subscription: PushSubscription; isNew: boolean }> {
     const existing = await registration.pushManager.getSubscription();
     const isNew = !existing || !hasKey(existing, vapidKey);
-    if (isNew) await existing?.unsubscribe();
-    const subscription = isNew ? await this.#subscribeAtPushService(registration, vapidKey) : existing;
+    if (isNew && existing) await this.#atPushService(existing.unsubscribe());
+    const subscription = isNew
+      ? await this.#atPushService(
+          registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: vapidKey }),
+        )
+      : existing;
     await this.#send('POST', subscription);
     this.#storedEndpoint = subscription.endpoint;
     if (isNew && existing) await this.#send('DELETE', existing);
     return { subscription, isNew };
   }
 
-  async #subscribeAtPushService(
-    registration: ServiceWorkerRegistration,
-    vapidKey: string,
-  ): Promise<PushSubscription> {
+  async #atPushService<Result>(work: Promise<Result>): Promise<Result> {
     try {
-      return await within(
-        this.#timeoutMs,
-        registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: vapidKey }),
-      );
+      return await within(this.#timeoutMs, work);
     } catch (cause) {
       if ((cause as Error).name === 'NotAllowedError') throw permissionFailure('denied', cause);
       throw new ClientError(

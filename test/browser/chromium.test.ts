@@ -39,6 +39,14 @@ fact('a page that was not loaded securely is told so', async ({ setting, backend
   assert.match(await textOf(page, '#failure'), /^This page was not loaded securely.*https/);
 });
 
+fact('the page fits a window 320 pixels wide, whatever it received', async ({ backend, openSubscribed }) => {
+  const page = await openSubscribed();
+  await backend.sendToAll({ title: 'Long'.repeat(100), message: 'Longer'.repeat(100) });
+  await received(page, 1);
+  await page.setViewport({ width: 320, height: 640 });
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320);
+});
+
 /** Hands payloads straight to the service worker, as the developer tools do. */
 async function openPushDoor(page: Page): Promise<(data: string) => Promise<void>> {
   const session = await page.createCDPSession();

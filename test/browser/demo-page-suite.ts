@@ -119,7 +119,10 @@ export function testDemoPage(fact: Fact): void {
       await press(page, 'Unsubscribe');
 
       assert.equal(await textOf(page, '#headline'), 'Not subscribed');
-      assert.match(await textOf(page, '#failure'), /^The server cannot be reached/);
+      assert.match(
+        await textOf(page, '#failure'),
+        /^The server cannot be reached.*unsubscribed all the same/,
+      );
       assert.equal((await backend.subscriptions()).length, 1);
       assert.deepEqual(await backend.sendToAll({ title: 'Anyone', message: 'there?' }), { gone: 1 });
       assert.deepEqual(await backend.subscriptions(), []);
@@ -215,6 +218,18 @@ export function testDemoPage(fact: Fact): void {
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
     },
   );
+
+  fact('who unsubscribes while the push service is away is removed from the store', async (stage) => {
+    const { setting, backend, openSubscribed } = stage;
+    const page = await openSubscribed();
+    await setting.breakPushService();
+
+    await press(page, 'Unsubscribe');
+
+    assert.equal(await textOf(page, '#headline'), 'Not subscribed');
+    assert.deepEqual(await backend.subscriptions(), []);
+    await setting.mendPushService();
+  });
 
   fact('the keyboard alone is enough, and shows where it is', async ({ backend, open }) => {
     const page = await open();

@@ -16,6 +16,7 @@ export async function startFirefoxSetting(): Promise<Setting> {
       // Automation switches push off unless it is asked for.
       'dom.push.connection.enabled': true,
       'dom.push.retryBaseInterval': 300,
+      'dom.push.requestTimeout': 3000,
       // Without a desktop that shows notifications, Firefox shows them itself; it queues those beyond the third.
       'alerts.useSystemBackend': false,
       'dom.webnotifications.requireinteraction.count': 100,

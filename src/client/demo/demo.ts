@@ -1,9 +1,14 @@
 // The demo page: subscribe, see what arrives, leave again, and at each step what happened in words. Everything about
 // push is in the page library; here is only what a person sees.
-import { ClientError, createClient, type FailureReason } from '../index.ts';
+import { ClientError, type ClientState, createClient, type FailureReason } from '../index.ts';
+
+interface Advice {
+  readonly heading: string;
+  readonly remedy: string;
+}
 
 /** What a person can do about each failure. */
-const advice: Readonly<Record<FailureReason, { readonly heading: string; readonly remedy: string }>> = {
+const advice: Readonly<Record<FailureReason, Advice>> = {
   'no-support': {
     heading: 'This browser cannot receive push messages',
     remedy:
@@ -33,7 +38,7 @@ const advice: Readonly<Record<FailureReason, { readonly heading: string; readonl
   },
   'server-unreachable': {
     heading: 'The server cannot be reached',
-    remedy: 'Check that “deskbell serve” is running, then press the button again.',
+    remedy: 'Check that “deskbell serve” is running, then try again.',
   },
   'server-refused': {
     heading: 'The server refused',
@@ -51,10 +56,13 @@ const narration: Readonly<Record<string, readonly [sent: string, answered: strin
     'The push service has a subscription for this browser. Sending it to the server.',
     'The server has stored the subscription.',
   ],
-  'DELETE webPush': [
-    'The subscription is ended at the push service. Asking the server to forget it.',
-    'The server has removed its copy.',
-  ],
+  'DELETE webPush': ['Asking the server to forget this subscription.', 'The server has removed its copy.'],
+};
+
+const permissionWords: Readonly<Record<NotificationPermission, string>> = {
+  granted: 'Notifications allowed',
+  denied: 'Notifications blocked',
+  default: 'Not asked yet',
 };
 
 const element = (id: string): HTMLElement => document.getElementById(id)!;
@@ -65,20 +73,32 @@ const unsubscribeButton = element('unsubscribe');
 const client = createClient({ fetch: narratedFetch });
 
 onPress(subscribeButton, async () => {
-  if ((await client.state()).permission === 'default')
-    step('Asking you for permission to show notifications.');
+  if (Notification.permission === 'default') step('Asking you for permission to show notifications.');
   await client.subscribe();
   step('This browser is subscribed.');
 });
 
 onPress(unsubscribeButton, async () => {
-  await client.unsubscribe();
-  step('This browser is not subscribed any more.');
+  step('Ending the subscription at the push service.');
+  try {
+    await client.unsubscribe();
+    step('This browser is not subscribed any more.');
+  } catch (error) {
+    if ((await client.state()).subscription) throw error;
+    const { heading } = adviceFor(error);
+    showFailure(heading, 'This browser is unsubscribed all the same; the server notices at the next send.');
+  }
 });
 
 element('copy').addEventListener('click', async () => {
-  await navigator.clipboard.writeText(element('command').textContent);
-  step('The command is in the clipboard.');
+  const command = element('command');
+  try {
+    await navigator.clipboard.writeText(command.textContent);
+    step('The command is in the clipboard.');
+  } catch {
+    getSelection()?.selectAllChildren(command);
+    step('The browser keeps the clipboard to itself. The command is selected: copy it with the keyboard.');
+  }
 });
 
 void showMessages();
@@ -96,11 +116,7 @@ if (isSecureContext) {
 async function showMessages(): Promise<void> {
   for await (const { title, message, receivedAtMs } of client.messages()) {
     element('nothing-received').hidden = true;
-    const heading = document.createElement('h3');
-    heading.textContent = title;
-    const text = document.createElement('p');
-    text.textContent = message;
-    addItem(element('received'), heading, timeOf(receivedAtMs), text);
+    addItem('received', withText('h3', title), timeOf(receivedAtMs), withText('p', message));
     step(`Received “${title}”.`);
     card.classList.remove('is-ringing');
     requestAnimationFrame(() => card.classList.add('is-ringing'));
@@ -131,39 +147,57 @@ async function attempt(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    showFailure(error as Error);
+    const { heading, remedy } = adviceFor(error);
+    showFailure(heading, remedy, (error as Error).message);
   }
   await showState();
   card.ariaBusy = 'false';
 }
 
 async function showState(): Promise<void> {
-  const { obstacle, permission, subscription, isStored } = await client.state();
-  const hasSupport = obstacle === undefined || obstacle === 'permission-denied';
-  enable({ subscribe: hasSupport && !isStored, unsubscribe: subscription !== undefined });
+  const state = await client.state();
+  const { obstacle, permission, subscription, isStored } = state;
+  const canSubscribe = obstacle === undefined || obstacle === 'permission-denied';
+  enable({ subscribe: canSubscribe && !isStored, unsubscribe: subscription !== undefined });
   card.classList.toggle('is-on', isStored);
+  if (obstacle && element('failure').childElementCount === 0) {
+    showFailure(advice[obstacle].heading, advice[obstacle].remedy);
+  }
 
-  const [headline, explanation] = isStored
-    ? ['This browser is subscribed', 'Messages show on this desktop, also when this page is closed.']
-    : subscription
-      ? ['Subscribed, but the server has not confirmed it', 'Press Subscribe to send the subscription again.']
-      : hasSupport
-        ? ['Not subscribed', 'Press Subscribe, and the server can show messages on this desktop.']
-        : ['No notifications here', 'What stands in the way is below.'];
-  element('headline').textContent = headline!;
-  element('explanation').textContent = explanation!;
+  const [headline, explanation] = describe(state);
+  say('headline', headline);
+  say('explanation', explanation);
+  say('permission', permissionWords[permission]);
+  say('push-service', subscription ? new URL(subscription.endpoint).host : 'No subscription');
+  say('stored', isStored ? 'Stored' : subscription ? 'Not confirmed' : 'None');
+}
 
-  element('permission').textContent = {
-    granted: 'Notifications allowed',
-    denied: 'Notifications blocked',
-    default: 'Not asked yet',
-  }[permission];
-  element('push-service').textContent = subscription
-    ? new URL(subscription.endpoint).host
-    : 'No subscription';
-  element('stored').textContent = isStored ? 'Stored' : subscription ? 'Not confirmed' : 'None';
+function describe({
+  obstacle,
+  subscription,
+  isStored,
+}: ClientState): readonly [headline: string, words: string] {
+  if (isStored) {
+    return ['This browser is subscribed', 'Messages show on this desktop, also when this page is closed.'];
+  }
+  if (subscription) {
+    return [
+      'Subscribed, but the server has not confirmed it',
+      'Press Subscribe to send the subscription again.',
+    ];
+  }
+  if (obstacle) return ['Not subscribed', 'Something stands in the way:'];
+  return ['Not subscribed', 'Press Subscribe, and the server can show messages on this desktop.'];
+}
 
-  if (obstacle && element('failure').childElementCount === 0) showFailure(new ClientError(obstacle, ''));
+function say(id: string, words: string): void {
+  element(id).textContent = words;
+}
+
+function adviceFor(error: unknown): Advice {
+  return error instanceof ClientError
+    ? advice[error.reason]
+    : { heading: 'Something went wrong', remedy: 'Load this page again.' };
 }
 
 function enable(buttons: { readonly subscribe: boolean; readonly unsubscribe: boolean }): void {
@@ -171,45 +205,39 @@ function enable(buttons: { readonly subscribe: boolean; readonly unsubscribe: bo
   unsubscribeButton.setAttribute('aria-disabled', String(!buttons.unsubscribe));
 }
 
-function showFailure(error: Error): void {
-  const { heading, remedy } =
-    error instanceof ClientError
-      ? advice[error.reason]
-      : { heading: 'Something went wrong', remedy: 'Load this page again.' };
-  const parts = [
-    ['h3', heading],
-    ['p', remedy],
-    ['p', error.message],
-  ] as const;
+function showFailure(heading: string, ...paragraphs: readonly string[]): void {
   const box = document.createElement('div');
   box.className = 'failure';
-  for (const [name, text] of parts) {
-    const part = document.createElement(name);
-    part.textContent = text;
-    box.append(part);
-  }
+  box.append(withText('h3', heading), ...paragraphs.map((text) => withText('p', text)));
   element('failure').replaceChildren(box);
   step(`${heading}.`);
 }
 
 function step(text: string): void {
-  const words = document.createElement('span');
-  words.textContent = text;
-  addItem(element('steps'), timeOf(Date.now()), words);
+  addItem('steps', timeOf(Date.now()), withText('span', text));
 }
 
 /** Adds to a list, newest first, and lets the oldest go. */
-function addItem(list: HTMLElement, ...content: readonly Node[]): void {
+function addItem(listId: string, ...content: readonly Node[]): void {
+  const list = element(listId);
   const item = document.createElement('li');
   item.append(...content);
   list.prepend(item);
   if (list.childElementCount > 50) list.lastElementChild?.remove();
 }
 
+function withText<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  text: string,
+): HTMLElementTagNameMap[Name] {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
+
 function timeOf(atMs: number): HTMLTimeElement {
-  const time = document.createElement('time');
   const date = new Date(atMs);
+  const time = withText('time', date.toLocaleTimeString());
   time.dateTime = date.toISOString();
-  time.textContent = date.toLocaleTimeString();
   return time;
 }
