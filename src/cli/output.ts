@@ -25,6 +25,12 @@ export function createOutput(
 ): Output {
   let isGone = false;
   let drained: Promise<unknown> | undefined;
+  let hasLiveLine = false;
+  const wipe = (): string => {
+    const wiped = hasLiveLine ? '\r\u001b[K' : '';
+    hasLiveLine = false;
+    return wiped;
+  };
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (isGone) return;
     isGone = true;
