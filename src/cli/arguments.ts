@@ -18,3 +18,21 @@ export function parseSeconds(text: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It takes a whole number of seconds.');
   return Number(text);
 }
+
+export function parseIds(text: string): readonly number[] {
+  return text.split(',').map((id) => parsePositiveInteger(id.trim()));
+}
+
+/** ISO 8601 with a zone: a time without one would mean another moment on another machine. */
+export function parseTime(text: string): Date {
+  const time = new Date(text);
+  if (
+    !/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) ||
+    Number.isNaN(time.getTime())
+  ) {
+    throw new InvalidArgumentError(
+      'It takes a time with its zone, such as 2027-01-01T09:00:00Z or 2027-01-01T09:00+01:00.',
+    );
+  }
+  return time;
+}

@@ -44,7 +44,11 @@ function describeOrigin(counts: Broadcast['origins'][number]): string {
   return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'no answer yet'}`;
 }
 
-export function describeAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
+export function describeAlarm({
+  origin,
+  reason,
+  detail,
+}: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
   return `${hostOf(origin)} refuses messages: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }
 
@@ -53,12 +57,14 @@ export function describeOutcome(broadcast: Broadcast, output: Pick<Output, 'styl
   const { audience, counts, origins, alarms } = broadcast;
   const width = formatCount(audience).length;
   const columns = settlements.filter((name) => counts[name] > 0);
-  const cells = (values: readonly string[]): string => values.map((value) => value.padStart(11)).join('');
   const hostWidth = Math.max(12, ...origins.map(({ origin }) => hostOf(origin).length));
   return [
     ...countNames
       .filter((name) => counts[name] > 0)
-      .map((name) => `  ${formatCount(counts[name]).padStart(width)} ${name.padEnd(9)}  ${output.style('dim', meanings[name])}`),
+      .map(
+        (name) =>
+          `  ${formatCount(counts[name]).padStart(width)} ${name.padEnd(9)}  ${output.style('dim', meanings[name])}`,
+      ),
     `  ${formatCount(audience).padStart(width)} in all`,
     ...(origins.length === 0
       ? []
@@ -70,14 +76,15 @@ export function describeOutcome(broadcast: Broadcast, output: Pick<Output, 'styl
               `  ${hostOf(origin.origin).padEnd(hostWidth)}${cells([...columns.map((name) => formatCount(origin[name])), formatCount(origin.attempts)])}`,
           ),
         ]),
-    ...alarms.map((alarm) => output.style('red', `  ! ${describeAlarm(alarm)}: ${formatCount(alarm.rows)} messages`)),
+    ...alarms.map((alarm) =>
+      output.style('red', `  ! ${describeAlarm(alarm)}: ${formatCount(alarm.rows)} messages`),
+    ),
   ];
 }
 
 /** As JSON: everything but the payload and the key that it was made with. */
 export function toJson(broadcast: Broadcast): object {
   const { id, ttlSeconds, urgency, topic, audience, counts, waiting, origins, alarms } = broadcast;
-  const time = (timeMs: number): string => new Date(timeMs).toISOString();
   return {
     id,
     state: stateOf(broadcast),
@@ -100,7 +107,6 @@ export function toJson(broadcast: Broadcast): object {
 /** `1:05:09`, `0:32` */
 export function formatDuration(seconds: number): string {
   const whole = Math.ceil(seconds);
-  const two = (value: number): string => String(value).padStart(2, '0');
   const hours = Math.floor(whole / 3600);
   const minutes = Math.floor(whole / 60) % 60;
   return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
@@ -109,3 +115,9 @@ export function formatDuration(seconds: number): string {
 function hostOf(origin: string): string {
   return URL.parse(origin)?.host ?? origin;
 }
+
+const cells = (values: readonly string[]): string => values.map((value) => value.padStart(11)).join('');
+
+const time = (timeMs: number): string => new Date(timeMs).toISOString();
+
+const two = (value: number): string => String(value).padStart(2, '0');

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
+import { broadcastsCommand } from './commands/broadcasts.ts';
 import { demoCommand } from './commands/demo.ts';
 import { keysCommand } from './commands/keys.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
@@ -10,6 +11,7 @@ import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
+import { workerCommand } from './commands/worker.ts';
 import type { Context } from './context.ts';
 import { describeFailure, exitCodeOf, exitCodes } from './failure.ts';
 
@@ -42,6 +44,8 @@ function createProgram(context: Context): Command {
     .addCommand(demoCommand(context))
     .addCommand(serveCommand(context))
     .addCommand(sendCommand(context))
+    .addCommand(broadcastsCommand(context))
+    .addCommand(workerCommand(context))
     .addCommand(subscriptionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(sessionCommand(context))

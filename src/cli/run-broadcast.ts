@@ -4,7 +4,15 @@ import type { BroadcastRun } from '../delivery/deliverer.ts';
 import type { Progress } from '../delivery/progress.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
-import { describeAlarm, describeOutcome, describeProgress, formatCount, formatDuration, stateOf, toJson } from './broadcast-words.ts';
+import {
+  describeAlarm,
+  describeOutcome,
+  describeProgress,
+  formatCount,
+  formatDuration,
+  stateOf,
+  toJson,
+} from './broadcast-words.ts';
 import type { Context } from './context.ts';
 
 /** Where nobody looks on, a line is written this often; JSON events every second. */
@@ -22,13 +30,16 @@ export async function runBroadcast(
   { json }: { readonly json: boolean },
 ): Promise<void> {
   const { id } = run.broadcast;
-  await output.line(json ? event('broadcast', { isNew: run.isNew, ...toJson(run.broadcast) }) : describeStart(run));
+  await output.line(
+    json ? event('broadcast', { isNew: run.isNew, ...toJson(run.broadcast) }) : describeStart(run),
+  );
 
   let pausing: Promise<void> | undefined;
   const pause = (): void => {
     output.live('');
     output.remark('Pausing: waiting for the messages in flight; a second Ctrl-C ends at once.');
-    pausing = pauseUnlessOver(store, id).then(() => run.stop());
+    pausing = pauseUnlessOver(store, id).finally(() => run.stop());
+    pausing.catch(() => {});
   };
   stop.addEventListener('abort', pause, { once: true });
   if (stop.aborted) pause();
@@ -36,8 +47,8 @@ export async function runBroadcast(
     await showProgress(run, output, json);
     const broadcast = await run.finished;
     await pausing;
-    await showEnd(await present(store, broadcast), output, json);
-    refuseUnfinished(await present(store, broadcast), invocation);
+    await showEnd(broadcast, output, json);
+    refuseUnfinished(broadcast, invocation);
   } finally {
     stop.removeEventListener('abort', pause);
     output.live('');
@@ -67,7 +78,7 @@ async function showProgress(run: BroadcastRun, output: Context['output'], json: 
 async function showEnd(broadcast: Broadcast, output: Context['output'], json: boolean): Promise<void> {
   output.live('');
   if (json) return output.line(event('summary', toJson(broadcast)));
-  if (broadcast.audience === 0) return output.line('Nobody has subscribed yet.');
+  if (broadcast.audience === 0) return output.line('There is nobody to send to.');
   const { finishedAtMs = Date.now(), startAtMs, createdAtMs } = broadcast;
   const seconds = Math.max(0.001, (finishedAtMs - Math.max(startAtMs, createdAtMs)) / 1000);
   const time = broadcast.state === 'done' ? ` in ${formatDuration(seconds)}` : '';
@@ -90,9 +101,10 @@ function refuseUnfinished({ id, state, counts }: Broadcast, invocation: string):
 }
 
 function describeStart({ broadcast, isNew }: BroadcastRun): string {
-  const { id, audience } = broadcast;
+  const { id, audience, state } = broadcast;
   if (isNew) return `Broadcast ${id} to ${formatCount(audience)}.`;
-  return `Broadcast ${id} to ${formatCount(audience)} is ${stateOf(broadcast)} already: going on with it.`;
+  const goesOn = state === 'running' ? ' Going on with it.' : '';
+  return `Broadcast ${id} to ${formatCount(audience)} is ${stateOf(broadcast)} already.${goesOn}`;
 }
 
 const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });
@@ -107,8 +119,4 @@ async function pauseUnlessOver(store: BroadcastStore, id: number): Promise<void>
   await store.pause(id).catch((error: unknown) => {
     if (!(error instanceof DeskbellError && error.code === 'ERR_BROADCAST_STATE')) throw error;
   });
-}
-
-async function present(store: BroadcastStore, broadcast: Broadcast): Promise<Broadcast> {
-  return (await store.find(broadcast.id)) ?? broadcast;
 }

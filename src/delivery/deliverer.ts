@@ -38,6 +38,12 @@ export interface BroadcastRun {
 }
 
 export interface Deliverer {
+  /** Stores a broadcast and leaves its delivery to others, or to later. */
+  createBroadcast(
+    audience: Audience,
+    message: Message,
+    options?: BroadcastOptions,
+  ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   broadcast(audience: Audience, message: Message, options?: BroadcastOptions): Promise<BroadcastRun>;
   /** Works on a broadcast that is there; one that is paused goes on. */
   resume(broadcastId: number): Promise<BroadcastRun>;
@@ -132,15 +138,14 @@ export function createDeliverer({ store, threads, encrypt, ...settings }: Delive
     };
   };
 
+  const create: Deliverer['createBroadcast'] = (audience, message, options = {}) =>
+    createBroadcast(store.broadcasts, policy, audience, message, options);
+
   return {
-    broadcast: async (audience, message, options = {}) => {
-      const { broadcast, isNew } = await createBroadcast(
-        store.broadcasts,
-        policy,
-        audience,
-        message,
-        options,
-      );
+    createBroadcast: create,
+
+    broadcast: async (audience, message, options) => {
+      const { broadcast, isNew } = await create(audience, message, options);
       return startRun(broadcast, isNew);
     },
 

@@ -1,6 +1,7 @@
 // Sends one push message to one subscription: checks, encrypts, posts, and says what the answer means.
 // Broadcasts, which are stored, retried and delivered by many workers, begin here as well.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Broadcast } from '../store/broadcast-store.ts';
 import type { Store } from '../store/store.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import type { PushResponse, TransportOptions, TransportResult } from '../transport/transport.ts';
@@ -59,6 +60,12 @@ export interface Sender {
    *   ERR_IDEMPOTENCY_KEY, ERR_CONFIGURATION (no store), ERR_CLOSED
    */
   broadcast(audience: Audience, message: Message, options?: BroadcastOptions): Promise<BroadcastRun>;
+  /** The same without delivering it: any sender on the store may, with `resume` or `work`. */
+  createBroadcast(
+    audience: Audience,
+    message: Message,
+    options?: BroadcastOptions,
+  ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /**
    * Works on a broadcast that is in the store; one that is paused goes on.
    *
@@ -144,6 +151,8 @@ export function createSender({
     },
 
     broadcast: async (audience, message, options) => requireDeliverer().broadcast(audience, message, options),
+    createBroadcast: async (audience, message, options) =>
+      requireDeliverer().createBroadcast(audience, message, options),
     resume: async (broadcastId) => requireDeliverer().resume(broadcastId),
     work: async (signal, onFault) => requireDeliverer().work(signal, onFault),
 

@@ -1,54 +1,64 @@
-// `deskbell send`: one push message to one subscription of the store, or to all of them.
+// `deskbell send`: one push message to one subscription of the store at once, or to many of them as a broadcast.
 import { Option, type Command } from 'commander';
-import type { Sender } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { DataDirectory } from '../../store/data-directory.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/store.ts';
 import type { Message } from '../../webpush/payload.ts';
 import { urgencies, type PushOptions, type Urgency } from '../../webpush/request.ts';
-import { parsePositiveInteger, parseSeconds } from '../arguments.ts';
+import { parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../arguments.ts';
 import { createCommand } from '../command.ts';
+import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
-import { openSender, senderSettings } from '../open-sender.ts';
+import { broadcastSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
-import { createSendReport, type SendReport } from '../send-report.ts';
-import { subscriptionPages } from '../subscription-pages.ts';
+import { sendBroadcast, type BroadcastFlags } from '../send-broadcast.ts';
+import { printSendResult } from '../send-result.ts';
 
-interface SendFlags {
+interface SendFlags extends BroadcastFlags {
   readonly title: string;
   readonly message: string;
-  readonly all?: true;
   readonly endpoint?: string;
   readonly id?: number;
   readonly ttl?: number;
   readonly urgency?: Urgency;
   readonly topic?: string;
-  readonly json?: true;
 }
 
-/** Messages under way at once when sending to all. */
-const maxInFlight = 64;
+const audiences = ['all', 'ids', 'file', 'endpoint', 'id'];
 
 export function sendCommand(context: Context): Command {
   return createCommand({
     name: 'send',
     description:
-      'Sends a push message and prints what the push service says to it. Subscriptions that have ended are removed. ' +
-      'Exits with 1 where a message was not accepted and its subscription is still there.',
-    settings: ['data', ...senderSettings],
+      'Sends a push message. To one subscription: at once, and prints what the push service says. To many: as a ' +
+      'broadcast, which is stored, tried again where push services are busy, and survives a crash of this command. ' +
+      'Subscriptions that have ended are removed. Exits with 1 where a message was not accepted and its ' +
+      'subscription is still there.',
+    settings: ['data', ...broadcastSettings],
     examples: [
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@your.domain",
       "deskbell send --id 17 --title Hello --message 'Only for you' --ttl 3600 --urgency high",
+      "deskbell send --all --at 2027-01-01T00:00:00Z --idempotency-key new-year --title '2027' --message 'Happy new year'",
     ],
   })
     .requiredOption('--title <text>', 'Title of the notification.')
     .requiredOption('--message <text>', 'Text of the notification.')
-    .addOption(new Option('--all', 'Sends to every subscription.').conflicts(['endpoint', 'id']))
+    .addOption(audienceOption('--all', 'Sends to every subscription.'))
     .addOption(
-      new Option('--endpoint <url>', 'Sends to the subscription with this endpoint.').conflicts('id'),
+      audienceOption('--ids <ids>', 'Sends to these subscriptions: ids with commas between.').argParser(
+        parseIds,
+      ),
     )
     .addOption(
-      new Option('--id <id>', 'Sends to the subscription with this id.').argParser(parsePositiveInteger),
+      audienceOption(
+        '--file <file>',
+        'Sends to the subscriptions in a file of JSON Lines, stored or not; "-" for standard input.',
+      ),
+    )
+    .addOption(audienceOption('--endpoint <url>', 'Sends to the subscription with this endpoint.'))
+    .addOption(
+      audienceOption('--id <id>', 'Sends to the subscription with this id.').argParser(parsePositiveInteger),
     )
     .option(
       '--ttl <seconds>',
@@ -62,74 +72,73 @@ export function sendCommand(context: Context): Command {
       ).choices(urgencies),
     )
     .option('--topic <label>', 'Replaces an undelivered message with the same label.')
-    .option('--json', 'Prints JSON Lines: one per outcome, then the counts.')
+    .addOption(
+      broadcastOption('--idempotency-key <key>', 'A repeated command with the same key sends nothing twice.'),
+    )
+    .addOption(
+      broadcastOption(
+        '--at <time>',
+        'Nothing is sent before this time, such as 2027-01-01T09:00+01:00; needs a worker then.',
+      ).argParser(parseTime),
+    )
+    .addOption(broadcastOption('--detach', 'Only stores the broadcast, for a worker to deliver.'))
+    .option('--json', 'Prints JSON Lines: the outcome, or the events of the broadcast and its summary.')
     .action(async (flags: SendFlags) => {
       const configuration = await readConfiguration({
         flags: { ...flags },
         environment: context.environment,
       });
-      if (!flags.all && flags.endpoint === undefined && flags.id === undefined) {
-        throw new DeskbellError('ERR_USAGE', 'Say whom to send to: --all, --endpoint or --id');
+      if (!audiences.some((name) => name in flags)) {
+        throw new DeskbellError('ERR_USAGE', 'Say whom to send to: --all, --ids, --file, --endpoint or --id');
       }
-      await withExistingData(configuration.data, async ({ store, vapidKeys }) => {
-        const sender = await openSender(configuration, vapidKeys, context);
-        try {
-          const report = createSendReport(context.output, { json: flags.json ?? false });
-          const delivery = createDelivery(flags, sender, store.subscriptions, report);
-          if (flags.all) {
-            await sendToAll(delivery, subscriptionPages(store.subscriptions, context.stop));
-            await report.end();
-          } else {
-            await delivery(await findSubscription(store.subscriptions, flags));
-          }
-          refuseIncomplete(report, flags);
-        } finally {
-          await sender.close();
-        }
-      });
+      const isForOne = flags.endpoint !== undefined || flags.id !== undefined;
+      await withExistingData(configuration.data, (data) =>
+        isForOne
+          ? sendToOne(flags, data, configuration, context)
+          : sendBroadcast(flags, messageOf(flags), optionsOf(flags), data, configuration, context),
+      );
     });
 }
 
-type Delivery = (row: StoredSubscription) => Promise<void>;
+/** One audience at a time. */
+function audienceOption(flags: string, description: string): Option {
+  const option = new Option(flags, description);
+  return option.conflicts(audiences.filter((name) => name !== option.attributeName()));
+}
 
-/** Sends the message to one row, removes the row where it has ended, and reports what came of it. */
-function createDelivery(
+/** A message to one is sent at once or not at all. */
+function broadcastOption(flags: string, description: string): Option {
+  return new Option(flags, description).conflicts(['endpoint', 'id']);
+}
+
+async function sendToOne(
   flags: SendFlags,
-  sender: Sender,
-  subscriptions: SubscriptionStore,
-  report: SendReport,
-): Delivery {
-  const message: Message = { title: flags.title, message: flags.message };
-  const options: PushOptions = {
-    ...(flags.ttl !== undefined && { ttlSeconds: flags.ttl }),
-    ...(flags.urgency !== undefined && { urgency: flags.urgency }),
-    ...(flags.topic !== undefined && { topic: flags.topic }),
-  };
-  return async (row) => {
-    const result = await sender.send(row, message, options);
+  { store: { subscriptions }, vapidKeys }: DataDirectory,
+  configuration: Configuration,
+  context: Context,
+): Promise<void> {
+  const sender = await openSender(configuration, vapidKeys, context);
+  try {
+    const row = await findSubscription(subscriptions, flags);
+    const result = await sender.send(row, messageOf(flags), optionsOf(flags));
     // With its `auth`: a browser that has registered the endpoint anew meanwhile is kept.
     if (result.outcome.kind === 'gone') await subscriptions.removeByEndpoint(row.endpoint, row.auth);
-    await report.add(row, result);
-  };
+    await printSendResult(context.output, row, result, { json: flags.json ?? false });
+    if (result.outcome.kind !== 'accepted') {
+      throw new DeskbellError('ERR_NOT_ACCEPTED', 'The push service did not accept the message');
+    }
+  } finally {
+    await sender.close();
+  }
 }
 
-async function sendToAll(
-  deliver: Delivery,
-  pages: AsyncIterable<readonly StoredSubscription[]>,
-): Promise<void> {
-  const rows = rowsOf(pages);
-  const takeRows = async (): Promise<void> => {
-    for await (const row of rows) await deliver(row);
-  };
-  const takers = await Promise.allSettled(Array.from({ length: maxInFlight }, takeRows));
-  for (const taker of takers) if (taker.status === 'rejected') throw taker.reason;
-}
+const messageOf = ({ title, message }: SendFlags): Message => ({ title, message });
 
-async function* rowsOf(
-  pages: AsyncIterable<readonly StoredSubscription[]>,
-): AsyncGenerator<StoredSubscription> {
-  for await (const page of pages) yield* page;
-}
+const optionsOf = ({ ttl, urgency, topic }: SendFlags): PushOptions => ({
+  ...(ttl !== undefined && { ttlSeconds: ttl }),
+  ...(urgency !== undefined && { urgency }),
+  ...(topic !== undefined && { topic }),
+});
 
 async function findSubscription(
   subscriptions: SubscriptionStore,
@@ -141,11 +150,4 @@ async function findSubscription(
     'ERR_SUBSCRIPTION_NOT_FOUND',
     id === undefined ? 'There is no subscription with this endpoint' : `There is no subscription ${id}`,
   );
-}
-
-/** To one, only accepted is success; to all, subscriptions that have ended are part of the day. */
-function refuseIncomplete({ counts }: SendReport, { all }: SendFlags): void {
-  const failed = counts.retry + counts.rejected + (all ? 0 : counts.gone);
-  if (failed === 0) return;
-  throw new DeskbellError('ERR_NOT_ACCEPTED', `The push service did not accept ${failed} of the messages`);
 }

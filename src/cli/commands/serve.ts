@@ -6,7 +6,9 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withData } from '../data.ts';
+import { describeFailure } from '../failure.ts';
 import { addressOf, listenOn, untilStopped } from '../listening.ts';
+import { broadcastSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
 export function serveCommand({ environment, output, stop }: Context): Command {
@@ -18,7 +20,6 @@ export function serveCommand({ environment, output, stop }: Context): Command {
       'host',
       'data',
       'prefix',
-      'pushServices',
       'logging',
       'logFile',
       'authenticate',
@@ -26,19 +27,19 @@ export function serveCommand({ environment, output, stop }: Context): Command {
       'bodyLimitBytes',
       'registrationsPerMinute',
       'trustProxy',
+      'deliver',
+      ...broadcastSettings,
     ],
     examples: [
       'deskbell serve --port 8080 --data /var/lib/deskbell',
+      'deskbell serve --deliver --subject mailto:you@your.domain',
       'deskbell serve --logging action,filter,authenticator,action-creator',
     ],
   })
     .option('--json', 'Prints JSON Lines: the address, then the records, on a terminal too.')
     .action(async (flags: { readonly json?: true }) => {
-      const { host, port, data, prefix, logFile, authenticate, trustProxy, ...configuration } =
-        await readConfiguration({
-          flags: { ...flags },
-          environment,
-        });
+      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      const { host, port, data, prefix, logFile, authenticate, trustProxy } = configuration;
       await withData(data, async ({ store, vapidKeys, sessionKey }) => {
         const { createServer } = await import('../../service/create-server.ts');
         const { createLog } = await import('../../service/log.ts');
@@ -61,14 +62,18 @@ export function serveCommand({ environment, output, stop }: Context): Command {
           ...(trustProxy.length > 0 && { trustProxy }),
           log,
         });
+        const sender = configuration.deliver
+          ? await openSender(configuration, vapidKeys, { environment }, store)
+          : undefined;
         try {
           await listenOn({ host, port }, () => server.listen({ host, port }));
           const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
           await output.line(
             flags.json ? JSON.stringify({ address }) : `Deskbell listens on ${output.style('bold', address)}`,
           );
-          await untilStopped(stop);
+          await (sender?.work(stop, (fault) => output.remark(describeFailure(fault))) ?? untilStopped(stop));
         } finally {
+          await sender?.close();
           await server.close();
           log.close();
         }

@@ -1,0 +1,30 @@
+// `deskbell broadcasts pause` and `cancel`: a word to whoever works on the broadcast, in whatever process.
+import type { Command } from 'commander';
+import { parsePositiveInteger } from '../arguments.ts';
+import { formatCount, stateOf, toJson } from '../broadcast-words.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+export function steerCommand(
+  { environment, output }: Context,
+  name: 'pause' | 'cancel',
+  description: string,
+): Command {
+  return createCommand({ name, description, settings: ['data'], examples: [`deskbell broadcasts ${name} 7`] })
+    .argument('<id>', 'Which broadcast.', parsePositiveInteger)
+    .option('--json', 'Prints the broadcast as JSON.')
+    .action(async (id: number, flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(data, async ({ store }) => {
+        const broadcast = await store.broadcasts[name](id);
+        const { accepted } = broadcast.counts;
+        await output.line(
+          flags.json
+            ? JSON.stringify(toJson(broadcast))
+            : `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.audience)} accepted.`,
+        );
+      });
+    });
+}

@@ -1,0 +1,123 @@
+// `deskbell send` to many: a broadcast, stored first and then delivered by this process, or left to others.
+import { createReadStream } from 'node:fs';
+import { addAbortSignal } from 'node:stream';
+import type { Audience } from '../delivery/audience.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Broadcast } from '../store/broadcast-store.ts';
+import type { DataDirectory } from '../store/data-directory.ts';
+import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
+import type { Message } from '../webpush/payload.ts';
+import type { PushOptions } from '../webpush/request.ts';
+import type { Subscription } from '../webpush/subscription.ts';
+import { formatCount, stateOf, toJson } from './broadcast-words.ts';
+import type { Configuration } from './configuration.ts';
+import type { Context } from './context.ts';
+import { openSender } from './open-sender.ts';
+import { readLines } from './read-lines.ts';
+import { runBroadcast } from './run-broadcast.ts';
+import { maxLineBytes, parseLine } from './subscription-line.ts';
+
+export interface BroadcastFlags {
+  readonly all?: true;
+  readonly ids?: readonly number[];
+  /** JSON Lines; `-` is standard input. */
+  readonly file?: string;
+  readonly idempotencyKey?: string;
+  readonly at?: Date;
+  readonly detach?: true;
+  readonly json?: true;
+}
+
+/** @throws {DeskbellError} as `runBroadcast` and `Sender.broadcast` do; ERR_LINES_REFUSED, ERR_FILE */
+export async function sendBroadcast(
+  flags: BroadcastFlags,
+  message: Message,
+  options: PushOptions,
+  { store, vapidKeys }: DataDirectory,
+  configuration: Configuration,
+  context: Context,
+): Promise<void> {
+  const sender = await openSender(configuration, vapidKeys, context, store);
+  try {
+    const audience = audienceOf(flags, configuration, vapidKeys.publicKey, context);
+    const broadcastOptions = {
+      ...options,
+      ...(flags.idempotencyKey !== undefined && { idempotencyKey: flags.idempotencyKey }),
+      ...(flags.at !== undefined && { startAt: flags.at }),
+    };
+    const isForLater = flags.at !== undefined && flags.at.getTime() > Date.now();
+    if (flags.detach || isForLater) {
+      const stored = await sender.createBroadcast(audience, message, broadcastOptions);
+      await sayStored(stored, flags, context);
+    } else {
+      const run = await sender.broadcast(audience, message, broadcastOptions);
+      await runBroadcast(run, store.broadcasts, context, { json: flags.json ?? false });
+    }
+  } finally {
+    await sender.close();
+  }
+}
+
+function audienceOf(
+  { ids, file }: BroadcastFlags,
+  { pushServices }: Configuration,
+  publicKey: string,
+  context: Context,
+): Audience {
+  if (ids !== undefined) return { ids };
+  if (file === undefined) return 'all';
+  return { subscriptions: readSubscriptions(file, pushServices, publicKey, context) };
+}
+
+/** A line that is not valid ends the reading before anything is sent: a list that is half sent cannot be mended. */
+async function* readSubscriptions(
+  file: string,
+  pushServices: readonly string[],
+  publicKey: string,
+  { input, stop }: Context,
+): AsyncGenerator<Subscription> {
+  const policy = createEndpointPolicy(pushServices);
+  const chunks = addAbortSignal(stop, file === '-' ? input : createReadStream(file));
+  try {
+    for await (const { number, text } of readLines(chunks, { maxLineBytes })) {
+      yield readLine(number, text, () => parseLine(text ?? '', policy, publicKey).subscription);
+    }
+  } catch (cause) {
+    if (cause instanceof DeskbellError) throw cause;
+    throw stop.aborted ? stop.reason : new DeskbellError('ERR_FILE', `${file} cannot be read`, { cause });
+  }
+}
+
+function readLine(number: number, text: string | undefined, parse: () => Subscription): Subscription {
+  try {
+    if (text === undefined) {
+      throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
+    }
+    return parse();
+  } catch (cause) {
+    if (!(cause instanceof DeskbellError)) throw cause;
+    throw new DeskbellError(
+      'ERR_LINES_REFUSED',
+      `Line ${number} is not a subscription: ${cause.message.replace(/\.$/, '')}; nothing was sent`,
+      { cause },
+    );
+  }
+}
+
+async function sayStored(
+  { broadcast, isNew }: { readonly broadcast: Broadcast; readonly isNew: boolean },
+  { json }: BroadcastFlags,
+  { output, invocation }: Context,
+): Promise<void> {
+  const { id, audience, startAtMs } = broadcast;
+  if (json) return output.line(JSON.stringify({ event: 'broadcast', isNew, ...toJson(broadcast) }));
+  const state = stateOf(broadcast);
+  const time = state === 'scheduled' ? ` for ${new Date(startAtMs).toISOString()}` : '';
+  await output.line(
+    `Broadcast ${id} to ${formatCount(audience)} is ${state}${time}${isNew ? '' : ' already'}.`,
+  );
+  output.remark(
+    `It is delivered by whoever works then: "${invocation} worker", "${invocation} serve --deliver", ` +
+      `or "${invocation} broadcasts resume ${id}".`,
+  );
+}

@@ -1,0 +1,43 @@
+// What `deskbell send` to one prints: one line with the outcome.
+import type { SendResult } from '../delivery/sender.ts';
+import type { StoredSubscription } from '../store/store.ts';
+import type { Outcome } from '../webpush/outcome.ts';
+import type { Output } from './output.ts';
+
+const colours = { accepted: 'green', gone: 'yellow', retry: 'yellow', rejected: 'red' } as const;
+
+export function printSendResult(
+  output: Output,
+  { id, endpoint }: StoredSubscription,
+  { outcome, response }: SendResult,
+  { json }: { readonly json: boolean },
+): Promise<void> {
+  const pushService = new URL(endpoint).origin;
+  if (json) {
+    // The message's URL is a capability, as the endpoint is: it stays with the library.
+    const { kind, ...details } = { ...outcome, messageUrl: undefined };
+    return output.line(
+      JSON.stringify({ id, outcome: kind, pushService, status: response?.status, ...details }),
+    );
+  }
+  const words = [pushService, response?.status, ...reasonsOf(outcome)].filter((word) => word !== undefined);
+  const kind = output.style(colours[outcome.kind], outcome.kind.padEnd(8));
+  return output.line(`${kind} ${String(id).padStart(6)}  ${words.join('  ')}`);
+}
+
+function reasonsOf(outcome: Outcome): readonly (string | undefined)[] {
+  switch (outcome.kind) {
+    case 'accepted':
+      return [];
+    case 'gone':
+      return ['removed', outcome.detail];
+    case 'retry':
+      return [
+        outcome.reason,
+        outcome.detail,
+        outcome.afterMs === undefined ? undefined : `again in ${Math.ceil(outcome.afterMs / 1000)} s`,
+      ];
+    case 'rejected':
+      return [outcome.reason, outcome.detail];
+  }
+}
