@@ -59,7 +59,9 @@ export function createClientErrorHandler(
 
 interface ClientError extends Error {
   readonly code?: string | undefined;
+  /** What the parser was given, and how far it came. */
   readonly rawPacket?: unknown;
+  readonly bytesParsed?: number | undefined;
 }
 
 const endedTooEarly = 'HPE_INVALID_EOF_STATE';
@@ -67,11 +69,17 @@ const endedTooEarly = 'HPE_INVALID_EOF_STATE';
 /** The answer to something that never became a request. */
 function answerClientError(app: FastifyInstance, error: ClientError, filters: readonly Filter[]): Answer {
   // A method of the client's own is well-formed HTTP (RFC 9110 §9.1); Node's parser has a list and knows no others.
-  const isMethodUnknown = error.code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(error.rawPacket);
-  const start = isMethodUnknown ? (error.rawPacket as Buffer).toString('latin1') : '';
-  const [, method, url] = requestLine.exec(start) ?? [];
+  const line = error.code === 'HPE_INVALID_METHOD' ? refusedLine(error) : '';
+  const [, method, url] = requestLine.exec(line) ?? [];
   const refusal = method && url ? refuse(app, method, url) : { fault: faultOf(error) };
   return answerOf({ method, url }, refusal, filters);
+}
+
+/** The line that the parser stopped in. */
+function refusedLine({ rawPacket, bytesParsed = 0 }: ClientError): string {
+  if (!Buffer.isBuffer(rawPacket)) return '';
+  const start = rawPacket.lastIndexOf('\n', Math.max(bytesParsed - 1, 0)) + 1;
+  return rawPacket.toString('latin1', start);
 }
 
 function faultOf(cause: ClientError): DeskbellError {

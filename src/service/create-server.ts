@@ -28,7 +28,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     requestTimeout: options.requestTimeoutMs ?? 30_000,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 10_000,
     connectionTimeout: options.idleTimeoutMs ?? 60_000,
-    maxRequestsPerSocket: options.maxRequestsPerConnection ?? 10_000,
     // A request that arrives while the server closes is still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -44,5 +43,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
   requireHost(app);
   answerOddRequests(app, settings.filters);
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
+  closeConnectionsOnceAnswered(app);
   return app;
+}
+
+/** A connection that is being answered when the server is closed would be kept for a next request. */
+function closeConnectionsOnceAnswered(app: FastifyInstance): void {
+  app.addHook('preClose', (done) => {
+    const timer = setInterval(() => app.server.closeIdleConnections(), 20);
+    app.server.once('close', () => clearInterval(timer));
+    done();
+  });
 }

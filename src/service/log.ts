@@ -1,5 +1,6 @@
 // Where the service's records go: JSON lines, or readable lines on a terminal. Writing is buffered, so that a request
 // never waits for the disk; what is buffered is out after a fifth of a second, and when the process ends.
+import { openSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 import pretty from 'pino-pretty';
 
@@ -31,7 +32,8 @@ export function createLog({
   isReadable = file === undefined && process.stdout.isTTY,
 }: LogOptions = {}): OpenLog {
   if (isReadable) return readableLog(file);
-  const destination = pino.destination({ dest: file ?? 1, sync: false, minLength: bufferedBytes });
+  const dest = file === undefined ? process.stdout.fd : openSync(file, 'a', 0o640);
+  const destination = pino.destination({ dest, sync: false, minLength: bufferedBytes });
   const logger = jsonLogger(destination);
   const flush = (): void => destination.flushSync();
   const timer = setInterval(() => destination.flush(), flushIntervalMs).unref();

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store, StoredSubscription } from '../store/store.ts';
+import { createEndpointPolicy, type EndpointPolicy } from '../webpush/endpoint-policy.ts';
 import { createCsrfTokens, type CsrfTokens } from './csrf.ts';
 import { createLog, type Log } from './log.ts';
 import type { Authorize } from './mechanisms/authenticator.ts';
@@ -58,17 +59,18 @@ export interface ServerOptions extends ServiceOptions {
   readonly maxHeaderBytes?: number;
   /** Connections open at once; further ones are closed at once. Default: 10 000. */
   readonly maxConnections?: number;
-  /** Requests served over one connection before it is closed. Default: 10 000. */
-  readonly maxRequestsPerConnection?: number;
   /** Proxies whose `x-forwarded-for` is believed, as Fastify's option of this name. Default: none. */
   readonly trustProxy?: boolean | string | readonly string[] | number;
 }
 
 /** The options with their defaults, and what is made of them once. */
 export interface Settings
-  extends Required<Omit<ServiceOptions, 'onSubscribe'>>, Pick<ServiceOptions, 'onSubscribe'> {
+  extends
+    Required<Omit<ServiceOptions, 'onSubscribe' | 'pushServices'>>,
+    Pick<ServiceOptions, 'onSubscribe'> {
   /** The enabled filters. */
   readonly filters: readonly Filter[];
+  readonly endpointPolicy: EndpointPolicy;
   readonly sessions: SessionVault;
   readonly csrfTokens: CsrfTokens;
 }
@@ -83,7 +85,6 @@ export function settle(options: ServiceOptions): Settings {
   }
   return {
     prefix: '',
-    pushServices: [],
     authenticate: logging.includes('authenticator') ? 'all' : 'none',
     redactSubscriptions: false,
     bodyLimitBytes: 16_384,
@@ -93,6 +94,7 @@ export function settle(options: ServiceOptions): Settings {
     logging,
     log,
     filters: logging.includes('filter') ? [createLoggingFilter(log)] : [],
+    endpointPolicy: createEndpointPolicy(options.pushServices),
     sessions: createSessionVault(sessionKey),
     csrfTokens: createCsrfTokens(sessionKey),
   };

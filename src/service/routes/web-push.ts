@@ -4,7 +4,6 @@ import * as Type from 'typebox';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../webpush/base64.ts';
-import { createEndpointPolicy } from '../../webpush/endpoint-policy.ts';
 import { parseSubscription } from '../../webpush/subscription.ts';
 import type { ServiceApp } from '../create-service.ts';
 import { answers, answersNothing, bodyProblems, problems } from '../describe.ts';
@@ -70,8 +69,8 @@ const deleteSchema = {
 };
 
 export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
-  const { store, vapidPublicKey, log, onSubscribe, redactSubscriptions, registrationsPerMinute } = settings;
-  const policy = createEndpointPolicy(settings.pushServices);
+  const { store, vapidPublicKey, endpointPolicy, log, onSubscribe } = settings;
+  const { redactSubscriptions, registrationsPerMinute } = settings;
   await app.register(rateLimit, { global: false, errorResponseBuilder: tooManyRegistrations });
 
   app.post(
@@ -85,7 +84,7 @@ export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Pro
       },
     },
     async (request, reply) => {
-      const subscription = parseSubscription(request.body, policy);
+      const subscription = parseSubscription(request.body, endpointPolicy);
       const { p256dh, auth } = 'auth' in request.body ? request.body : request.body.keys;
       log.info(
         redactSubscriptions

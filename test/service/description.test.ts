@@ -1,0 +1,159 @@
+// The description document: valid by someone else's validator, made from the schemas that validate, complete, and its
+// examples true.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
+import { sendJson, startService, type RunningService } from './running-service.ts';
+
+interface Media {
+  readonly schema: TSchema & { readonly $ref?: string };
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+interface Operation {
+  readonly summary: string;
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<
+    Record<string, { description: string; headers: object; content?: Readonly<Record<string, Media>> }>
+  >;
+}
+interface Document {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: { readonly Problem: TSchema } };
+}
+
+describe('the description document', () => {
+  let service: RunningService;
+  let document: Document;
+  let operations: [string, Operation][];
+
+  before(async () => {
+    service = await startService();
+    const response = await fetch(`${service.base}/openapi.json`);
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+    document = (await response.json()) as Document;
+    operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]): [string, Operation] => [
+        `${method.toUpperCase()} ${path}`,
+        operation,
+      ]),
+    );
+  });
+  after(() => service.close());
+
+  const schemaOf = ({ schema }: Media): TSchema =>
+    schema.$ref === undefined ? schema : document.components.schemas.Problem;
+
+  test('is OpenAPI 3.1 to an independent validator, with its version', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+    assert.equal(errors, undefined);
+    assert.equal(valid, true);
+    assert.match(document.openapi, /^3\.1\.\d$/);
+    assert.match(document.info.version, /^\d+\.\d+\.\d+$/);
+  });
+
+  test('describes the whole public service', () => {
+    const described = new Set(operations.map(([name]) => name));
+    for (const name of [
+      'GET /vapidKey',
+      'POST /webPush',
+      'DELETE /webPush',
+      'GET /api/get',
+      'GET /api/getWithArg/{arg}',
+      'POST /api/post',
+      'GET /v1/user/{user_id}',
+      'PUT /v1/user/{user_id}',
+      'GET /healthz',
+      'GET /readyz',
+      'GET /openapi.json',
+      'GET /docs',
+      'GET /',
+      'GET /service-worker.js',
+      'GET /client/index.js',
+    ]) {
+      assert.ok(described.has(name), name);
+    }
+  });
+
+  test('gives every answer with a body an example that its schema takes', () => {
+    for (const [name, { responses }] of operations) {
+      for (const [status, { content = {} }] of Object.entries(responses)) {
+        for (const media of Object.values(content)) {
+          const examples = media.examples
+            ? Object.values(media.examples).map(({ value }) => value)
+            : [media.example];
+          assert.notEqual(examples.length, 0);
+          for (const example of examples) {
+            assert.notEqual(example, undefined, `${name} ${status} has an example`);
+            assert.deepEqual(Compile(schemaOf(media)).Errors(example), [], `${name} ${status}`);
+          }
+        }
+      }
+    }
+  });
+
+  test('gives every request body an example that its schema takes, and the service, too', async () => {
+    for (const [name, { requestBody }] of operations) {
+      if (requestBody === undefined) continue;
+      const { schema, example } = requestBody.content['application/json']!;
+      assert.deepEqual(Compile(schema).Errors(example), [], name);
+      const [method = '', path = ''] = name.split(' ');
+      const response = await sendJson(service.base, method, path.replace('{user_id}', '1'), example);
+      assert.ok(response.ok, `${name}: ${response.status}`);
+    }
+  });
+
+  test('describes each error under the status that the catalogue gives it', () => {
+    for (const [name, { responses }] of operations) {
+      for (const [status, { content = {}, description }] of Object.entries(responses)) {
+        const media = content['application/problem+json'];
+        if (Number(status) < 400) continue;
+        assert.ok(media, `${name} ${status} is a problem`);
+        for (const code of Object.keys(media.examples!) as ErrorCode[]) {
+          assert.equal(String(catalogue[code].status), status);
+          assert.ok(description.includes(code));
+        }
+      }
+    }
+  });
+
+  test('describes every operation’s errors that are possible everywhere', () => {
+    for (const [name, { responses, summary }] of operations) {
+      assert.ok(summary.length > 0, name);
+      for (const status of ['400', '408', '431', '500']) assert.ok(responses[status], `${name} ${status}`);
+    }
+  });
+
+  test('describes the successful answers of the specification', async () => {
+    const ok = (name: string, status = '200') =>
+      operations.find(([operation]) => operation === name)![1].responses[status]!;
+    for (const name of ['GET /vapidKey', 'POST /webPush', 'GET /api/get', 'POST /api/post']) {
+      assert.equal((ok(name).content!['application/json']!.schema as { type?: string }).type, 'string');
+    }
+    assert.equal(ok('PUT /v1/user/{user_id}').content, undefined);
+    assert.equal(ok('DELETE /webPush', '204').content, undefined);
+    const { properties } = ok('GET /v1/user/{user_id}').content!['application/json']!.schema as unknown as {
+      properties: { id: object };
+    };
+    assert.deepEqual(
+      { ...properties.id, description: '' },
+      { type: 'integer', format: 'int64', description: '' },
+    );
+  });
+
+  test('has paths that hold under any prefix', async (t) => {
+    const prefixed = await startService({ prefix: '/deep/push' }, t);
+    const url = `${prefixed.base}/openapi.json`;
+    const other = (await (await fetch(url)).json()) as Document;
+    assert.deepEqual(Object.keys(other.paths), Object.keys(document.paths));
+    const server = new URL(other.servers[0]!.url, url);
+    const response = await fetch(`${server.href.replace(/\/$/, '')}/vapidKey`);
+    assert.equal(response.status, 200);
+  });
+});

@@ -1,0 +1,207 @@
+// The service inside someone else's application: what it brings stays in its scope.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import cors from '@fastify/cors';
+import rateLimit from '@fastify/rate-limit';
+import swagger from '@fastify/swagger';
+import express from 'express';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { createServer } from '../../src/service/create-server.ts';
+import { createService } from '../../src/service/create-service.ts';
+import type { ServiceOptions } from '../../src/service/options.ts';
+import {
+  newSubscription,
+  openTestStore,
+  sendJson,
+  vapidPublicKey,
+  type TestStore,
+} from './running-service.ts';
+
+describe('the service in an application', () => {
+  let testStore: TestStore;
+
+  before(async () => {
+    testStore = await openTestStore();
+  });
+  after(() => testStore.remove());
+
+  const options = (further: Partial<ServiceOptions> = {}): ServiceOptions => ({
+    store: testStore.store,
+    vapidPublicKey,
+    sessionKey: randomBytes(32),
+    log: { info: () => undefined, error: () => undefined },
+    ...further,
+  });
+
+  test('is whole under a prefix, unknown paths included, and leaves the rest alone', async (t) => {
+    const app = application();
+    await app.register(createService(options({ prefix: '/push' })));
+    const base = await listen(app, t);
+    await assertServed(`${base}/push`);
+    const unknown = await fetch(`${base}/push/nothing`);
+    assert.equal(unknown.status, 404);
+    assert.equal(unknown.headers.get('content-type'), 'application/problem+json');
+    assert.equal((await fetch(`${base}/push/vapidKey`, { method: 'PUT' })).status, 405);
+    await assertUntouched(base);
+  });
+
+  test('takes the prefix of its registration, too', async (t) => {
+    const app = application();
+    await app.register(createService(options()), { prefix: '/a' });
+    const base = await listen(app, t);
+    await assertServed(`${base}/a`);
+    await assertUntouched(base);
+  });
+
+  test('is there without a prefix, and then unknown paths stay the application’s', async (t) => {
+    const app = application();
+    await app.register(createService(options()));
+    const base = await listen(app, t);
+    await assertServed(base);
+    await assertUntouched(base);
+  });
+
+  test('is there twice in one application', async (t) => {
+    const app = application();
+    await app.register(createService(options({ prefix: '/a' })));
+    await app.register(createService(options({ prefix: '/b', logging: [] })));
+    const base = await listen(app, t);
+    await assertServed(`${base}/a`);
+    assert.equal((await fetch(`${base}/b/vapidKey`)).headers.get('request-time'), null);
+    await assertUntouched(base);
+  });
+
+  test('gets along with an application that has the same plugins, hooks and decorators', async (t) => {
+    const app = Fastify();
+    await app.register(cors, { origin: 'https://mine.example' });
+    await app.register(rateLimit, { max: 1000 });
+    await app.register(swagger, { openapi: { info: { title: 'Mine', version: '9' } } });
+    app.decorateRequest('session', null as unknown as string);
+    app.get('/mine', () => 'mine');
+    await app.register(createService(options({ prefix: '/push' })));
+    const base = await listen(app, t);
+    assert.equal(await (await fetch(`${base}/push/vapidKey`)).json(), vapidPublicKey);
+    assert.equal((await sendJson(`${base}/push`, 'POST', '/webPush', newSubscription())).status, 200);
+    const document = (await (await fetch(`${base}/push/openapi.json`)).json()) as { info: { title: string } };
+    assert.equal(document.info.title, 'Deskbell');
+    const mine = await fetch(`${base}/mine`);
+    assert.equal(mine.headers.get('access-control-allow-origin'), 'https://mine.example');
+  });
+
+  test('lets the application’s hooks in: onSubscribe sees its decorations', async (t) => {
+    const owners: unknown[] = [];
+    const app = Fastify();
+    app.decorateRequest('owner', '');
+    app.addHook('onRequest', async (request) => {
+      Object.assign(request, { owner: request.headers['x-owner'] });
+    });
+    const onSubscribe: NonNullable<ServiceOptions['onSubscribe']> = (_subscription, request) => {
+      owners.push((request as { owner?: unknown }).owner);
+    };
+    await app.register(createService(options({ prefix: '/push', onSubscribe })));
+    const base = await listen(app, t);
+    await sendJson(`${base}/push`, 'POST', '/webPush', newSubscription(), { 'x-owner': 'alice' });
+    assert.deepEqual(owners, ['alice']);
+  });
+
+  test('runs inside an Express application', async (t) => {
+    const service = createServer(options());
+    await service.ready();
+    t.after(() => service.close());
+    const app = express();
+    app.get('/mine', (_request, response) => {
+      response.send('mine');
+    });
+    app.use('/push', (request, response) => service.routing(request, response));
+    const server = app.listen(0);
+    t.after(() => server.close());
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await assertServed(`${base}/push`);
+    assert.equal((await fetch(`${base}/push/nothing`)).status, 404);
+    assert.equal(await (await fetch(`${base}/mine`)).text(), 'mine');
+  });
+
+  test('refuses options that cannot work', () => {
+    assert.throws(() => createService(options({ sessionKey: randomBytes(31) })), {
+      code: 'ERR_CONFIGURATION',
+    });
+    assert.throws(() => createService(options({ pushServices: ['nonsense'] })), {
+      code: 'ERR_CONFIGURATION',
+    });
+  });
+});
+
+async function listen(app: FastifyInstance, t: { after(close: () => Promise<void>): void }): Promise<string> {
+  t.after(() => app.close());
+  return app.listen({ host: '127.0.0.1', port: 0 });
+}
+
+async function assertUntouched(base: string): Promise<void> {
+  const mine = await fetch(`${base}/mine`);
+  assert.deepEqual(await mine.json(), { mine: true });
+  assert.equal(mine.headers.get('access-control-allow-origin'), null);
+  assert.equal(mine.headers.get('request-time'), null);
+  const text = await fetch(`${base}/mine`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain', cookie: 'deskbell_session=x' },
+    body: 'text',
+  });
+  assert.deepEqual(await text.json(), { mine: 'text' });
+  const failed = await fetch(`${base}/mine/fails`);
+  assert.equal(failed.status, 418);
+  assert.deepEqual(await failed.json(), { mine: 'of mine' });
+  assert.deepEqual(await (await fetch(`${base}/mine/7`)).json(), { number: 7 });
+  const unknown = await fetch(`${base}/nothing`);
+  assert.equal(await unknown.text(), 'mine: nothing here');
+  assert.equal(unknown.headers.get('access-control-allow-origin'), null);
+  const preflight = await fetch(`${base}/mine`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://a.example', 'access-control-request-method': 'GET' },
+  });
+  assert.equal(preflight.status, 404);
+}
+
+async function assertServed(base: string): Promise<void> {
+  assert.equal(await (await fetch(`${base}/vapidKey`)).json(), vapidPublicKey);
+  const registered = await sendJson(base, 'POST', '/webPush', newSubscription());
+  assert.equal(registered.status, 200);
+  assert.match(registered.headers.get('request-time')!, /^\d+$/);
+  const refused = await sendJson(base, 'POST', '/webPush', { endpoint: 7 });
+  assert.equal(refused.status, 400);
+  assert.equal(refused.headers.get('content-type'), 'application/problem+json');
+  const wrongType = await fetch(`${base}/webPush`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain' },
+    body: '',
+  });
+  assert.equal(wrongType.status, 415);
+  const user = await fetch(`${base}/v1/user/1`);
+  assert.equal(user.status, 200);
+  const preflight = await fetch(`${base}/webPush`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.headers.get('access-control-allow-methods'), 'POST');
+  assert.equal((await fetch(`${base}/openapi.json`)).status, 200);
+  assert.match(await (await fetch(`${base}/`)).text(), /<!doctype html>/i);
+}
+
+/** An application with ways of its own for everything that the service has ways for. */
+function application(): FastifyInstance {
+  const app = Fastify({ ajv: { customOptions: { coerceTypes: true } } });
+  app.setErrorHandler((error, _request, reply) => reply.code(418).send({ mine: (error as Error).message }));
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send('mine: nothing here'));
+  app.get('/mine', () => ({ mine: true }));
+  app.post('/mine', (request) => ({ mine: request.body }));
+  app.get('/mine/fails', () => {
+    throw new Error('of mine');
+  });
+  app.get('/mine/:number', {
+    schema: { params: { type: 'object', properties: { number: { type: 'integer' } } } },
+    handler: (request) => request.params,
+  });
+  return app;
+}

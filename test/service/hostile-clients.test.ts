@@ -1,0 +1,212 @@
+// Slow and hostile clients: each ends by a time-out or a limit, and others are served meanwhile.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  exchange,
+  newSubscription,
+  openConnection,
+  readToEnd,
+  startService,
+  until,
+  type RunningService,
+} from './running-service.ts';
+
+const quickLimits = {
+  headersTimeoutMs: 300,
+  requestTimeoutMs: 600,
+  keepAliveTimeoutMs: 300,
+  idleTimeoutMs: 1000,
+  timeoutCheckIntervalMs: 50,
+};
+
+const post = 'POST /webPush HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+
+async function assertServesOthers({ base }: RunningService): Promise<void> {
+  assert.equal((await fetch(`${base}/vapidKey`)).status, 200);
+}
+
+/** Sends byte after byte until the connection is closed on it. */
+async function drip(socket: Socket, text: string): Promise<void> {
+  for (let index = 0; !socket.closed && socket.writable; index += 1) {
+    socket.write(text[index % text.length]!);
+    await wait(20);
+  }
+}
+
+describe('a client that', () => {
+  test('sends its headers byte by byte is answered 408', async (t) => {
+    const service = await startService(quickLimits, t);
+    const socket = await openConnection(service.port);
+    const answer = readToEnd(socket);
+    socket.write('GET /vapidKey HTTP/1.1\r\nX: ');
+    await Promise.all([drip(socket, 'x'), assertServesOthers(service)]);
+    assert.match(await answer, /^HTTP\/1\.1 408 [^]*ERR_REQUEST_TIMEOUT/);
+  });
+
+  test('sends its body byte by byte is answered 408', async (t) => {
+    const service = await startService(quickLimits, t);
+    const socket = await openConnection(service.port);
+    const answer = readToEnd(socket);
+    socket.write(`${post}Content-Length: 10000\r\n\r\n`);
+    await Promise.all([drip(socket, ' '), assertServesOthers(service)]);
+    assert.match(await answer, /^HTTP\/1\.1 408 [^]*ERR_REQUEST_TIMEOUT/);
+  });
+
+  test('sends a body that never ends is answered 413', async (t) => {
+    const service = await startService(quickLimits, t);
+    const socket = await openConnection(service.port);
+    const answer = readToEnd(socket);
+    socket.write(`${post}Transfer-Encoding: chunked\r\n\r\n`);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`;
+    const flood = async (): Promise<void> => {
+      for (let count = 0; !socket.closed && socket.writable && count < 5000; count += 1) {
+        if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), closed]);
+      }
+    };
+    await Promise.all([flood().catch(() => undefined), assertServesOthers(service)]);
+    assert.match(await answer, /^HTTP\/1\.1 413 [^]*ERR_BODY_TOO_LARGE/);
+  });
+
+  test('says nothing is disconnected, 2000 of them, while others are served', async (t) => {
+    const service = await startService({ ...quickLimits, headersTimeoutMs: 1500, requestTimeoutMs: 1500 }, t);
+    const idle: Socket[] = [];
+    for (let count = 0; count < 2000; count += 100) {
+      idle.push(...(await Promise.all(Array.from({ length: 100 }, () => openConnection(service.port)))));
+    }
+    for (const socket of idle) socket.resume();
+    await assertServesOthers(service);
+    await until(() => idle.every(({ closed }) => closed), 'the idle connections to be closed');
+    await assertServesOthers(service);
+  });
+
+  test('keeps its connection without using it again is disconnected', async (t) => {
+    const service = await startService(quickLimits, t);
+    const answer = await exchange(service.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    assert.match(answer, /^HTTP\/1\.1 200 /);
+  });
+
+  test('pipelines a thousand requests gets a thousand answers in order', async (t) => {
+    const service = await startService({ authenticate: ['get'] }, t);
+    const socket = await openConnection(service.port);
+    const answer = readToEnd(socket);
+    const paths = Array.from({ length: 1000 }, (_, index) => `/api/getWithArg/${index}`);
+    const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join('');
+    socket.write(`${requests}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const numbers = [...(await answer).matchAll(/with (\d+)\./g)].map(([, number]) => Number(number));
+    assert.deepEqual(numbers, [...paths.keys()]);
+  });
+
+  test('pipelines garbage behind a request gets both answers, in order', async (t) => {
+    const service = await startService({}, t);
+    const answer = await exchange(
+      service.port,
+      'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\nTHIS IS\r\nNOT HTTP\r\n\r\n',
+    );
+    const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+    assert.deepEqual(statuses, ['200', '400']);
+  });
+
+  test('pipelines a request with a method of its own behind another gets both answers', async (t) => {
+    const service = await startService({}, t);
+    const head = 'HTTP/1.1\r\nHost: x\r\n\r\n';
+    const answer = await exchange(service.port, `GET /readyz ${head}TICKLE /webPush ${head}`);
+    const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+    assert.deepEqual(statuses, ['200', '405']);
+    assert.match(
+      answer,
+      /allow: DELETE, OPTIONS, POST|allow: POST, DELETE, OPTIONS|allow: DELETE, POST, OPTIONS/,
+    );
+  });
+
+  for (const [what, request] of [
+    ['one header of 64 kB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`],
+    ['2000 headers', `GET / HTTP/1.1\r\nHost: x\r\n${'X-Name: value value\r\n'.repeat(2000)}\r\n`],
+    ['a URL of 64 kB', `GET /${'x'.repeat(65_536)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['a query of 64 kB', `GET /vapidKey?${'x'.repeat(65_536)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ] as const) {
+    test(`sends ${what} is answered 431`, async (t) => {
+      const service = await startService({}, t);
+      assert.match(await exchange(service.port, request), /^HTTP\/1\.1 431 [^]*ERR_HEADERS_TOO_LARGE/);
+      await assertServesOthers(service);
+    });
+  }
+
+  for (const [what, head] of [
+    ['both lengths', 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n'],
+    ['two lengths', 'Content-Length: 5\r\nContent-Length: 6\r\n'],
+    ['a negative length', 'Content-Length: -1\r\n'],
+    ['an unknown transfer encoding', 'Transfer-Encoding: x\r\n'],
+    ['a line break in a header', 'X: a\rb\r\n'],
+    ['a bad chunk', 'Transfer-Encoding: chunked\r\n\r\nZZ\r\n'],
+  ] as const) {
+    test(`sends ${what} is answered 400 and disconnected`, async (t) => {
+      const service = await startService({}, t);
+      const answer = await exchange(service.port, `${post}${head}\r\n0\r\n\r\n`);
+      assert.match(answer, /^HTTP\/1\.1 400 [^]*ERR_REQUEST_INVALID/);
+      assert.match(answer, /access-control-allow-origin: \*/);
+    });
+  }
+
+  test('does not read its answers is disconnected', async (t) => {
+    const service = await startService(quickLimits, t);
+    const socket = await openConnection(service.port);
+    socket.pause();
+    const request = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
+    socket.write(request.repeat(20));
+    await assertServesOthers(service);
+    let connections = 1;
+    const count = setInterval(() => {
+      service.app.server.getConnections((_error, open) => {
+        connections = open;
+      });
+    }, 50);
+    t.after(() => clearInterval(count));
+    await until(() => connections === 0, 'the connection to be closed');
+    socket.destroy();
+  });
+
+  test('is one too many is disconnected at once; the others go on', async (t) => {
+    const service = await startService({ maxConnections: 3 }, t);
+    const [first, ...others] = await Promise.all([1, 2, 3].map(() => openConnection(service.port)));
+    const oneTooMany = await openConnection(service.port);
+    assert.equal(await readToEnd(oneTooMany), '');
+    const answer = readToEnd(first!);
+    first!.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    assert.match(await answer, /^HTTP\/1\.1 200 /);
+    for (const socket of others) socket.destroy();
+  });
+
+  test('goes away in the middle of anything leaves nothing behind', async (t) => {
+    const service = await startService({}, t);
+    const whole = `${post}Content-Length: 2\r\n\r\n{}`;
+    for (let length = 1; length < whole.length; length += 3) {
+      const socket = await openConnection(service.port);
+      socket.write(whole.slice(0, length));
+      socket.destroy();
+    }
+    await assertServesOthers(service);
+    assert.deepEqual(
+      service.records.filter(({ event, status }) => event === 'fault' || Number(status) >= 500),
+      [],
+    );
+  });
+
+  test('is being answered while the server closes gets its answer', async (t) => {
+    const held = Promise.withResolvers<void>();
+    const service = await startService({ onSubscribe: () => held.promise, pushServices: [] }, t);
+    const body = JSON.stringify(newSubscription());
+    const socket = await openConnection(service.port);
+    const answer = readToEnd(socket);
+    socket.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}`);
+    await until(() => service.records.some(({ event }) => event === 'subscription'), 'the registration');
+    const closing = service.app.close();
+    await wait(50);
+    held.resolve();
+    await closing;
+    assert.match(await answer, /^HTTP\/1\.1 200 /);
+  });
+});

@@ -1,0 +1,63 @@
+// Where records go: JSON lines, or lines for people on a terminal; nothing is lost when the log is closed.
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createLog } from '../../src/service/log.ts';
+
+describe('the log', () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'deskbell-log-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const record = { mechanism: 'filter', phase: 'result', method: 'GET', url: '/api/get', status: 200 };
+
+  test('is JSON lines with level and time', async () => {
+    const file = join(folder, 'json.log');
+    const log = createLog({ file });
+    for (let count = 0; count < 5000; count += 1) log.info({ ...record, count });
+    log.error({ event: 'fault', error: new Error('broken') });
+    log.close();
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    assert.equal(lines.length, 5001);
+    const { time, level, ...rest } = JSON.parse(lines[4999]!) as Record<string, unknown>;
+    assert.deepEqual(rest, { ...record, count: 4999 });
+    assert.equal(level, 30);
+    assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
+    const fault = JSON.parse(lines[5000]!) as { error: { message: string; stack: string } };
+    assert.equal(fault.error.message, 'broken');
+    assert.match(fault.error.stack, /log\.test/);
+  });
+
+  test('is readable lines for a terminal', async () => {
+    const file = join(folder, 'readable.log');
+    const log = createLog({ file, isReadable: true });
+    log.info(record);
+    log.info({ event: 'subscription', endpoint: 'https://push.example/x', p256dh: 'a', auth: 'b' });
+    log.close();
+    const text = await readFile(file, 'utf8');
+    assert.match(text, /filter result GET \/api\/get.*"status":200/);
+    assert.match(text, /subscription.*"endpoint":"https:\/\/push\.example\/x"/);
+    assert.doesNotMatch(text, /undefined/);
+  });
+
+  test('writes out what is buffered when it is asked to, and by itself soon', async () => {
+    const file = join(folder, 'flushed.log');
+    const log = createLog({ file });
+    log.info(record);
+    log.flush();
+    assert.match(await readFile(file, 'utf8'), /filter/);
+    log.info({ second: true });
+    let text = '';
+    for (let waitedMs = 0; !text.includes('second') && waitedMs < 10_000; waitedMs += 50) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      text = await readFile(file, 'utf8');
+    }
+    assert.match(text, /second/);
+    log.close();
+  });
+});
