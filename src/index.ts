@@ -22,6 +22,25 @@ export { createSessionCookie } from './service/session-cookie.ts';
 export type { SessionCookie, SessionCookieOptions } from './service/session-cookie.ts';
 export type { DemoActionName, OnSubscribe, ServerOptions, ServiceOptions } from './service/options.ts';
 
+// The four logging mechanisms, for applications of your own (see examples/).
+export { createLog } from './service/log.ts';
+export type { Log, LogOptions, OpenLog } from './service/log.ts';
+export { createActionLogging } from './service/mechanisms/action-logging.ts';
+export type { InAction } from './service/mechanisms/action-logging.ts';
+export { ActionRequest } from './service/mechanisms/action-request.ts';
+export type { ReadSession, SessionEntries } from './service/mechanisms/action-request.ts';
+export { createLoggingFilter, enableFilters } from './service/mechanisms/filter.ts';
+export type { Filter, FilteredResponse, RequestHead } from './service/mechanisms/filter.ts';
+export {
+  annotateClass,
+  createSessionAuthenticator,
+  obeyAuthenticators,
+} from './service/mechanisms/authenticator.ts';
+export type { Authenticator, Authorize, Verdict } from './service/mechanisms/authenticator.ts';
+export { createLoggingActionCreator, useActionCreator } from './service/mechanisms/action-creator.ts';
+export type { ActionCreator, ActionResult } from './service/mechanisms/action-creator.ts';
+export type { LoggingMechanism, MechanismRecord, RecordLog } from './service/mechanisms/record.ts';
+
 export { openDataDirectory } from './store/data-directory.ts';
 export type { DataDirectory } from './store/data-directory.ts';
 export { openSqliteStore } from './store/sqlite/open-sqlite-store.ts';

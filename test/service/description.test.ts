@@ -131,8 +131,7 @@ describe('the description document', () => {
   });
 
   test('describes the successful answers of the specification', async () => {
-    const ok = (name: string, status = '200') =>
-      operations.find(([operation]) => operation === name)![1].responses[status]!;
+    const ok = (name: string, status = '200') => answerOf(operations, name, status);
     for (const name of ['GET /vapidKey', 'POST /webPush', 'GET /api/get', 'POST /api/post']) {
       assert.equal((ok(name).content!['application/json']!.schema as { type?: string }).type, 'string');
     }
@@ -157,3 +156,7 @@ describe('the description document', () => {
     assert.equal(response.status, 200);
   });
 });
+
+function answerOf(operations: [string, Operation][], name: string, status: string) {
+  return operations.find(([operation]) => operation === name)![1].responses[status]!;
+}

@@ -44,10 +44,11 @@ export function useActionCreator(
 /** Writes one record before the action and one after it. */
 export function createLoggingActionCreator(log: RecordLog): ActionCreator {
   return async (request, action) => {
-    const record = { mechanism: 'action-creator', ...requestRecord(request) } as const;
-    log.info({ ...record, phase: 'request' });
+    const mechanism = 'action-creator';
+    const record = requestRecord(request);
+    log.info({ mechanism, phase: 'request', ...record });
     const result = await action();
-    log.info({ ...record, phase: 'result', ...(result.isFailure && { failure: true }) });
+    log.info({ mechanism, phase: 'result', ...record, ...(result.isFailure && { failure: true }) });
     return result;
   };
 }
