@@ -52,7 +52,9 @@ export function createPageCommit(
       return isFresh || statements.dropRetry.run({ broadcastId, position, token }) > 0;
     }
     const values = { broadcastId, position, ...row.retry, token: row.result === 'inFlight' ? token : null };
-    if (isFresh) return isCancelled || statements.addRetry.run(values) > 0;
+    // what is cancelled is not tried again; an answer that is still to come is waited for
+    if (isFresh && isCancelled && row.result === 'retry') return true;
+    if (isFresh) return statements.addRetry.run(values) > 0;
     return statements.putOffRetry.run({ ...values, held: token }) > 0;
   };
 

@@ -1,0 +1,110 @@
+// A store, a sender and push services for tests of broadcasts; everything is real and on loopback.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RetryPolicy } from '../../src/delivery/retry-policy.ts';
+import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { startPushService, type PushService, type PushServiceOptions } from '../../src/push-service/index.ts';
+import type { Broadcast } from '../../src/store/broadcast-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createEndpointPolicy } from '../../src/webpush/endpoint-policy.ts';
+import { parseSubscription } from '../../src/webpush/subscription.ts';
+import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+
+export const vapidKeys = generateVapidKeys();
+export const vapid = { ...vapidKeys, subject: 'mailto:push@example.org' };
+export const message = { title: 'Ding dong', message: 'Tea is ready' };
+
+/** Everything as by default, but in tenths of seconds. */
+export const quickRetries: RetryPolicy = {
+  firstDelayMs: 50,
+  maxDelayMs: 400,
+  maxAttempts: 30,
+  firstDeferralMs: 50,
+  maxDeferralMs: 400,
+  maxDeferrals: 1000,
+};
+
+export interface BroadcastBench extends AsyncDisposable {
+  readonly store: Store;
+  /** The database file. */
+  readonly path: string;
+  startPushService(options?: PushServiceOptions): Promise<PushService>;
+  /** Stores `count` sinks of a push service. @returns their endpoints */
+  subscribe(pushService: PushService, count: number): Promise<readonly string[]>;
+  /** A sender that admits all push services that were started, delivering in this thread unless told otherwise. */
+  createSender(options?: Partial<SenderOptions>): Sender;
+}
+
+export async function openBroadcastBench(): Promise<BroadcastBench> {
+  const folder = mkdtempSync(join(tmpdir(), 'deskbell-broadcast-'));
+  const path = join(folder, 'deskbell.db');
+  const store = await openSqliteStore({ path });
+  const pushServices: PushService[] = [];
+  const senders: Sender[] = [];
+  const origins = () => pushServices.map(({ origin }) => origin);
+
+  return {
+    store,
+    path,
+    async startPushService(options = {}) {
+      const pushService = await startPushService({ checksBodies: false, ...options });
+      pushServices.push(pushService);
+      return pushService;
+    },
+    async subscribe(pushService, count) {
+      const policy = createEndpointPolicy(origins());
+      const sinks = [...pushService.createSinks(count, { vapidPublicKey: vapidKeys.publicKey })];
+      await store.subscriptions.putAll(
+        sinks.map((sink) => ({
+          subscription: parseSubscription(sink, policy),
+          vapidPublicKey: vapidKeys.publicKey,
+        })),
+      );
+      return sinks.map(({ endpoint }) => endpoint);
+    },
+    createSender(options = {}) {
+      const ca = pushServices.flatMap((pushService) => pushService.ca ?? []);
+      const sender = createSender({
+        vapid,
+        store,
+        threads: 0,
+        pushServices: origins(),
+        ca,
+        retryPolicy: quickRetries,
+        leaseMs: 1000,
+        ...options,
+      });
+      senders.push(sender);
+      return sender;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(senders.map((sender) => sender.close()));
+      await store.close();
+      await Promise.all(pushServices.map((pushService) => pushService.close()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Asserts that the broadcast is done and that its counts add up, and are these; all others are 0. */
+export function assertDone(broadcast: Broadcast, counts: Partial<Broadcast['counts']>): void {
+  assert.equal(broadcast.state, 'done');
+  const none = { accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0 };
+  assert.deepEqual(broadcast.counts, { ...none, pending: 0, removed: 0, cancelled: 0, ...counts });
+  const sum = Object.values(broadcast.counts).reduce((total, count) => total + count, 0);
+  assert.equal(sum, broadcast.audience);
+}
+
+/** How often the sinks were sent to: `{1: 100}` means each of a hundred once. */
+export function timesReceived(pushService: PushService): Readonly<Record<string, number>> {
+  const times: Record<string, number> = {};
+  for (const { sinksByMessages } of pushService.tallySinks()) {
+    for (const [messages, sinks] of Object.entries(sinksByMessages)) {
+      times[messages] = (times[messages] ?? 0) + sinks;
+    }
+  }
+  return times;
+}

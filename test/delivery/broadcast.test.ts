@@ -1,0 +1,358 @@
+// Broadcasts from the library's point of view: audiences, exactly one message each, steering, idempotency.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, test } from 'node:test';
+import { createSender } from '../../src/delivery/sender.ts';
+import { createUserAgent } from '../../src/push-service/index.ts';
+import { generateUserAgentKeys } from '../../src/webpush/user-agent.ts';
+import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+import {
+  assertDone,
+  message,
+  openBroadcastBench,
+  timesReceived,
+  vapid,
+  vapidKeys,
+} from './broadcast-bench.ts';
+
+describe('a broadcast', () => {
+  for (const threads of [0, 2]) {
+    const where = threads === 0 ? 'in this thread' : `with ${threads} threads`;
+    for (const tls of [false, true]) {
+      test(`to all reaches each once, ${where}, ${tls ? 'HTTP/2' : 'HTTP/1.1'}`, async () => {
+        await using bench = await openBroadcastBench();
+        const pushService = await bench.startPushService({ tls });
+        await bench.subscribe(pushService, 4200);
+        const run = await bench.createSender({ threads }).broadcast('all', message);
+        assert.equal(run.isNew, true);
+        assertDone(await run.finished, { accepted: 4200 });
+        assert.deepEqual(timesReceived(pushService), { 1: 4200 });
+      });
+    }
+  }
+
+  test('carries the message, its topic and its TTL to the user agent', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ checksBodies: true });
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const subscription = await userAgent.subscribe(vapidKeys.publicKey);
+    const run = await bench
+      .createSender()
+      .broadcast(
+        { subscriptions: [subscription] },
+        { ...message, badge: 3 },
+        { ttlSeconds: 60, topic: 'tea' },
+      );
+    assertDone(await run.finished, { accepted: 1 });
+    assert.deepEqual((await userAgent.nextMessage()).json(), { ...message, badge: 3 });
+  });
+
+  test('to ids reaches these and nobody else', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 20);
+    const run = await bench.createSender().broadcast({ ids: [3, 17, 3, 4711] }, message);
+    assertDone(await run.finished, { accepted: 2, removed: 1 });
+    assert.deepEqual(timesReceived(pushService), { 0: 18, 1: 2 });
+  });
+
+  test('to a stream of subscriptions needs no row in the store', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    const sinks = pushService.createSinks(2500, { vapidPublicKey: vapidKeys.publicKey });
+    async function* stream() {
+      yield* sinks;
+    }
+    const run = await bench.createSender().broadcast({ subscriptions: stream() }, message);
+    assertDone(await run.finished, { accepted: 2500 });
+    assert.deepEqual(timesReceived(pushService), { 1: 2500 });
+    assert.equal(await bench.store.subscriptions.count(), 0);
+  });
+
+  test('whose list holds something else than subscriptions sends nothing', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    const [sink] = pushService.createSinks(1);
+    assert.ok(sink);
+    const sender = bench.createSender();
+    await assert.rejects(sender.broadcast({ subscriptions: [sink, { ...sink, auth: 'short' }] }, message), {
+      code: 'ERR_SUBSCRIPTION_INVALID',
+    });
+    await assert.rejects(sender.broadcast({ ids: [1, 2.5] }, message), { code: 'ERR_FIELD_VALUE' });
+    assert.deepEqual(await bench.store.broadcasts.list({ limit: 10 }), []);
+    assert.deepEqual(timesReceived(pushService), { 0: 1 });
+  });
+
+  test('to nobody is done at once', async () => {
+    await using bench = await openBroadcastBench();
+    const run = await bench.createSender().broadcast('all', message);
+    assertDone(await run.finished, {});
+  });
+
+  test('repeated with its key sends nothing twice, and tells another content from it', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 10);
+    const sender = bench.createSender();
+    const first = await sender.broadcast('all', message, { idempotencyKey: 'tea' });
+    await first.finished;
+    const again = await sender.broadcast('all', message, { idempotencyKey: 'tea' });
+    assert.equal(again.isNew, false);
+    assert.equal(again.broadcast.id, first.broadcast.id);
+    assertDone(await again.finished, { accepted: 10 });
+    assert.deepEqual(timesReceived(pushService), { 1: 10 });
+
+    const others = [
+      ['all', { ...message, message: 'Coffee' }, {}],
+      ['all', message, { ttlSeconds: 60 }],
+      ['all', message, { urgency: 'high' }],
+      ['all', message, { topic: 'tea' }],
+      [{ ids: [1, 2] }, message, {}],
+    ] as const;
+    for (const [audience, other, options] of others) {
+      await assert.rejects(sender.broadcast(audience, other, { ...options, idempotencyKey: 'tea' }), {
+        code: 'ERR_IDEMPOTENCY_KEY',
+      });
+    }
+    assert.deepEqual(timesReceived(pushService), { 1: 10 });
+  });
+
+  test('with a list is the same only for the same list', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 10);
+    const sender = bench.createSender();
+    const options = { idempotencyKey: 'list' };
+    const first = await sender.broadcast({ ids: [1, 2, 3] }, message, options);
+    const again = await sender.broadcast({ ids: [1, 2, 3] }, message, options);
+    assert.equal(again.broadcast.id, first.broadcast.id);
+    await assert.rejects(sender.broadcast({ ids: [1, 23] }, message, options), {
+      code: 'ERR_IDEMPOTENCY_KEY',
+    });
+    await Promise.all([first.finished, again.finished]);
+    assert.deepEqual(timesReceived(pushService), { 0: 7, 1: 3 });
+  });
+
+  test('waits for its time', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 5);
+    const startAt = new Date(Date.now() + 600);
+    const run = await bench.createSender().broadcast('all', message, { startAt });
+    assertDone(await run.finished, { accepted: 5 });
+    assert.ok(Date.now() >= startAt.getTime());
+    const records = await bench.store.broadcasts.attempts({ broadcastId: run.broadcast.id, limit: 10 });
+    assert.ok(records.every(({ atMs }) => atMs >= startAt.getTime()));
+  });
+
+  test('that is paused stops, and goes on where it was', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 4000);
+    pushService.faults.rehearse({ kind: 'delay', ms: 20 });
+    const sender = bench.createSender();
+    const run = await sender.broadcast('all', message);
+    for await (const { settled } of run.progress()) if (settled > 0) break;
+    await bench.store.broadcasts.pause(run.broadcast.id);
+    const paused = await run.finished;
+    assert.equal(paused.state, 'paused');
+    assert.ok(paused.counts.accepted > 0 && paused.counts.accepted < 4000);
+    const messages = pushService.tallySinks()[0]?.messages;
+    assert.equal(messages, paused.counts.accepted, 'what was in flight is counted');
+
+    pushService.faults.clear();
+    const resumed = await sender.resume(run.broadcast.id);
+    assertDone(await resumed.finished, { accepted: 4000 });
+    assert.deepEqual(timesReceived(pushService), { 1: 4000 });
+  });
+
+  test('that was stopped here is taken up by another sender at once, with nothing sent twice', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ tls: true });
+    await bench.subscribe(pushService, 3000);
+    const run = await bench.createSender().broadcast('all', message);
+    for await (const { settled } of run.progress()) if (settled > 0) break;
+    await run.stop();
+    const { state, counts } = await run.finished;
+    assert.equal(counts.accepted, pushService.tallySinks()[0]?.messages);
+    assert.ok(state === 'running' || counts.pending === 0);
+    const other = await bench.createSender().resume(run.broadcast.id);
+    assertDone(await other.finished, { accepted: 3000 });
+    assert.deepEqual(timesReceived(pushService), { 1: 3000 });
+  });
+
+  test('that is cancelled sends no more', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 4000);
+    pushService.faults.rehearse({ kind: 'delay', ms: 20 });
+    const run = await bench.createSender().broadcast('all', message);
+    for await (const { settled } of run.progress()) if (settled > 0) break;
+    await bench.store.broadcasts.cancel(run.broadcast.id);
+    const { state, counts } = await run.finished;
+    assert.equal(state, 'cancelled');
+    assert.ok(counts.cancelled > 0);
+    assert.equal(counts.accepted + counts.cancelled, 4000);
+    assert.equal(pushService.tallySinks()[0]?.messages, counts.accepted);
+  });
+
+  test('is shared by senders that work on it at once', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ tls: true });
+    await bench.subscribe(pushService, 6000);
+    const [one, other] = [bench.createSender(), bench.createSender()];
+    const run = await one.broadcast('all', message);
+    const second = await other.resume(run.broadcast.id);
+    const [broadcast] = await Promise.all([run.finished, second.finished]);
+    assertDone(broadcast, { accepted: 6000 });
+    assert.deepEqual(timesReceived(pushService), { 1: 6000 });
+  });
+
+  test('that was only created is delivered by a sender that works on everything', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 50);
+    const sender = bench.createSender();
+    const stop = new AbortController();
+    const faults: unknown[] = [];
+    const working = sender.work(stop.signal, (fault) => faults.push(fault));
+    const { broadcast } = await sender.createBroadcast('all', message);
+    for (let state = 'running'; state === 'running';) {
+      await sleep(20);
+      state = (await bench.store.broadcasts.find(broadcast.id))?.state ?? 'lost';
+    }
+    stop.abort();
+    await working;
+    assert.deepEqual(faults, []);
+    assert.deepEqual(timesReceived(pushService), { 1: 50 });
+  });
+
+  test('tells how far it is: settled rows grow to the audience, at a rate and with an estimate', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ tls: true });
+    await bench.subscribe(pushService, 4200);
+    pushService.faults.rehearse({ kind: 'delay', ms: 100 });
+    const run = await bench.createSender().broadcast('all', message);
+    let before = 0;
+    let sawEstimate = false;
+    let last;
+    for await (const progress of run.progress()) {
+      assert.ok(progress.settled >= before);
+      before = progress.settled;
+      sawEstimate ||= (progress.etaSeconds ?? 0) > 0 && progress.ratePerSecond > 0;
+      last = progress;
+    }
+    assert.equal(last?.settled, 4200);
+    assert.equal(last?.broadcast.state, 'done');
+    assert.equal(last?.broadcast.origins[0]?.accepted, 4200);
+    assert.ok(sawEstimate);
+  });
+
+  test('does not delete a subscription that is renewed while its end is on the way', async () => {
+    await using bench = await openBroadcastBench();
+    let renew: () => Promise<unknown> = () => Promise.resolve();
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => {
+        void renew().then(() => response.writeHead(410).end());
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const origin = `http://127.0.0.1:${address.port}`;
+    const { p256dh } = generateUserAgentKeys();
+    const auth = new Uint8Array(16);
+    const subscription = { endpoint: `${origin}/push`, p256dh, auth };
+    await bench.store.subscriptions.put(subscription, vapidKeys.publicKey);
+    renew = () => bench.store.subscriptions.put(subscription, vapidKeys.publicKey);
+    const sender = bench.createSender({ pushServices: [origin] });
+    assertDone(await (await sender.broadcast('all', message)).finished, { gone: 1 });
+    assert.equal(await bench.store.subscriptions.count(), 1);
+    renew = () => Promise.resolve();
+    assertDone(await (await sender.broadcast('all', message)).finished, { gone: 1 });
+    assert.equal(await bench.store.subscriptions.count(), 0);
+    server.close();
+    server.closeAllConnections();
+  });
+
+  test('passes over rows whose keys are unusable, and sends to the others', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    const endpoints = await bench.subscribe(pushService, 3);
+    const offCurve = new Uint8Array(65).fill(4);
+    const auth = new Uint8Array(16);
+    await bench.store.subscriptions.put(
+      { endpoint: endpoints[1] ?? '', p256dh: offCurve, auth },
+      vapidKeys.publicKey,
+    );
+    const broadcast = await (await bench.createSender().broadcast('all', message)).finished;
+    assertDone(broadcast, { accepted: 2, rejected: 1 });
+    assert.equal(broadcast.alarms[0]?.reason, 'bad-encryption');
+    assert.equal(await bench.store.subscriptions.count(), 3);
+  });
+
+  test('signs for each row with the pair that it was made with; rows of unknown pairs are told of and kept', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ checksBodies: true });
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const [previous, unknown] = [generateVapidKeys(), generateVapidKeys()];
+    for (const { publicKey } of [vapidKeys, previous, unknown]) {
+      const { endpoint, p256dh, auth } = await userAgent.subscribe(publicKey);
+      await bench.store.subscriptions.put(
+        {
+          endpoint,
+          p256dh: new Uint8Array(Buffer.from(p256dh, 'base64url')),
+          auth: new Uint8Array(Buffer.from(auth, 'base64url')),
+        },
+        publicKey,
+      );
+    }
+    const sender = bench.createSender({ vapid: { ...vapid, previousKeys: [previous] } });
+    const broadcast = await (await sender.broadcast('all', message)).finished;
+    assertDone(broadcast, { accepted: 2, rejected: 1 });
+    assert.deepEqual(
+      broadcast.alarms.map(({ reason, rows }) => ({ reason, rows })),
+      [{ reason: 'vapid-key-mismatch', rows: 1 }],
+    );
+    assert.equal(broadcast.origins[0]?.attempts, 2, 'nothing was sent for the unknown pair');
+    assert.equal(await bench.store.subscriptions.count(), 3);
+  });
+
+  test('does not write to a push service that is no longer admitted', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 3);
+    const broadcast = await (
+      await bench.createSender({ pushServices: [] }).broadcast('all', message)
+    ).finished;
+    assertDone(broadcast, { rejected: 3 });
+    assert.equal(broadcast.alarms[0]?.reason, 'address-blocked');
+    assert.deepEqual(timesReceived(pushService), { 0: 3 });
+    assert.equal(await bench.store.subscriptions.count(), 3);
+  });
+
+  test('needs a store, a good message, and a sender that is open', async () => {
+    const without = createSender({ vapid });
+    await assert.rejects(without.broadcast('all', message), { code: 'ERR_CONFIGURATION' });
+    await without.close();
+
+    await using bench = await openBroadcastBench();
+    const sender = bench.createSender();
+    const bad = [
+      [{ title: 'x', message: 'y'.repeat(4000) }, {}, 'ERR_PAYLOAD_TOO_LARGE'],
+      [{ title: 1, message: 'y' } as never, {}, 'ERR_MESSAGE_INVALID'],
+      [message, { ttlSeconds: -1 }, 'ERR_MESSAGE_INVALID'],
+      [message, { urgency: 'urgent' as never }, 'ERR_MESSAGE_INVALID'],
+      [message, { startAt: new Date('never') }, 'ERR_MESSAGE_INVALID'],
+      [message, { idempotencyKey: '' }, 'ERR_MESSAGE_INVALID'],
+    ] as const;
+    for (const [badMessage, options, code] of bad) {
+      await assert.rejects(sender.broadcast('all', badMessage, options), { code });
+    }
+    await assert.rejects(sender.resume(99), { code: 'ERR_BROADCAST_NOT_FOUND' });
+    await sender.close();
+    await assert.rejects(sender.broadcast('all', message), { code: 'ERR_CLOSED' });
+  });
+});
