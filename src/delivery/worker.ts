@@ -32,7 +32,7 @@ const commitEveryMs = 200;
 const claimEveryMs = 100;
 const lookForWorkEveryMs = 250;
 const defaultLeaseMs = 10_000;
-const stopGraceMs = 3000;
+const stopGraceMs = 5000;
 /** A broadcast here and there at one push service each; more gates are not remembered. */
 const maxGates = 1024;
 

@@ -171,7 +171,8 @@ describe('a broadcast', () => {
   test('that was stopped here is taken up by another sender at once, with nothing sent twice', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ tls: true });
-    await bench.subscribe(pushService, 3000);
+    await bench.subscribe(pushService, 1500);
+    pushService.faults.rehearse({ kind: 'delay', ms: 50 });
     const run = await bench.createSender().broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled > 0) break;
     await run.stop();
@@ -179,8 +180,8 @@ describe('a broadcast', () => {
     assert.equal(counts.accepted, pushService.tallySinks()[0]?.messages);
     assert.ok(state === 'running' || counts.pending === 0);
     const other = await bench.createSender().resume(run.broadcast.id);
-    assertDone(await other.finished, { accepted: 3000 });
-    assert.deepEqual(timesReceived(pushService), { 1: 3000 });
+    assertDone(await other.finished, { accepted: 1500 });
+    assert.deepEqual(timesReceived(pushService), { 1: 1500 });
   });
 
   test('that is cancelled sends no more', async () => {
