@@ -1,0 +1,56 @@
+// What a broadcast promises when the process that sends it dies: nobody is left out, counts add up, and a kill
+// repeats at most one page per worker.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { pageRows } from '../../src/delivery/worker.ts';
+import { assertDone, openBroadcastBench, timesReceived, vapidKeys } from './broadcast-bench.ts';
+
+const rows = 6000;
+
+for (const threads of [1, 2]) {
+  test(`a broadcast whose process is killed again and again reaches all (threads: ${threads})`, async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, rows);
+    const start = () =>
+      spawn(
+        process.execPath,
+        [
+          fileURLToPath(new URL('sending-child.ts', import.meta.url)),
+          bench.path,
+          pushService.origin,
+          JSON.stringify(vapidKeys),
+          String(threads),
+        ],
+        { stdio: ['ignore', 'inherit', 'inherit'] },
+      );
+    const messages = () => pushService.tallySinks()[0]?.messages ?? 0;
+
+    let kills = 0;
+    for (; kills < 4; kills += 1) {
+      const before = messages();
+      const child = start();
+      const exited = once(child, 'exit');
+      // from the first message of this process on, at any moment
+      while (messages() === before && child.exitCode === null) await sleep(5);
+      await sleep(Math.random() * 150);
+      child.kill('SIGKILL');
+      await exited;
+    }
+    const last = start();
+    const [code] = await once(last, 'exit');
+    assert.equal(code, 0);
+
+    const [broadcast] = await bench.store.broadcasts.list({ limit: 10 });
+    assert.ok(broadcast);
+    assertDone(broadcast, { accepted: rows });
+    const times = timesReceived(pushService);
+    assert.equal(times[0] ?? 0, 0, 'nobody is left out');
+    const repeats = messages() - rows;
+    assert.ok(repeats <= kills * threads * pageRows, `${repeats} repeats`);
+  });
+}

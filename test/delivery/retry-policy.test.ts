@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  defaultRetryPolicy,
+  retryAfterAttempt,
+  retryAfterDeferral,
+  type Tries,
+} from '../../src/delivery/retry-policy.ts';
+
+const nowMs = 1_800_000_000_000;
+const policy = {
+  firstDelayMs: 1000,
+  maxDelayMs: 60_000,
+  maxAttempts: 10,
+  firstDeferralMs: 100,
+  maxDeferralMs: 5000,
+  maxDeferrals: 20,
+};
+const tries = (changes: Partial<Tries> = {}): Tries => ({
+  attempts: 1,
+  deferrals: 0,
+  expiresAtMs: nowMs + 3_600_000,
+  ...changes,
+});
+const waitMs = (retry: ReturnType<typeof retryAfterAttempt>): number => {
+  assert.ok(typeof retry === 'object', `${String(retry)} is no retry`);
+  return retry.dueAtMs - nowMs;
+};
+
+describe('after an attempt', () => {
+  test('the wait doubles with each, up to its longest', () => {
+    const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((attempts) =>
+      waitMs(retryAfterAttempt(policy, tries({ attempts }), 0, nowMs, 0)),
+    );
+    assert.deepEqual(waits, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  });
+
+  test('up to a quarter more is added at random', () => {
+    assert.equal(waitMs(retryAfterAttempt(policy, tries(), 0, nowMs, 0.5)), 1125);
+    assert.equal(waitMs(retryAfterAttempt(policy, tries(), 0, nowMs, 1)), 1250);
+  });
+
+  test('Retry-After is never undercut, and a shorter one does not shorten the wait', () => {
+    assert.equal(waitMs(retryAfterAttempt(policy, tries(), 120_000, nowMs, 0)), 120_000);
+    assert.equal(waitMs(retryAfterAttempt(policy, tries(), 1, nowMs, 0)), 1000);
+  });
+
+  test('the last attempt is the last', () => {
+    assert.equal(typeof retryAfterAttempt(policy, tries({ attempts: 9 }), 0, nowMs, 0), 'object');
+    assert.equal(retryAfterAttempt(policy, tries({ attempts: 10 }), 0, nowMs, 0), 'exhausted');
+  });
+
+  test('a retry that would come at the end of the TTL or later is none', () => {
+    assert.equal(retryAfterAttempt(policy, tries({ expiresAtMs: nowMs + 1000 }), 0, nowMs, 0), 'expired');
+    assert.equal(waitMs(retryAfterAttempt(policy, tries({ expiresAtMs: nowMs + 1001 }), 0, nowMs, 0)), 1000);
+  });
+
+  test('times are whole milliseconds, as the store wants them', () => {
+    const retry = retryAfterAttempt(policy, tries(), 0, nowMs + 0.5, 0.3);
+    assert.ok(typeof retry === 'object' && Number.isInteger(retry.dueAtMs));
+  });
+});
+
+describe('after a deferral', () => {
+  test('the wait grows by itself and does not count as an attempt', () => {
+    const waits = [1, 2, 3, 7, 19].map((deferrals) =>
+      waitMs(retryAfterDeferral(policy, tries({ attempts: 9, deferrals }), 0, nowMs, 0)),
+    );
+    assert.deepEqual(waits, [100, 200, 400, 5000, 5000]);
+  });
+
+  test('a row that was put off often enough is given up', () => {
+    assert.equal(retryAfterDeferral(policy, tries({ deferrals: 20 }), 0, nowMs, 0), 'exhausted');
+  });
+});
+
+test('by default a push service may be down for more than a day before anything is given up', () => {
+  let waitedMs = 0;
+  for (let deferrals = 1; deferrals < defaultRetryPolicy.maxDeferrals; deferrals += 1) {
+    const retry = retryAfterDeferral(
+      defaultRetryPolicy,
+      tries({ deferrals, expiresAtMs: Number.MAX_SAFE_INTEGER }),
+      0,
+      nowMs,
+      0,
+    );
+    waitedMs += waitMs(retry);
+  }
+  assert.ok(waitedMs > 24 * 60 * 60 * 1000);
+});

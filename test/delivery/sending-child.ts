@@ -1,0 +1,23 @@
+// A process for the crash tests: sends one broadcast to all, or goes on with it. What it has done stands in the store.
+// `node sending-child.ts DATABASE ORIGIN VAPID_KEYS_JSON THREADS`
+import { createSender } from '../../src/delivery/sender.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { VapidKeys } from '../../src/webpush/vapid.ts';
+
+const [path = '', origin = '', keys = '', threads = '0'] = process.argv.slice(2);
+const store = await openSqliteStore({ path });
+const sender = createSender({
+  vapid: { ...(JSON.parse(keys) as VapidKeys), subject: 'mailto:push@example.org' },
+  store,
+  pushServices: [origin],
+  threads: Number(threads),
+  leaseMs: 1000,
+});
+const run = await sender.broadcast(
+  'all',
+  { title: 'Ding dong', message: 'Tea is ready' },
+  { idempotencyKey: 'crash' },
+);
+await run.finished;
+await sender.close();
+await store.close();
