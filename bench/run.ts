@@ -1,14 +1,18 @@
 // `npm run bench` runs every section, `npm run bench -- service` those that are named. A section is a file in this
-// folder that exports `bench`.
+// folder that exports `bench`. With `--quick` a section that can gives rougher figures sooner.
 import { readdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
 
 const thisFile = basename(import.meta.filename);
 const names = (await readdir(import.meta.dirname))
   .filter((file) => file.endsWith('.ts') && file !== thisFile)
   .map((file) => basename(file, '.ts'));
-const wanted = process.argv.slice(2);
+const { positionals: wanted, values } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean', default: false } },
+});
 const unknown = wanted.filter((name) => !names.includes(name));
 
 if (unknown.length > 0) {
@@ -18,7 +22,9 @@ if (unknown.length > 0) {
   const [{ model } = { model: 'unknown' }] = cpus();
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${model}\n`);
   for (const name of wanted.length > 0 ? wanted : names) {
-    const section = (await import(`./${name}.ts`)) as { bench(): Promise<void> };
-    await section.bench();
+    const section = (await import(`./${name}.ts`)) as {
+      bench(options: { readonly quick: boolean }): Promise<void>;
+    };
+    await section.bench(values);
   }
 }

@@ -1,0 +1,55 @@
+// Deskbell as a user has it, by its public entry: a broadcast from the store, through threads, with commits; and single
+// messages like everyone else's.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type * as Deskbell from '../../src/index.ts';
+import { readList, sendInFlight, type Prepared } from './in-flight.ts';
+import type { Job } from './job.ts';
+import { message, ttlSeconds } from './message.ts';
+
+export async function prepareDeskbell(job: Job): Promise<Prepared> {
+  const entry = pathToFileURL(join(job.packageFolder, 'dist/index.js')).href;
+  const deskbell = (await import(entry)) as typeof Deskbell;
+  const ca = [await readFile(job.certificatePath, 'utf8')];
+  const options = { vapid: job.vapid, pushServices: [job.origin], ca };
+  if (job.sender === 'deskbell broadcast') return prepareBroadcast(deskbell, options, job);
+  if (job.sender === 'deskbell send') return prepareSingle(deskbell, options, job);
+  throw new Error(`There is no sender ${job.sender}.`);
+}
+
+async function prepareBroadcast(
+  { createSender, openSqliteStore }: typeof Deskbell,
+  options: Deskbell.SenderOptions,
+  { databasePath, threads }: Job,
+): Promise<Prepared> {
+  const store = await openSqliteStore({ path: databasePath });
+  const sender = createSender({ ...options, store, threads });
+  return {
+    async send() {
+      const { finished } = await sender.broadcast('all', message, { ttlSeconds });
+      return (await finished).counts.accepted;
+    },
+    async close() {
+      await sender.close();
+      await store.close();
+    },
+  };
+}
+
+async function prepareSingle(
+  { createSender }: typeof Deskbell,
+  options: Deskbell.SenderOptions,
+  job: Job,
+): Promise<Prepared> {
+  const list = await readList(job);
+  const sender = createSender(options);
+  return {
+    send: () =>
+      sendInFlight(list, job.inFlight, async (subscription) => {
+        const { response } = await sender.send(subscription, message, { ttlSeconds });
+        return response?.status;
+      }),
+    close: () => sender.close(),
+  };
+}

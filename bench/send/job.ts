@@ -1,0 +1,31 @@
+// One run, as it is handed to a fresh process and comes back.
+
+export interface Job {
+  /** Key of `senders`. */
+  readonly sender: string;
+  /** Deskbell as it is installed: a folder with `dist`, and perhaps `build` with the accelerator in it. */
+  readonly packageFolder: string;
+  readonly vapid: { readonly publicKey: string; readonly privateKey: string; readonly subject: string };
+  readonly origin: string;
+  readonly certificatePath: string;
+  /** A copy of its own, for broadcasts. */
+  readonly databasePath: string;
+  /** A line of JSON per subscription, for senders of single messages. */
+  readonly listPath: string;
+  /** The first so many of the list. */
+  readonly count: number;
+  /** For senders of single messages. */
+  readonly inFlight: number;
+  /** For broadcasts. */
+  readonly threads: number;
+}
+
+export interface JobResult {
+  /** Messages that the push service answered with 201. */
+  readonly accepted: number;
+  readonly elapsedMs: number;
+  /** Of all threads, user and system. */
+  readonly cpuMicroseconds: number;
+  /** The most that the process ever held. */
+  readonly peakMegabytes: number;
+}

@@ -1,0 +1,82 @@
+// The tables of what was measured, with the goals beside the figures.
+import { formatSpread, spreadOf, type Spread } from '../measure/statistics.ts';
+import { printTable } from '../measure/table.ts';
+import type { Entrant, EntrantId } from './entrants.ts';
+import type { Results } from './results.ts';
+
+export type Entrants = Partial<Record<EntrantId, Entrant>>;
+
+/** In the order of the table, with goals for CPU time (times less than `web-push`) and for the share of the EC limit. */
+const costs: readonly { readonly id: EntrantId; readonly timesLess?: number; readonly share?: number }[] = [
+  { id: 'web-push' },
+  { id: 'web-push again' },
+  { id: 'web-push tuned' },
+  { id: 'web-push-neo' },
+  { id: 'block65' },
+  { id: 'pushforge' },
+  { id: 'single builtin' },
+  { id: 'single' },
+  { id: 'broadcast builtin', timesLess: 4.5, share: 0.42 },
+  { id: 'broadcast', timesLess: 8.5, share: 0.8 },
+];
+
+const speeds: readonly { readonly id: EntrantId; readonly against: EntrantId; readonly goal?: number }[] = [
+  { id: 'broadcast by two', against: 'broadcast', goal: 1.7 },
+  { id: 'broadcast far', against: 'broadcast', goal: 0.9 },
+  { id: 'web-push far', against: 'web-push' },
+];
+
+export function printCosts(results: Results, entrants: Entrants, hasAccelerator: boolean): void {
+  const goal = (wanted: number | undefined, reached: Spread): string =>
+    hasAccelerator ? judge(wanted, reached) : '';
+  const rows = costs
+    .filter(({ id }) => results.has(id))
+    .map(({ id, timesLess, share }) => {
+      const less = results.ratio('cpuMicroseconds', 'web-push', id);
+      const ofLimit = results.shareOfLimit(id);
+      return [
+        entrants[id]?.label ?? id,
+        formatSpread(results.spread(id, 'cpuMicroseconds'), 0),
+        id === 'web-push' ? '' : formatSpread(less, 2),
+        goal(timesLess, less),
+        hasAccelerator ? ofLimit.median.toFixed(2) : '',
+        goal(share, ofLimit),
+        results.spread(id, 'perSecond').median.toFixed(0),
+        results.spread(id, 'peakMegabytes').median.toFixed(0),
+      ];
+    });
+  const head = ['sender', 'CPU µs', 'times less', 'goal', 'of EC limit', 'goal', 'per second', 'MB'];
+  printTable('CPU time per delivered message: medians (range)', [head, ...rows]);
+  if (!hasAccelerator)
+    console.log('There is no accelerator here: neither it nor the EC limit was measured.\n');
+  else console.log(`The EC limit is ${formatSpread(spreadOf(results.ecLimits), 1)} µs per message.\n`);
+}
+
+export function printSpeeds(results: Results, entrants: Entrants): void {
+  const rows = speeds.map(({ id, against, goal }) => {
+    const ratio = results.ratio('perSecond', id, against);
+    return [
+      entrants[id]?.label ?? id,
+      results.spread(id, 'perSecond').median.toFixed(0),
+      entrants[against]?.label ?? against,
+      results.spread(against, 'perSecond').median.toFixed(0),
+      formatSpread(ratio, 2),
+      judge(goal, ratio),
+    ];
+  });
+  const head = ['throughput', 'per second', 'against', 'per second', 'ratio', 'goal'];
+  printTable('Messages per second: medians (range)', [head, ...rows]);
+}
+
+/** Sender and push service share the cores: what the push service takes is not there for the sender's second thread. */
+export function printServiceCosts(results: Results): void {
+  const [near, far] = (['broadcast', 'broadcast far'] as const).map((id) =>
+    results.spread(id, 'serviceMicroseconds').median.toFixed(0),
+  );
+  console.log(`On the same cores the push service took ${near} µs per message, from 50 ms away ${far} µs.\n`);
+}
+
+function judge(goal: number | undefined, { median }: Spread): string {
+  if (goal === undefined) return '';
+  return `≥ ${goal} ${median >= goal ? 'met' : 'missed'}`;
+}

@@ -1,0 +1,41 @@
+// What was measured, by entrant and round.
+import { spreadOf, type Spread } from '../measure/statistics.ts';
+import type { EntrantId } from './entrants.ts';
+import type { Measured } from './measure.ts';
+
+export class Results {
+  readonly #rounds = new Map<EntrantId, Measured[]>();
+  /** CPU µs per message, round by round; empty where there is no accelerator. */
+  readonly ecLimits: number[] = [];
+
+  add(id: EntrantId, measured: Measured): void {
+    this.#rounds.set(id, [...(this.#rounds.get(id) ?? []), measured]);
+  }
+
+  has(id: EntrantId): boolean {
+    return this.#rounds.has(id);
+  }
+
+  spread(id: EntrantId, figure: keyof Measured): Spread {
+    return spreadOf(this.#of(id).map((measured) => measured[figure]));
+  }
+
+  /** Of `one` to `other`, within each round. */
+  ratio(figure: keyof Measured, one: EntrantId, other: EntrantId): Spread {
+    const others = this.#of(other);
+    return spreadOf(
+      this.#of(one).map((measured, round) => measured[figure] / (others[round]?.[figure] ?? Number.NaN)),
+    );
+  }
+
+  /** What the limit is of what the entrant takes, within each round. */
+  shareOfLimit(id: EntrantId): Spread {
+    return spreadOf(
+      this.ecLimits.map((limit, round) => limit / (this.#of(id)[round]?.cpuMicroseconds ?? Number.NaN)),
+    );
+  }
+
+  #of(id: EntrantId): readonly Measured[] {
+    return this.#rounds.get(id) ?? [];
+  }
+}
