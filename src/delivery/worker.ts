@@ -258,11 +258,13 @@ class Worker {
     }
   }
 
+  /** Stores what is ready of the work, if anything is. */
   async #commit(work: HeldWork, park: (row: HeldRow) => boolean): Promise<void> {
+    const page = work.takePage(park, Date.now() + this.#leaseMs);
+    const parked = work.takeParked();
+    if (page === undefined && parked === undefined && !work.isDone) return;
     work.isCommitting = true;
     try {
-      const page = work.takePage(park, Date.now() + this.#leaseMs);
-      const parked = work.takeParked();
       // one transaction, where the store gathers what it is asked for at once
       await Promise.all([page && this.#store(work, page), parked && this.#store(work, parked)]);
       if (work.isDone) await this.#letGo(work);
