@@ -1,0 +1,232 @@
+// `deskbell send` to many, `deskbell broadcasts`, `deskbell worker` and `serve --deliver`, as processes of their own.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startPushService, type PushService } from '../../src/push-service/index.ts';
+import { runCommand, runUntilStopped, startCommand, temporaryFolder, type RunResult } from './run-command.ts';
+
+const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
+
+const parseLines = (text: string): any[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+
+suite('broadcasts of the command line', () => {
+  let pushService: PushService;
+  before(async () => {
+    pushService = await startPushService({ checksBodies: false });
+  });
+  after(() => pushService.close());
+
+  /** A data directory with `count` sinks, and a way to run commands on it. */
+  async function setUp(count: number): Promise<{
+    readonly data: string;
+    readonly environment: Readonly<Record<string, string>>;
+    readonly lines: readonly string[];
+    readonly run: (...words: string[]) => Promise<RunResult>;
+    /** What the sinks have got, in all and at most by one. */
+    readonly received: () => { readonly messages: number; readonly most: number };
+  }> {
+    const data = await temporaryFolder();
+    const environment = {
+      DESKBELL_DATA: data,
+      DESKBELL_SUBJECT: 'mailto:push@example.org',
+      DESKBELL_PUSH_SERVICES: pushService.origin,
+      DESKBELL_THREADS: '1',
+    };
+    const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
+    const { stdout } = await run('keys', 'generate', '--json');
+    const { publicKey } = JSON.parse(stdout) as { publicKey: string };
+    const batches = pushService.tallySinks().length;
+    const lines = [...pushService.createSinks(count, { vapidPublicKey: publicKey })].map((sink) =>
+      JSON.stringify(sink),
+    );
+    const input = `${lines.join('\n')}\n`;
+    const imported = await runCommand(['subscriptions', 'import', '-'], { input, environment });
+    assert.equal(imported.exitCode, 0, imported.stderr);
+    const received = () => {
+      const { messages = 0, sinksByMessages = {} } = pushService.tallySinks()[batches] ?? {};
+      return { messages, most: Math.max(...Object.keys(sinksByMessages).map(Number)) };
+    };
+    return { data, environment, lines, run, received };
+  }
+
+  test('the summary adds up to the audience, by outcome and by push service', async () => {
+    const { lines, run } = await setUp(40);
+    const { endpoint } = JSON.parse(lines[3] ?? '') as { endpoint: string };
+    pushService.expire(endpoint);
+    const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /^Broadcast 1 to 40\.\n/);
+    assert.match(stdout, /Broadcast 1 is done in \d+:\d\d:\n/);
+    assert.match(stdout, /^ +39 accepted /m);
+    assert.match(stdout, /^ +1 gone /m);
+    assert.match(stdout, /^ +40 in all$/m);
+    assert.match(stdout, new RegExp(`^ +${new URL(pushService.origin).host} +39 +1 +40$`, 'm'));
+    assert.ok(!stdout.includes('\u001b'), 'no terminal, no control characters');
+  });
+
+  test('messages that are not accepted make the exit code 1, and their reason is told once', async () => {
+    const { run, received } = await setUp(300);
+    const fault = pushService.faults.rehearse({
+      kind: 'status',
+      status: 403,
+      body: '{"reason":"BadJwtToken"}',
+    });
+    const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
+    pushService.faults.cancel(fault.id);
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /300 rejected/);
+    assert.equal(stderr.match(/BadJwtToken/g)?.length, 1, stderr);
+    assert.match(stderr, /ERR_NOT_ACCEPTED/);
+    assert.equal(received().messages, 0);
+    assert.equal((await run('subscriptions', 'list', '--json')).stdout.split('\n').length - 1, 300);
+  });
+
+  test('--ids and --file reach these and nobody else', async () => {
+    const { data, lines, run, received } = await setUp(10);
+    assert.equal((await run('send', '--ids', '2, 5', ...message)).exitCode, 0);
+    assert.equal(received().messages, 2);
+
+    const file = join(data, 'list.jsonl');
+    await writeFile(file, lines.slice(0, 3).join('\n'));
+    const { exitCode, stdout } = await run('send', '--file', file, '--json', ...message);
+    assert.equal(exitCode, 0);
+    assert.equal(parseLines(stdout).at(-1).counts.accepted, 3);
+    assert.equal(received().messages, 5);
+
+    await writeFile(file, `${lines[0]}\n{"endpoint":"https://example.org/"}\n`);
+    const refused = await run('send', '--file', file, ...message);
+    assert.equal(refused.exitCode, 1);
+    assert.match(refused.stderr, /Line 2 is not a subscription.*nothing was sent.*ERR_LINES_REFUSED/);
+    assert.match((await run('send', '--file', join(data, 'none'), ...message)).stderr, /ERR_FILE/);
+    assert.equal(received().messages, 5);
+  });
+
+  test('wrong words are wrong usage', async () => {
+    const { run } = await setUp(1);
+    for (const words of [
+      [],
+      ['--all', '--ids', '1'],
+      ['--all', '--id', '1'],
+      ['--file', 'x', '--endpoint', 'y'],
+      ['--id', '1', '--at', '2027-01-01T00:00:00Z'],
+      ['--id', '1', '--detach'],
+      ['--ids', '1,two'],
+      ['--all', '--at', 'tomorrow'],
+      ['--all', '--at', '2027-01-01T00:00:00'],
+      ['--all', '--threads', '0'],
+    ]) {
+      const { exitCode, stderr } = await run('send', ...message, ...words);
+      assert.equal(exitCode, 2, `${words.join(' ')}: ${stderr}`);
+    }
+  });
+
+  test('a repeated command with the same key sends nothing twice', async () => {
+    const { run, received } = await setUp(5);
+    const words = ['send', '--all', '--idempotency-key', 'tea', ...message];
+    await run(...words);
+    const { exitCode, stdout } = await run(...words);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /is done already/);
+    assert.equal(received().messages, 5);
+    const other = await run(...words, '--topic', 'other');
+    assert.equal(other.exitCode, 1);
+    assert.match(other.stderr, /ERR_IDEMPOTENCY_KEY/);
+  });
+
+  test('Ctrl-C pauses, counts what was in flight, and says how to resume; resuming sends nothing twice', async () => {
+    const { environment, run, received } = await setUp(3000);
+    const delay = pushService.faults.rehearse({ kind: 'delay', ms: 100 });
+    const child = startCommand(['send', '--all', '--json', ...message], { environment });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const exited = once(child, 'close');
+    while (received().messages < 100) await sleep(10);
+    child.kill('SIGINT');
+    const [exitCode] = (await exited) as [number];
+    pushService.faults.cancel(delay.id);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /broadcasts resume 1/);
+    const summary = parseLines(stdout).at(-1);
+    assert.equal(summary.state, 'paused');
+    assert.equal(summary.counts.accepted, received().messages);
+    assert.equal(summary.counts.accepted + summary.counts.pending, 3000);
+
+    assert.match((await run('broadcasts', 'list')).stdout, /^ +1 +paused /m);
+    const resumed = await run('broadcasts', 'resume', '1', '--json');
+    assert.equal(resumed.exitCode, 0, resumed.stderr);
+    assert.equal(parseLines(resumed.stdout).at(-1).counts.accepted, 3000);
+    assert.deepEqual(received(), { messages: 3000, most: 1 });
+  });
+
+  test('a scheduled or detached broadcast is left to a worker, which tells what it does', async () => {
+    const { environment, run, received } = await setUp(20);
+    const at = new Date(Date.now() + 4000).toISOString();
+    const scheduled = await run('send', '--all', '--at', at, ...message);
+    assert.equal(scheduled.exitCode, 0);
+    assert.match(scheduled.stdout, /is scheduled for/);
+    assert.match(scheduled.stderr, /worker/);
+    await run('send', '--all', '--detach', ...message);
+    assert.equal(received().messages, 0);
+
+    const worker = runUntilStopped(['worker', '--json'], { environment });
+    await worker.waitFor(/"event":"ready"/);
+    await worker.waitFor(/"event":"summary","id":2,"state":"done"/);
+    await worker.waitFor(/"event":"summary","id":1,"state":"done"/);
+    assert.equal(await worker.end('SIGTERM'), 0);
+    assert.ok(Date.now() >= Date.parse(at));
+    assert.deepEqual(received(), { messages: 40, most: 2 });
+  });
+
+  test('serve --deliver delivers beside the service', async () => {
+    const { environment, run, received } = await setUp(20);
+    const serve = runUntilStopped(['serve', '--port', '0', '--deliver'], { environment });
+    await serve.waitFor(/listens on/);
+    await run('send', '--all', '--detach', ...message);
+    while (received().messages < 20) await sleep(50);
+    assert.equal(await serve.end('SIGTERM'), 0);
+    assert.deepEqual(received(), { messages: 20, most: 1 });
+    const { DESKBELL_SUBJECT: _, ...withoutSubject } = environment;
+    const refused = await runCommand(['serve', '--port', '0', '--deliver'], { environment: withoutSubject });
+    assert.equal(refused.exitCode, 2);
+    assert.match(refused.stderr, /--subject/);
+  });
+
+  test('list, show and cancel tell what there is', async () => {
+    const { run } = await setUp(3);
+    assert.match((await run('broadcasts', 'list')).stderr, /No broadcasts yet/);
+    await run('send', '--all', ...message);
+    await run('send', '--all', '--detach', ...message);
+
+    const listed = parseLines((await run('broadcasts', 'list', '--json')).stdout);
+    assert.deepEqual(
+      listed.map(({ id, state }) => [id, state]),
+      [
+        [2, 'running'],
+        [1, 'done'],
+      ],
+    );
+    const shown = await run('broadcasts', 'show', '1', '--subscription', '2', '--json');
+    const [broadcast, ...attempts] = parseLines(shown.stdout);
+    assert.equal(broadcast.counts.accepted, 3);
+    assert.equal(attempts.length, 1);
+    assert.equal(attempts[0].subscriptionId, 2);
+    assert.equal(attempts[0].status, 201);
+    assert.ok(!shown.stdout.includes('/wpush/'), 'no endpoint is shown');
+    assert.match((await run('broadcasts', 'show', '1', '--attempts')).stdout, /#1 {2}accepted .* 201/);
+
+    assert.match((await run('broadcasts', 'pause', '2')).stdout, /^Broadcast 2 is paused; 0 of 3 accepted/);
+    assert.match((await run('broadcasts', 'cancel', '2')).stdout, /^Broadcast 2 is cancelled/);
+    assert.match((await run('broadcasts', 'cancel', '1')).stderr, /ERR_BROADCAST_STATE/);
+    const unknown = await run('broadcasts', 'show', '99');
+    assert.equal(unknown.exitCode, 1);
+    assert.match(unknown.stderr, /There is no broadcast 99.*ERR_BROADCAST_NOT_FOUND/);
+  });
+});
