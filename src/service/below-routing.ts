@@ -36,11 +36,8 @@ export function createClientErrorHandler(
   app: FastifyInstance,
   filters: readonly Filter[],
 ): (error: ClientError, socket: Duplex) => void {
-  const newest = new WeakMap<Duplex, ServerResponse<IncomingMessage>>();
-  app.server.on('request', (request, response) => newest.set(request.socket, response));
-
   return (error, socket) => {
-    const response = newest.get(socket);
+    const response = (socket as AnsweredSocket)[newestResponse];
     if (response === undefined || response.writableFinished) {
       end(socket, answerClientError(app, error, filters));
     } else if (response.req.complete) {
@@ -56,6 +53,10 @@ export function createClientErrorHandler(
     }
   };
 }
+
+/** The answer to the request that a connection carried last. */
+const newestResponse = Symbol('newest response');
+type AnsweredSocket = Duplex & { [newestResponse]?: ServerResponse<IncomingMessage> };
 
 interface ClientError extends Error {
   readonly code?: string | undefined;
@@ -97,9 +98,11 @@ export function answerOddRequests(app: FastifyInstance, filters: readonly Filter
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-/** RFC 9112 §3.2: a request of HTTP/1.1 without Host is a 400. */
-export function requireHost(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
+/** What a request of a connection is to this server, ahead of all routes. */
+export function watchRequests(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    (raw.socket as AnsweredSocket)[newestResponse] = reply.raw;
+    // RFC 9112 §3.2: a request of HTTP/1.1 without Host is a 400.
     if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return done();
     done(new DeskbellError('ERR_REQUEST_INVALID', 'The request has no Host header.'));
   });

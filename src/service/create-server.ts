@@ -5,10 +5,11 @@ import {
   createClientErrorHandler,
   answerOddRequests,
   answerRefusedUrl,
-  requireHost,
+  watchRequests,
 } from './below-routing.ts';
 import { addRoutes, prepare } from './create-service.ts';
 import { settle, type ServerOptions } from './options.ts';
+import { dropStalledReaders } from './stalled-readers.ts';
 
 /**
  * Makes a Fastify instance that serves the whole service: `await createServer(options).listen({ host, port })`.
@@ -27,7 +28,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     },
     requestTimeout: options.requestTimeoutMs ?? 30_000,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 10_000,
-    connectionTimeout: options.idleTimeoutMs ?? 60_000,
     // A request that arrives while the server closes is still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -40,9 +40,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const handleClientError = createClientErrorHandler(app, settings.filters);
   app.server.maxConnections = options.maxConnections ?? 10_000;
   prepare(app, settings, { ownsUnknownPaths: true });
-  requireHost(app);
+  watchRequests(app);
   answerOddRequests(app, settings.filters);
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
+  dropStalledReaders(app, options.readTimeoutMs ?? 60_000);
   closeConnectionsOnceAnswered(app);
   return app;
 }

@@ -6,12 +6,11 @@ export const jsonContentType = 'application/json; charset=utf-8';
 // In the runtime since Node 21; not in the compiler's library yet.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-export function toJsonText(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === 'bigint' ? rawJSON(String(member)) : member,
-  );
+/** A JSON number with every digit, as a member of what is answered. */
+export function exactNumber(integer: bigint): unknown {
+  return rawJSON(String(integer));
 }
 
 export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
-  return reply.header('content-type', jsonContentType).send(toJsonText(value));
+  return reply.header('content-type', jsonContentType).send(JSON.stringify(value));
 }

@@ -24,25 +24,44 @@ export interface LogOptions {
   readonly isReadable?: boolean;
 }
 
-const bufferedBytes = 8192;
+const batchedCharacters = 16_384;
 const flushIntervalMs = 200;
 
 export function createLog({
   file,
   isReadable = file === undefined && process.stdout.isTTY,
 }: LogOptions = {}): OpenLog {
-  if (isReadable) return readableLog(file);
+  return isReadable ? readableLog(file) : jsonLog(file);
+}
+
+function jsonLog(file: string | undefined): OpenLog {
   const dest = file === undefined ? process.stdout.fd : openSync(file, 'a', 0o640);
-  const destination = pino.destination({ dest, sync: false, minLength: bufferedBytes });
-  const logger = jsonLogger(destination);
-  const flush = (): void => destination.flushSync();
-  const timer = setInterval(() => destination.flush(), flushIntervalMs).unref();
+  const destination = pino.destination({ dest, sync: false });
+  // The destination works on each piece that it is given; a batch is many lines in one piece.
+  let batch = '';
+  const handOver = (): void => {
+    if (batch !== '') destination.write(batch);
+    batch = '';
+  };
+  const flush = (): void => {
+    handOver();
+    destination.flushSync();
+  };
+  const logger = createLogger({
+    write(line) {
+      batch += line;
+      if (batch.length >= batchedCharacters) handOver();
+    },
+  });
+  const timer = setInterval(handOver, flushIntervalMs).unref();
+  process.once('exit', flush);
   return {
     info: (record) => logger.info(record),
     error: (record) => logger.error(record),
     flush,
     close: () => {
       clearInterval(timer);
+      process.off('exit', flush);
       flush();
       if (file !== undefined) destination.end();
     },
@@ -58,7 +77,7 @@ function readableLog(file: string | undefined): OpenLog {
     ignore: 'pid,hostname,mechanism,phase,method,url,event',
     messageFormat: '{if event}{event}{end}{if mechanism}{mechanism} {phase} {method} {url}{end}',
   });
-  const logger = jsonLogger(stream);
+  const logger = createLogger(stream);
   return {
     info: (record) => logger.info(record),
     error: (record) => logger.error(record),
@@ -67,9 +86,19 @@ function readableLog(file: string | undefined): OpenLog {
   };
 }
 
-function jsonLogger(destination: DestinationStream): Log {
-  return pino(
-    { base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: pino.stdSerializers.err } },
-    destination,
-  );
+function createLogger(destination: DestinationStream): Log {
+  return pino({ base: null, timestamp, serializers: { error: pino.stdSerializers.err } }, destination);
+}
+
+let timeMs = 0;
+let timeText = '';
+
+/** The time as ISO 8601, put into words once a millisecond. */
+function timestamp(): string {
+  const nowMs = Date.now();
+  if (nowMs !== timeMs) {
+    timeMs = nowMs;
+    timeText = `,"time":"${new Date(nowMs).toISOString()}"`;
+  }
+  return timeText;
 }

@@ -51,8 +51,8 @@ export interface ServerOptions extends ServiceOptions {
   readonly requestTimeoutMs?: number;
   /** Between two requests of one connection. Default: 10 000. */
   readonly keepAliveTimeoutMs?: number;
-  /** Without a byte either way, for clients that do not read. Default: 60 000. */
-  readonly idleTimeoutMs?: number;
+  /** For a client to take the next part of what it is sent: at least once, at most twice as long. Default: 60 000. */
+  readonly readTimeoutMs?: number;
   /** How often the first two are looked at. Default: 1000. */
   readonly timeoutCheckIntervalMs?: number;
   /** Request line and headers together. Default: 16 384. */

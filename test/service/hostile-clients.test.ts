@@ -18,7 +18,7 @@ const quickLimits = {
   headersTimeoutMs: 300,
   requestTimeoutMs: 600,
   keepAliveTimeoutMs: 300,
-  idleTimeoutMs: 1000,
+  readTimeoutMs: 500,
   timeoutCheckIntervalMs: 50,
 };
 

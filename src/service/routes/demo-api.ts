@@ -1,10 +1,11 @@
 // The demonstration actions under /api: fixed JSON strings, there to show the four logging mechanisms at work.
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import * as Type from 'typebox';
 
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { ServiceApp } from '../create-service.ts';
 import { answers, bodyProblems, problems } from '../describe.ts';
-import { jsonContentType, toJsonText } from '../json-text.ts';
+import { jsonContentType } from '../json-text.ts';
 import { useActionCreator, createLoggingActionCreator } from '../mechanisms/action-creator.ts';
 import { createActionLogging, type Action, type InAction } from '../mechanisms/action-logging.ts';
 import { ActionRequest, type ReadSession } from '../mechanisms/action-request.ts';
@@ -53,14 +54,13 @@ export function addDemoApi(
   }
   const annotation = (name: DemoActionName): { authenticator?: Authenticator } =>
     Array.isArray(authenticate) && authenticate.includes(name) ? { authenticator } : {};
-  const run = (action: Action) => (request: ConstructorParameters<typeof ActionRequest>[0]) =>
-    action(new ActionRequest(request, readSession));
+  // What an action gives is answered as JSON, a string as a JSON string.
+  const run = (action: Action) => (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('content-type', jsonContentType);
+    const value = action(new ActionRequest(request, readSession));
+    return value instanceof Promise ? value.then(toText) : toText(value);
+  };
 
-  // What an action returns is answered as JSON, a string as a JSON string.
-  app.addHook('preHandler', (_request, reply, done) => {
-    reply.type(jsonContentType).serializer(toJsonText);
-    done();
-  });
   app.get(
     '/api/get',
     { schema: describe('A fixed answer', 'This is the answer to get.'), config: annotation('get') },
@@ -89,6 +89,8 @@ export function addDemoApi(
     run(actions.post),
   );
 }
+
+const toText = (value: unknown): string => JSON.stringify(value);
 
 function describe(summary: string, example: string, ...codes: readonly ErrorCode[]) {
   return {

@@ -5,7 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { UserStore } from '../../store/store.ts';
 import type { ServiceApp } from '../create-service.ts';
 import { answers, answersNothing, bodyProblems, problems } from '../describe.ts';
-import { sendJson } from '../json-text.ts';
+import { exactNumber, sendJson } from '../json-text.ts';
 import { compileValidator } from '../validation.ts';
 
 const minId = -(2n ** 63n);
@@ -57,7 +57,7 @@ export function addUserRoutes(app: ServiceApp, users: UserStore): void {
   app.get('/v1/user/:user_id', { schema: getSchema, validatorCompiler }, async (request, reply) => {
     const user = await users.find(request.params.user_id);
     if (user === undefined) throw notFound();
-    return sendJson(reply, user);
+    return sendJson(reply, { ...user, id: exactNumber(user.id) });
   });
 
   app.put('/v1/user/:user_id', { schema: putSchema, validatorCompiler }, async (request, reply) => {

@@ -4,10 +4,10 @@ import * as Type from 'typebox';
 import { represent, sendRepresentation } from '../conditional.ts';
 import type { ServiceApp } from '../create-service.ts';
 import { answers, answersNothing, problems } from '../describe.ts';
-import { jsonContentType, toJsonText } from '../json-text.ts';
+import { jsonContentType } from '../json-text.ts';
 
 export function addVapidKeyRoute(app: ServiceApp, vapidPublicKey: string): void {
-  const representation = represent(toJsonText(vapidPublicKey), jsonContentType);
+  const representation = represent(JSON.stringify(vapidPublicKey), jsonContentType);
   const schema = {
     tags: ['Web Push'],
     summary: 'The key that browsers subscribe with',
