@@ -8,9 +8,28 @@
 //   // Notifications go out.
 //   const sender = createSender({ vapid: { ...vapidKeys, subject: 'mailto:you@your.domain' } });
 //   const { outcome } = await sender.send(subscription, { title: 'Ding dong', message: 'Tea is ready' });
+//
+//   // To everyone: stored first, tried again where push services are busy, delivered by a thread per core.
+//   const broadcaster = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@your.domain' } });
+//   const run = await broadcaster.broadcast('all', { title: 'Ding dong', message: 'Tea is ready' });
+//   const { counts } = await run.finished;
 
 export { createSender } from './delivery/sender.ts';
 export type { Sender, SenderOptions, SenderVapid, SendResult, SubscriptionInput } from './delivery/sender.ts';
+export type { Audience } from './delivery/audience.ts';
+export type { BroadcastOptions } from './delivery/create-broadcast.ts';
+export type { BroadcastRun } from './delivery/deliverer.ts';
+export type { Progress } from './delivery/progress.ts';
+export type { RetryPolicy } from './delivery/retry-policy.ts';
+export type {
+  Alarm,
+  AttemptRecord,
+  Broadcast,
+  BroadcastState,
+  BroadcastStore,
+  OriginCounts,
+  Settlement,
+} from './store/broadcast-store.ts';
 export type { Message } from './webpush/payload.ts';
 export type { Outcome, RejectionReason, RetryReason } from './webpush/outcome.ts';
 export type { PushOptions, Urgency } from './webpush/request.ts';

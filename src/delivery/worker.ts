@@ -21,6 +21,8 @@ import { expire, putOff, refuse, toRowResult, ttlSecondsFor } from './row-result
 export const pageRows = 2048;
 const maxPageRows = pageRows / 2;
 const maxParkedRows = pageRows / 2;
+/** Claimed rows leave room for parking. */
+const maxClaimedRows = maxParkedRows / 2;
 const claimRows = 256;
 const readRows = 256;
 /** Encrypted together and handed over together: crypto and sockets taking turns row by row cost nearly twice. */
@@ -124,26 +126,29 @@ class Worker {
 
   /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
   async #takeWork(): Promise<void> {
-    const works = [...this.#works];
     const nowMs = Date.now();
-    if (nowMs >= this.#claimNotBeforeMs && this.#parkedRows + claimRows <= maxParkedRows) {
-      const claim = await this.#queue.claimRetries({
-        leaseMs: this.#leaseMs,
-        limit: claimRows,
-        ...this.#only,
-      });
-      if (claim !== undefined) this.#works.add(new HeldWork(claim));
-      this.#claimNotBeforeMs = nowMs + claimEveryMs;
+    const isSliceInHand = [...this.#works].some(({ lease, waiting }) => lease !== undefined && waiting > 0);
+    if (nowMs >= this.#claimNotBeforeMs && this.#parkedRows <= maxClaimedRows - claimRows) {
+      const isFull = await this.#claim();
+      this.#claimNotBeforeMs = isFull && !isSliceInHand ? nowMs : nowMs + claimEveryMs;
     }
-    if (this.#pageRows >= maxPageRows || works.some(({ lease, waiting }) => lease && waiting > 0)) return;
+    if (this.#pageRows >= maxPageRows || isSliceInHand) return;
 
-    const unread = works.find(({ needsReading }) => needsReading);
+    const unread = [...this.#works].find(({ needsReading }) => needsReading);
     if (unread !== undefined) await this.#read(unread);
     else if (nowMs >= this.#leaseNotBeforeMs) {
       const lease = await this.#queue.leaseSlice({ leaseMs: this.#leaseMs, ...this.#only });
       if (lease === undefined) this.#leaseNotBeforeMs = nowMs + lookForWorkEveryMs;
       else this.#works.add(new HeldWork(lease));
     }
+  }
+
+  /** @returns true where there may be more retries that are due */
+  async #claim(): Promise<boolean> {
+    const claim = await this.#queue.claimRetries({ leaseMs: this.#leaseMs, limit: claimRows, ...this.#only });
+    if (claim === undefined) return false;
+    this.#works.add(new HeldWork(claim));
+    return claim.rows.length === claimRows;
   }
 
   async #read(work: HeldWork): Promise<void> {
@@ -175,14 +180,14 @@ class Worker {
 
   #send(row: HeldRow): void {
     const nowMs = Date.now();
-    if (nowMs >= row.tries.expiresAtMs) return this.#settle(row, expire(row));
-
     const { broadcast, recipient } = row;
     const location = this.#requests.locate(recipient);
     row.origin = location.origin;
+    if (nowMs >= row.tries.expiresAtMs) return this.#settle(row, expire(row));
     if (location.refusal !== undefined) return this.#settle(row, refuse(row, location.refusal));
 
-    const verdict = this.#gate(row).verdict(nowMs);
+    const gate = this.#gate(row);
+    const verdict = gate.verdict(nowMs);
     if (verdict.kind === 'stopped') return this.#settle(row, refuse(row, verdict.refusal));
     if (verdict.kind === 'putOff') {
       return this.#settle(row, putOff(row, verdict.afterMs, nowMs, this.#retryPolicy));
@@ -191,6 +196,7 @@ class Worker {
     if ('reason' in request) return this.#settle(row, refuse(row, request));
 
     row.sentAtMs = nowMs;
+    if (row.isParked) gate.park(row, nowMs);
     this.#inFlight += 1;
     this.#transport.send(request, (result) => this.#answered(row, result));
   }
