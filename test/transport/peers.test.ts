@@ -1,0 +1,198 @@
+// The transport against other people's servers.
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { createSecureServer, type ServerHttp2Stream, type Settings } from 'node:http2';
+import { createServer as createHttpsServer } from 'node:https';
+import { test } from 'node:test';
+
+import { createTransport } from '../../src/transport/create-transport.ts';
+import type { Transport } from '../../src/transport/transport.ts';
+import {
+  certificate,
+  serverTls,
+  skipWithout,
+  startGoServer,
+  startNghttpd,
+  startNginx,
+  startServer,
+  type Peer,
+} from './peers.ts';
+import { pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+
+const noNginx = skipWithout('nginx');
+const noNghttpd = skipWithout('nghttpd');
+const noGo = skipWithout('go');
+
+async function withPeer<T extends Peer>(
+  peer: T,
+  run: (peer: T, transport: Transport) => Promise<void>,
+): Promise<void> {
+  const transport = createTransport({ pushServices: [peer.origin], ca: [certificate.cert] });
+  try {
+    await run(peer, transport);
+  } finally {
+    await transport.close();
+    await peer.close();
+  }
+}
+
+test(
+  'nginx says GOAWAY every 1000 requests: each of 20,000 messages is processed exactly once',
+  { skip: noNginx },
+  async () => {
+    await withPeer(await startNginx('keepalive_requests 1000;'), async (nginx, transport) => {
+      const { origin } = nginx;
+      const paths = Array.from({ length: 20_000 }, (_, index) => `/wpush/v2/${index}`);
+      const results = await sendMany(transport, paths.length, 1000, (index) => ({
+        origin,
+        path: paths[index] as string,
+        headers: pushHeaders,
+        body: pushBody,
+      }));
+      assert.deepEqual(tally(results), { 201: 20_000 });
+      assert.deepEqual(nginx.requests().sort(), paths.sort());
+    });
+  },
+);
+
+test('nginx that allows 8 streams at a time gets no more and refuses none', { skip: noNginx }, async () => {
+  await withPeer(await startNginx('http2_max_concurrent_streams 8;'), async ({ origin }, transport) => {
+    const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+    assert.deepEqual(tally(await sendMany(transport, 2000, 500, () => request)), { 201: 2000 });
+  });
+});
+
+for (const [what, options] of [
+  ['its defaults', []],
+  ['one stream at a time', ['-m', '1']],
+  ['a stream window of 127 bytes', ['-w', '7']],
+  ['no header table', ['--header-table-size=0']],
+  ['padded answers', ['--padding=255']],
+  ['trailers behind its answers', ['--trailer', 'x-end: yes']],
+] as const) {
+  test(`nghttpd with ${what} answers every message`, { skip: noNghttpd }, async () => {
+    await withPeer(await startNghttpd(...options), async ({ origin }, transport) => {
+      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+      const results = await sendMany(transport, 1000, 200, () => request);
+      assert.deepEqual(tally(results), { 404: 1000 });
+      const [first] = results;
+      assert.ok(first?.kind === 'response' && first.response.body.includes('404'));
+    });
+  });
+}
+
+test('Go gets every body whole and unchanged, from 0 to 200,000 bytes', { skip: noGo }, async () => {
+  await withPeer(await startGoServer(), async ({ origin }, transport) => {
+    const sizes = [0, 1, 4095, 4096, 16_384, 16_385, 65_535, 65_536, 200_000];
+    const bodies = Array.from({ length: 90 }, (_, index) => randomBytes(sizes[index % 9] as number));
+    const results = await sendMany(transport, bodies.length, 30, (index) => ({
+      origin,
+      path: `/wpush/${index}?a=%2B+`,
+      headers: pushHeaders,
+      body: bodies[index] as Buffer,
+    }));
+    for (const [index, result] of results.entries()) {
+      assert.ok(result.kind === 'response', `message ${index}: ${JSON.stringify(result)}`);
+      const { status, headers } = result.response;
+      assert.equal(status, 201);
+      assert.equal(headers['location'], `/wpush/${index}?a=%2B+`);
+      assert.equal(headers['x-protocol'], 'HTTP/2.0');
+      assert.equal(headers['x-ttl'], '2419200');
+      assert.equal(
+        headers['x-sha256'],
+        createHash('sha256')
+          .update(bodies[index] as Buffer)
+          .digest('hex'),
+      );
+    }
+  });
+});
+
+const serverSettings: [what: string, settings: Settings][] = [
+  ['no header table', { headerTableSize: 0 }],
+  ['a header table of 200 bytes', { headerTableSize: 200 }],
+  ['a stream window of 0', { initialWindowSize: 0 }],
+  ['a stream window of 100 bytes', { initialWindowSize: 100 }],
+  ['three streams at a time', { maxConcurrentStreams: 3 }],
+];
+for (const [what, settings] of serverSettings) {
+  test(`a Node server with ${what} gets every header field and body`, async () => {
+    const server = createSecureServer({ ...serverTls, settings });
+    server.on('session', (session) => {
+      // With a window of 0 nothing moves until there is more.
+      if (settings.initialWindowSize !== 0) return;
+      setTimeout(() => session.settings({ initialWindowSize: 65_535 }), 50);
+    });
+    server.on('stream', (stream: ServerHttp2Stream, headers) => {
+      let length = 0;
+      stream.on('data', (chunk: Buffer) => (length += chunk.length));
+      stream.on('end', () => {
+        stream.respond({ ':status': 201, 'x-got': JSON.stringify([headers, length]) });
+        stream.end();
+      });
+    });
+    await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
+      const topics = Array.from({ length: 20 }, (_, index) => ({ ...pushHeaders, topic: `topic-${index}` }));
+      const results = await sendMany(transport, 600, 100, (index) => ({
+        origin,
+        path: `/${index}`,
+        headers: topics[(index * index) % 20] as Record<string, string>,
+        body: pushBody.subarray(0, index % 320),
+      }));
+      for (const [index, result] of results.entries()) {
+        assert.ok(result.kind === 'response', JSON.stringify(result));
+        const [got, length] = JSON.parse(result.response.headers['x-got'] as string) as [
+          Record<string, string>,
+          number,
+        ];
+        assert.equal(length, index % 320);
+        assert.deepEqual(got, {
+          ':method': 'POST',
+          ':scheme': 'https',
+          ':authority': origin.slice('https://'.length),
+          ':path': `/${index}`,
+          'content-length': String(index % 320),
+          ...topics[(index * index) % 20],
+        });
+      }
+    });
+  });
+}
+
+test('a body of more than 4096 bytes is cut there and the session goes on', async () => {
+  const server = createSecureServer(serverTls);
+  server.on('stream', (stream: ServerHttp2Stream) => {
+    stream.on('error', () => {});
+    stream.respond({ ':status': 400 });
+    stream.end('ü'.repeat(50_000));
+  });
+  await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
+    for (let round = 0; round < 40; round += 1) {
+      const result = await sendOne(transport, origin);
+      assert.ok(result.kind === 'response');
+      assert.equal(result.response.body, 'ü'.repeat(2048));
+    }
+  });
+});
+
+test('a server without HTTP/2 is spoken to in HTTP/1.1 over TLS', async () => {
+  const server = createHttpsServer(serverTls, (request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(201, { 'x-version': request.httpVersion, location: request.url });
+      response.end();
+    });
+  });
+  await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
+    const results = await sendMany(transport, 500, 50, (index) => ({
+      origin,
+      path: `/${index}`,
+      headers: pushHeaders,
+      body: pushBody,
+    }));
+    for (const [index, result] of results.entries()) {
+      assert.ok(result.kind === 'response');
+      assert.equal(result.response.headers['x-version'], '1.1');
+      assert.equal(result.response.headers['location'], `/${index}`);
+    }
+  });
+});

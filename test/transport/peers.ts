@@ -1,0 +1,177 @@
+// Real HTTP servers to hold the transport against: nginx, nghttpd, Go's net/http and Node's http2. Where one is
+// missing, its Debian package is installed if this is root; otherwise its tests are skipped, except in CI, where
+// nothing is skipped.
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { generate } from 'selfsigned';
+
+const packages = { nginx: 'nginx', nghttpd: 'nghttp2-server', go: 'golang-go' } as const;
+type Program = keyof typeof packages;
+
+/** A certificate for localhost that is its own authority, for this run only. */
+export const certificate = await generate([{ name: 'commonName', value: 'localhost' }], {
+  keyType: 'ec',
+  extensions: [
+    { name: 'basicConstraints', cA: true },
+    {
+      name: 'subjectAltName',
+      altNames: [
+        { type: 2, value: 'localhost' },
+        { type: 7, ip: '127.0.0.1' },
+      ],
+    },
+  ],
+});
+
+/**
+ * Makes sure that a program is there.
+ *
+ * @returns false, or why tests that need it are to be skipped
+ */
+export function skipWithout(program: Program): false | string {
+  if (isInstalled(program)) return false;
+  if (process.getuid?.() === 0) install(packages[program]);
+  if (isInstalled(program)) return false;
+  const reason = `${program} is not installed (Debian package ${packages[program]})`;
+  if (process.env['CI'] === 'true') throw new Error(`${reason}, and in CI nothing is skipped.`);
+  return reason;
+}
+
+export interface Peer {
+  readonly origin: string;
+  close(): Promise<void>;
+}
+
+/** An nginx that answers 201 to everything; `requests()` are the paths that it has processed, from its access log. */
+export async function startNginx(directives = ''): Promise<Peer & { requests(): string[] }> {
+  const directory = writeCertificate();
+  const port = await freePort();
+  const log = join(directory, 'access.log');
+  writeFileSync(
+    join(directory, 'nginx.conf'),
+    `daemon off; worker_processes 1; pid nginx.pid; error_log stderr error;
+    events { worker_connections 512; }
+    http {
+      log_format path '$request_uri'; access_log ${log} path;
+      client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+      uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+      server {
+        listen 127.0.0.1:${port} ssl http2;
+        ssl_certificate cert.pem; ssl_certificate_key key.pem;
+        ${directives}
+        location / { return 201; }
+      }
+    }`,
+  );
+  const child = spawn('nginx', ['-p', directory, '-c', join(directory, 'nginx.conf'), '-e', 'stderr'], {
+    stdio: 'inherit',
+  });
+  const peer = await running(child, port, directory);
+  return { ...peer, requests: () => readFileSync(log, 'latin1').trim().split('\n') };
+}
+
+/** An nghttpd that serves files; there are none, so that it answers 404 to everything. */
+export async function startNghttpd(...options: string[]): Promise<Peer> {
+  const directory = writeCertificate();
+  const port = await freePort();
+  const all = ['-a', '127.0.0.1', '-d', directory, ...options, String(port), 'key.pem', 'cert.pem'];
+  return running(spawn('nghttpd', all, { cwd: directory, stdio: 'ignore' }), port, directory);
+}
+
+/** The Go server next to this file: it answers 201 with the length of what it got, see its source. */
+export async function startGoServer(): Promise<Peer> {
+  const directory = writeCertificate();
+  const port = await freePort();
+  const source = join(import.meta.dirname, 'go-server', 'main.go');
+  const program = join(directory, 'server');
+  const environment = { ...process.env, GOFLAGS: '-mod=mod', GO111MODULE: 'off', GOTOOLCHAIN: 'local' };
+  execFileSync('go', ['build', '-o', program, source], { cwd: directory, env: environment });
+  const address = `127.0.0.1:${port}`;
+  return running(spawn(program, [address], { cwd: directory, stdio: 'inherit' }), port, directory);
+}
+
+/** Certificate and key for Node's own servers. */
+export const serverTls = { key: certificate.private, cert: certificate.cert };
+
+/** Starts a server of Node's on a port that the system picks; closing it ends all of its connections. */
+export async function startServer(server: Server, scheme: 'http' | 'https', port = 0): Promise<Peer> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+  });
+  server.on('secureConnection', (socket: Socket) => socket.on('error', () => {}));
+  server.on('tlsClientError', () => {});
+  server.on('sessionError', () => {});
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    origin: `${scheme}://localhost:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** A port that was free a moment ago, for programs that cannot pick one themselves. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function writeCertificate(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'deskbell-transport-'));
+  writeFileSync(join(directory, 'cert.pem'), certificate.cert);
+  writeFileSync(join(directory, 'key.pem'), certificate.private);
+  return directory;
+}
+
+async function running(child: ChildProcess, port: number, directory: string): Promise<Peer> {
+  const exited = once(child, 'exit');
+  for (let attempt = 0; !(await accepts(port)); attempt += 1) {
+    if (child.exitCode !== null || attempt > 300) throw new Error(`${child.spawnfile} did not start.`);
+    await delay(20);
+  }
+  return {
+    origin: `https://localhost:${port}`,
+    async close() {
+      child.kill('SIGTERM');
+      await exited;
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+function isInstalled(program: Program): boolean {
+  return spawnSync('which', [program]).status === 0;
+}
+
+function install(name: string): void {
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const options = { env: environment, stdio: 'ignore' } as const;
+  spawnSync('apt-get', ['update', '-qq'], options);
+  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], options);
+}
