@@ -17,7 +17,8 @@ export const chromium: Program = { names: ['chromium'], debianPackage: 'chromium
 /** A desktop that nobody sits at: screen, message bus, notification daemon. */
 export const desktop: readonly Program[] = [
   { names: ['Xvfb'], debianPackage: 'xvfb' },
-  { names: ['dbus-daemon'], debianPackage: 'dbus' },
+  // The small one of the packages with a session bus: dunst by itself would bring the one with systemd.
+  { names: ['dbus-launch'], debianPackage: 'dbus-x11' },
   { names: ['dunst'], debianPackage: 'dunst' },
 ];
 

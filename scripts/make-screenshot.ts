@@ -23,16 +23,16 @@ if (await install('the screenshot', programs)) await makeScreenshot();
 else process.exitCode = 1;
 
 async function makeScreenshot(): Promise<void> {
-  await using cleanUp = new AsyncDisposableStack();
-  const desktop = cleanUp.adopt(await startDesktop(width, height), (it) => it.close());
+  await using desktop = await startDesktop(width, height);
   const options = {
     isHeadless: false,
     environment: desktop.environment,
     // A little over the edge, where the window's border is.
     furtherArguments: [`--window-size=${width + 4},${height + 4}`, '--window-position=0,0', '--test-type'],
   };
-  const { browser, access } = cleanUp.adopt(await startChromiumSetting(options), (it) => it.close());
-  const backend = cleanUp.adopt(await startBackend(access, 8080), (it) => it.close());
+  await using setting = await startChromiumSetting(options);
+  const { browser, access } = setting;
+  await using backend = await startBackend(access, { port: 8080 });
   const { origin } = new URL(backend.url);
   await browser
     .defaultBrowserContext()

@@ -46,7 +46,7 @@ export interface ClientOptions {
   readonly serviceWorkerUrl?: string | URL;
   /** How long to wait for the service, and for the push service. Default: 15 000. */
   readonly timeoutMs?: number;
-  /** Replaces `fetch`, for instance to add credentials that the service's `authorize` hook asks for. */
+  /** Replaces `fetch`, for instance to add a header that the service's `onSubscribe` hook looks at. */
   readonly fetch?: (url: URL, init: RequestInit) => Promise<Response>;
 }
 

@@ -4,19 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { createSender } from '../../src/delivery/sender.ts';
+import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
-import type { Store, StoredSubscription } from '../../src/store/store.ts';
-import { generateVapidKeys, type VapidKeys } from '../../src/webpush/vapid.ts';
-
-type SenderOptions = Parameters<typeof createSender>[0];
-type Message = { readonly title: string; readonly message: string };
+import type { StoredSubscription } from '../../src/store/store.ts';
+import type { Message } from '../../src/webpush/payload.ts';
+import { generateVapidKeys } from '../../src/webpush/vapid.ts';
 
 /** How the sender and the service get to the push service of a test. */
 export type PushServiceAccess = Pick<SenderOptions, 'pushServices' | 'ca' | 'connectOverride'>;
 
-export interface Backend {
+export interface Backend extends AsyncDisposable {
   /** Another origin for each backend, so that no test sees what the browser keeps of another. */
   readonly url: string;
   subscriptions(): Promise<readonly StoredSubscription[]>;
@@ -29,14 +27,16 @@ export interface Backend {
   startService(): Promise<void>;
   /** From now on with another VAPID pair. */
   changeKeys(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** @param port of the service; by default the system picks one */
-export async function startBackend(access: PushServiceAccess, port = 0): Promise<Backend> {
+export async function startBackend(
+  access: PushServiceAccess,
+  { port = 0, prefix = '' } = {},
+): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-browser-'));
-  const store: Store = await openSqliteStore({ path: join(folder, 'deskbell.db') });
-  let keys: VapidKeys = generateVapidKeys();
+  const store = await openSqliteStore({ path: join(folder, 'deskbell.db') });
+  let keys = generateVapidKeys();
   let sender = createSender(senderOptions());
   let service: FastifyInstance | undefined;
 
@@ -46,7 +46,7 @@ export async function startBackend(access: PushServiceAccess, port = 0): Promise
 
   const backend: Backend = {
     get url() {
-      return `http://localhost:${port}/`;
+      return `http://localhost:${port}${prefix}/`;
     },
     subscriptions: () => store.subscriptions.page({ afterId: 0, limit: 100 }),
     async forget(id) {
@@ -64,6 +64,7 @@ export async function startBackend(access: PushServiceAccess, port = 0): Promise
     async startService() {
       service = createServer({
         store,
+        prefix,
         vapidPublicKey: keys.publicKey,
         sessionKey: new Uint8Array(32),
         pushServices: access.pushServices ?? [],
@@ -80,7 +81,7 @@ export async function startBackend(access: PushServiceAccess, port = 0): Promise
       sender = createSender(senderOptions());
       await backend.startService();
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       await backend.stopService();
       await sender.close();
       await store.close();

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import type { Page } from 'puppeteer-core';
 import { chromium, missingSentence } from '../../scripts/install-browsers.ts';
 import { startChromiumSetting } from './chromium.ts';
-import { received, shown, textOf, waitFor } from './demo-page.ts';
+import { startBackend } from './backend.ts';
+import { openDemoPage, press, received, shown, textOf, waitFor } from './demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
 import { createFacts } from './facts.ts';
 
@@ -37,6 +38,16 @@ fact('a page that was not loaded securely is told so', async ({ setting, backend
   await page.goto(backend.url.replace('localhost', 'insecure.test'));
   await waitFor(page, '.failure');
   assert.match(await textOf(page, '#failure'), /^This page was not loaded securely.*https/);
+});
+
+fact('page, library and service worker work below a prefix as well', async ({ setting, permit }) => {
+  await using backend = await startBackend(setting.access, { prefix: '/some/folder' });
+  await permit(backend.url, 'granted');
+  const page = await openDemoPage(setting.browser, backend.url.replace(/\/$/, ''));
+  assert.equal(page.url(), backend.url);
+  await press(page, 'Subscribe');
+  await backend.sendToAll({ title: 'Down', message: 'here' });
+  assert.deepEqual(await received(page, 1), ['Down: here']);
 });
 
 fact('the page fits a window 320 pixels wide, whatever it received', async ({ backend, openSubscribed }) => {

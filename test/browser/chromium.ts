@@ -45,9 +45,9 @@ export async function startChromiumSetting(options: ChromiumOptions = {}): Promi
     async mendPushService() {
       gcm.isDown = false;
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       await browser.close();
-      await gcm.close();
+      await gcm[Symbol.asyncDispose]();
       await rm(userDataDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };

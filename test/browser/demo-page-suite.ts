@@ -256,26 +256,28 @@ export function testDemoPage(fact: Fact): void {
     assert.deepEqual(await backend.subscriptions(), []);
   });
 
-  fact('a page of another origin subscribes, receives and leaves', async ({ setting, backend, permit }) => {
-    const site = await startOtherSite(backend.url);
-    await permit(site.url, 'granted');
-    const page = await setting.browser.newPage();
-    await page.goto(site.url);
+  fact(
+    'a page of another origin, with a service worker of its own, subscribes, receives and leaves',
+    async ({ setting, backend, permit }) => {
+      await using site = await startOtherSite(backend.url);
+      await permit(site.url, 'granted');
+      const page = await setting.browser.newPage();
+      await page.goto(site.url);
 
-    await page.evaluate('client.subscribe().then(() => undefined)');
-    assert.deepEqual(await backend.sendToAll({ title: 'Elsewhere', message: 'hello' }), { accepted: 1 });
-    await waitFor(page, 'li');
-    assert.equal(await textOf(page, 'li'), 'Elsewhere: hello');
-    assert.equal((await shown(page, 'Elsewhere')).length, 1);
-    await page.evaluate('client.unsubscribe()');
-    assert.deepEqual(await backend.subscriptions(), []);
+      await page.evaluate('client.subscribe().then(() => undefined)');
+      assert.deepEqual(await backend.sendToAll({ title: 'Elsewhere', message: 'hello' }), { accepted: 1 });
+      await waitFor(page, 'li');
+      assert.equal(await textOf(page, 'li'), 'Elsewhere: hello');
+      assert.equal((await shown(page, 'Elsewhere')).length, 1);
+      await page.evaluate('client.unsubscribe()');
+      assert.deepEqual(await backend.subscriptions(), []);
 
-    const requestTime = await page.evaluate(
-      `fetch('${backend.url}vapidKey').then((response) => response.headers.get('request-time'))`,
-    );
-    assert.match(String(requestTime), /^\d+$/, 'a page of another origin may read Request-Time');
-    await site.close();
-  });
+      const requestTime = await page.evaluate(
+        `fetch('${backend.url}vapidKey').then((response) => response.headers.get('request-time'))`,
+      );
+      assert.match(String(requestTime), /^\d+$/, 'a page of another origin may read Request-Time');
+    },
+  );
 
   fact('a browser without Web Push is told so', async ({ setting, backend }) => {
     const page = await setting.browser.newPage();

@@ -15,9 +15,9 @@ const fact = createFacts(
     const setting = await startChromiumSetting({ isHeadless: false, environment: desktop.environment });
     return {
       ...setting,
-      async close() {
-        await setting.close();
-        await desktop.close();
+      async [Symbol.asyncDispose]() {
+        await setting[Symbol.asyncDispose]();
+        await desktop[Symbol.asyncDispose]();
       },
     };
   },

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { until } from './until.ts';
 
-export interface Desktop {
+export interface Desktop extends AsyncDisposable {
   /** For the programs that are to run on it. */
   readonly environment: NodeJS.ProcessEnv;
   /** How many notifications are on the screen. */
@@ -19,7 +19,6 @@ export interface Desktop {
   clickNotification(): Promise<void>;
   /** @param crop ImageMagick geometry, such as `800x600+0+0` */
   takeScreenshot(file: string, crop: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** A bus that starts nothing by itself: the system's own dunst would come without our configuration. */
@@ -128,12 +127,10 @@ export async function startDesktop(width: number, height: number): Promise<Deskt
         `png8:${file}`,
       );
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       for (const child of started.reverse()) {
-        if (child.exitCode === null) {
-          child.kill();
-          await once(child, 'exit');
-        }
+        const hasEnded = child.exitCode !== null || child.signalCode !== null;
+        if (!hasEnded && child.kill()) await once(child, 'exit');
       }
       await rm(folder, { recursive: true });
     },

@@ -1,18 +1,17 @@
 // Runs facts in one browser: each on a stage of its own, with another origin, so that none sees what the browser
 // keeps of another.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Browser, Page } from 'puppeteer-core';
 import { type Backend, type PushServiceAccess, startBackend } from './backend.ts';
 import { openDemoPage, press, textOf } from './demo-page.ts';
 
 /** A browser with a push service of its own. */
-export interface Setting {
+export interface Setting extends AsyncDisposable {
   readonly browser: Browser;
   readonly access: PushServiceAccess;
   breakPushService(): Promise<void>;
   mendPushService(): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface Stage {
@@ -29,20 +28,16 @@ export type Fact = (title: string, prove: (stage: Stage) => Promise<void>) => vo
 
 /** @param missing why there is no browser to prove anything in, if so */
 export function createFacts(start: () => Promise<Setting>, missing: string | undefined): Fact {
-  let setting: Setting;
-  let blank: Page | undefined;
-
-  before(async () => {
-    if (missing) return;
-    setting = await start();
-    [blank] = await setting.browser.pages();
-  });
-  after(() => setting?.close());
+  const limit = { timeout: 90_000 };
+  // Started by the first fact, not by a hook: where no title matches, nothing is started.
+  let starting: Promise<Setting> | undefined;
+  after(async () => (await starting)?.[Symbol.asyncDispose](), limit);
 
   return (title, prove) =>
-    test(title, { skip: missing !== undefined && process.env['CI'] !== 'true' && missing }, async () => {
+    test(title, { ...limit, skip: process.env['CI'] !== 'true' && missing }, async () => {
       assert.equal(missing, undefined);
-      const backend = await startBackend(setting.access);
+      const setting = await (starting ??= start());
+      await using backend = await startBackend(setting.access);
       const stage: Stage = {
         setting,
         backend,
@@ -62,8 +57,8 @@ export function createFacts(start: () => Promise<Setting>, missing: string | und
         await stage.permit(backend.url, 'granted');
         await prove(stage);
       } finally {
-        for (const page of await setting.browser.pages()) if (page !== blank) await page.close();
-        await backend.close();
+        const [, ...pages] = await setting.browser.pages();
+        for (const page of pages) await page.close();
       }
     });
 }

@@ -36,11 +36,10 @@ fact(
 
 fact('a refusal by the server is told with its reason', async ({ setting, permit }) => {
   // This one does not admit the push service that this Firefox has.
-  const strangers = await startBackend({ pushServices: [] });
+  await using strangers = await startBackend({ pushServices: [] });
   await permit(strangers.url, 'granted');
   const page = await openDemoPage(setting.browser, strangers.url);
   await press(page, 'Subscribe');
   assert.match(await textOf(page, '#failure'), /^The server refused.*answered 400: .*endpoint/);
   assert.equal(await textOf(page, '#headline'), 'Subscribed, but the server has not confirmed it');
-  await strangers.close();
 });

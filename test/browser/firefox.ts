@@ -31,7 +31,7 @@ export async function startFirefoxSetting(): Promise<Setting> {
     async mendPushService() {
       pushService = await startPushService({ port });
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       await browser.close();
       await pushService.close();
     },

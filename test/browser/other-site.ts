@@ -1,26 +1,28 @@
-// A site on another origin than the service: it brings its own page and copy of the service worker, and takes the
-// page library and everything else from the service.
+// A site on another origin than the service: it has its own page, and its own service worker, which imports a copy of
+// Deskbell's; the page library and everything else comes from the service.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface OtherSite {
+export interface OtherSite extends AsyncDisposable {
   readonly url: string;
-  close(): Promise<void>;
 }
 
 export async function startOtherSite(serviceUrl: string): Promise<OtherSite> {
-  const serviceWorker = await (await fetch(`${serviceUrl}service-worker.js`)).text();
+  const scripts: Readonly<Record<string, string>> = {
+    '/service-worker.js': "importScripts('/scripts/deskbell.js');",
+    '/scripts/deskbell.js': await (await fetch(`${serviceUrl}service-worker.js`)).text(),
+  };
   const server = createServer((request, response) => {
-    const isServiceWorker = request.url?.startsWith('/service-worker.js');
-    response.setHeader('content-type', isServiceWorker ? 'text/javascript' : 'text/html; charset=utf-8');
-    response.end(isServiceWorker ? serviceWorker : page(serviceUrl));
+    const script = scripts[new URL(request.url!, serviceUrl).pathname];
+    response.setHeader('content-type', script ? 'text/javascript' : 'text/html; charset=utf-8');
+    response.end(script ?? page(serviceUrl));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://localhost:${(server.address() as AddressInfo).port}/`,
-    async close() {
+    async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
     },

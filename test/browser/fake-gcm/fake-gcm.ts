@@ -11,7 +11,7 @@ import { generate } from 'selfsigned';
 import { createMessageServer } from './mcs.ts';
 import { bytesField, fixed64Field, varintField } from './protobuf.ts';
 
-export interface FakeGcm {
+export interface FakeGcm extends AsyncDisposable {
   /** For Chromium's command line. */
   readonly chromiumArguments: readonly string[];
   /** For the sender: where the endpoints' host really is, and whom to trust there. */
@@ -19,7 +19,6 @@ export interface FakeGcm {
   readonly certificate: string;
   /** While true, the browser can register nothing. */
   isDown: boolean;
-  close(): Promise<void>;
 }
 
 interface Registration {
@@ -95,7 +94,7 @@ export async function startFakeGcm(): Promise<FakeGcm> {
     port,
     certificate: cert,
     isDown: false,
-    async close() {
+    async [Symbol.asyncDispose]() {
       messages.disconnect();
       browserSide.closeAllConnections();
       for (const server of [browserSide, messages.server, senderSide]) server.close();
