@@ -1,4 +1,5 @@
 // A certificate for loopback that no authority has signed: whoever connects is given it as the authority.
+import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 
 export interface Certificate {
@@ -13,7 +14,9 @@ export async function makeCertificate(host: string): Promise<Certificate> {
   // loaded when needed: it takes longer than all the rest of the push service
   const { generate } = await import('selfsigned');
   const names = new Set(['localhost', '127.0.0.1', '::1', host]);
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'deskbell push service' }], {
+  // OpenSSL looks an authority up by its name: a client that trusts two of ours must be able to tell them apart
+  const commonName = `deskbell push service ${randomUUID()}`;
+  const { private: key, cert } = await generate([{ name: 'commonName', value: commonName }], {
     keyType: 'ec',
     curve: 'P-256',
     algorithm: 'sha256',

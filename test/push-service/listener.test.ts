@@ -75,6 +75,17 @@ test('with TLS the protocol is agreed by ALPN, and the certificate is trusted th
   assert.match(String(error.code), /SELF_SIGNED|UNABLE_TO_VERIFY/);
 });
 
+test('a client can trust several push services at once', async (t) => {
+  const services = [await start(t, { tls: true }), await start(t, { tls: true })];
+  const ca = services.map((service) => service.ca ?? '');
+  for (const service of services) {
+    const session = connectHttp2(service.origin, { ca });
+    t.after(() => session.destroy());
+    const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
+    assert.equal((await sendOn(session, endpoint, push)).status, 201);
+  }
+});
+
 test('over TLS a reset is a reset of the TCP connection, for both versions', async (t) => {
   const service = await start(t, { tls: true });
   const ca = service.ca ?? '';
