@@ -7,9 +7,9 @@
 
 /** So many refusals in a row, without one acceptance, mean all of them: a single odd row must not stop a service. */
 const refusalsToStop = 20;
-/** Rows that hold up the page for longer than this speak of a slow push service. */
-const slowAfterMs = 2000;
+/** So many rows that hold up the page for so long speak of a slow push service. */
 const slowRows = 256;
+const slowAfterMs = 1000;
 
 export interface Refusal {
   readonly reason: string;
@@ -57,6 +57,14 @@ export class OriginGate {
 
   wait(untilMs: number): void {
     this.#waitUntilMs = Math.max(this.#waitUntilMs, untilMs);
+  }
+
+  /**
+   * True where one more row may be set aside. A push service has room for some; when it turns out to be slow, all that
+   * were sent to it go the same way and no more follow.
+   */
+  mayPark(nowMs: number): boolean {
+    return this.#parkedSinceMs.size < slowRows || this.#isSlowNow(nowMs);
   }
 
   /** The row holds up its page and was set aside. */

@@ -17,12 +17,12 @@ import type { RequestFactory } from './request-factory.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import { expire, putOff, refuse, toRowResult, ttlSecondsFor } from './row-result.ts';
 
-/** Rows that a worker has sent and not committed, at most: half of them in pages, half parked or claimed. */
-export const pageRows = 2048;
-const maxPageRows = pageRows / 2;
-const maxParkedRows = pageRows / 2;
-/** Claimed rows leave room for parking. */
-const maxClaimedRows = maxParkedRows / 2;
+/** Rows that a worker has sent and not committed, at most: what a crash repeats. */
+export const pageRows = 4096;
+/** Some stand in pages, in order; the others are parked or claimed. All of a page can be parked, and more. */
+const maxPageRows = 1536;
+const maxParkedRows = pageRows - maxPageRows;
+const maxClaimedRows = 512;
 const claimRows = 256;
 const readRows = 256;
 /** Encrypted together and handed over together: crypto and sockets taking turns row by row cost nearly twice. */
@@ -128,7 +128,7 @@ class Worker {
   async #takeWork(): Promise<void> {
     const nowMs = Date.now();
     const isSliceInHand = [...this.#works].some(({ lease, waiting }) => lease !== undefined && waiting > 0);
-    if (nowMs >= this.#claimNotBeforeMs && this.#parkedRows <= maxClaimedRows - claimRows) {
+    if (nowMs >= this.#claimNotBeforeMs && this.#hasRoomForClaim) {
       const isFull = await this.#claim();
       this.#claimNotBeforeMs = isFull && !isSliceInHand ? nowMs : nowMs + claimEveryMs;
     }
@@ -244,6 +244,12 @@ class Worker {
     return rows;
   }
 
+  get #hasRoomForClaim(): boolean {
+    let claimed = 0;
+    for (const work of this.#works) if (work.lease === undefined) claimed += work.parkedRows;
+    return claimed <= maxClaimedRows - claimRows && this.#parkedRows <= maxParkedRows - claimRows;
+  }
+
   get #parkedRows(): number {
     let rows = 0;
     for (const work of this.#works) rows += work.parkedRows;
@@ -253,7 +259,9 @@ class Worker {
   /** Rows without an answer may hold up a page as long as there is room in it; then they are parked. */
   #parkForRoom = (row: HeldRow): boolean => {
     if (this.#pageRows <= maxPageRows / 2 || this.#parkedRows >= maxParkedRows) return false;
-    this.#gate(row).park(row, row.sentAtMs);
+    const gate = this.#gate(row);
+    if (!gate.mayPark(Date.now())) return false;
+    gate.park(row, row.sentAtMs);
     return true;
   };
 
