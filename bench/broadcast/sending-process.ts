@@ -1,10 +1,16 @@
-// A process that sends one broadcast to all and says on standard output how it is doing; killed and started again
-// with the same key, it goes on. `node sending-process.ts DIRECTORY ORIGIN CA_FILE KEY THREADS`
+// A process that sends one broadcast to all, from dist/ as it is published, and says on standard output how it is
+// doing. `node sending-process.ts DIRECTORY ORIGIN CA_FILE THREADS`
 import { readFileSync } from 'node:fs';
-import { createSender } from '../../src/delivery/sender.ts';
-import { openDataDirectory } from '../../src/store/data-directory.ts';
 
-const [directory = '', origin = '', caFile = '', key = '', threads = '2'] = process.argv.slice(2);
+const [directory = '', origin = '', caFile = '', threads = '2'] = process.argv.slice(2);
+const dist = new URL('../../dist/', import.meta.url);
+const { createSender } = (await import(
+  new URL('delivery/sender.js', dist).href
+)) as typeof import('../../src/delivery/sender.ts');
+const { openDataDirectory } = (await import(
+  new URL('store/data-directory.js', dist).href
+)) as typeof import('../../src/store/data-directory.ts');
+
 const data = await openDataDirectory(directory);
 const sender = createSender({
   store: data.store,
@@ -14,18 +20,14 @@ const sender = createSender({
   threads: Number(threads),
 });
 const createdAtMs = Date.now();
-const run = await sender.broadcast(
-  'all',
-  { title: 'Ding dong', message: 'Tea is ready, and there is cake. '.repeat(5) },
-  { idempotencyKey: key, topic: key },
-);
+// 218 bytes of payload
+const message = { title: 'Ding dong', message: 'Tea is ready. '.repeat(14).slice(0, 184) };
+const run = await sender.broadcast('all', message);
 for await (const { settled, broadcast } of run.progress()) {
-  const { rss } = process.memoryUsage();
-  console.log(JSON.stringify({ settled, state: broadcast.state, rss }));
+  console.log(JSON.stringify({ settled, state: broadcast.state }));
 }
 const { state, counts, audience } = await run.finished;
 await sender.close();
 await data.close();
-console.log(
-  JSON.stringify({ createdAtMs, endedAtMs: Date.now(), state, counts, audience, cpu: process.cpuUsage() }),
-);
+const endedAtMs = Date.now();
+console.log(JSON.stringify({ createdAtMs, endedAtMs, state, counts, audience, cpu: process.cpuUsage() }));
