@@ -45,11 +45,17 @@ export async function resolveHost(
   resolve: Resolve,
   isGuarded: boolean,
 ): Promise<readonly ResolvedAddress[]> {
+  if (isGuarded && isLoopbackName(hostname)) throw blocked(hostname, 'the machine itself');
   const addresses = literalAddress(hostname) ?? (await resolveName(hostname, resolve));
   for (const { address } of addresses) {
     if (isGuarded && !isPublicAddress(address)) throw blocked(hostname, address);
   }
   return addresses;
+}
+
+/** True for names that mean the machine itself (RFC 6761 §6.3) or one of its loopback addresses. */
+export function isLoopbackName(hostname: string): boolean {
+  return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
 /** The fault for a host that leads to an address which is not public. */

@@ -3,6 +3,7 @@
 import { isIP, type Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { isLoopbackName } from './address-guard.ts';
 
 export interface Proxy {
   readonly hostname: string;
@@ -60,11 +61,6 @@ export function isProxyBypassed(hostname: string, noProxy: readonly string[] = [
     const domain = entry.toLowerCase().replace(/^\*?\.(?=.)/, '');
     return domain === '*' || hostname === domain || (isIP(hostname) === 0 && hostname.endsWith(`.${domain}`));
   });
-}
-
-/** True for names that mean the machine itself (RFC 6761 §6.3) or one of its loopback addresses. */
-export function isLoopbackName(hostname: string): boolean {
-  return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
 /**
