@@ -34,6 +34,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     trustProxy: (options.trustProxy ?? false) as boolean,
     // The header limit bounds a path parameter as well.
     routerOptions: { maxParamLength: options.maxHeaderBytes ?? 16_384 },
+    // Nothing here logs by request ids.
+    genReqId: () => '',
     frameworkErrors: (error, request, reply) => answerRefusedUrl(error, request, reply, settings.filters),
     clientErrorHandler: (error, socket) => handleClientError(error, socket),
   });

@@ -97,7 +97,7 @@ export function problems(...codes: readonly ErrorCode[]): Responses {
 }
 
 function describeProblem(codes: readonly [ErrorCode, ...ErrorCode[]]): ResponseDescription {
-  const { status, remedy } = catalogue[codes[0]];
+  const { status } = catalogue[codes[0]];
   const headers = status === 429 ? { 'Retry-After': { type: 'string', pattern: '^[0-9]+$' } } : {};
   return {
     description: codes.map((code) => `${code}: ${catalogue[code].title}.`).join(' '),
@@ -106,7 +106,7 @@ function describeProblem(codes: readonly [ErrorCode, ...ErrorCode[]]): ResponseD
       [problemType]: {
         schema: { $ref: '#/components/schemas/Problem' },
         examples: Object.fromEntries(
-          codes.map((code) => [code, { summary: remedy, value: exampleProblem(code) }]),
+          codes.map((code) => [code, { summary: catalogue[code].remedy, value: exampleProblem(code) }]),
         ),
       },
     },

@@ -50,6 +50,9 @@ describe('the description document', () => {
   const schemaOf = ({ schema }: Media): TSchema =>
     schema.$ref === undefined ? schema : document.components.schemas.Problem;
 
+  const ok = (name: string, status = '200') =>
+    operations.find(([operation]) => operation === name)![1].responses[status]!;
+
   test('is OpenAPI 3.1 to an independent validator, with its version', async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
     assert.equal(errors, undefined);
@@ -131,7 +134,6 @@ describe('the description document', () => {
   });
 
   test('describes the successful answers of the specification', async () => {
-    const ok = (name: string, status = '200') => answerOf(operations, name, status);
     for (const name of ['GET /vapidKey', 'POST /webPush', 'GET /api/get', 'POST /api/post']) {
       assert.equal((ok(name).content!['application/json']!.schema as { type?: string }).type, 'string');
     }
@@ -156,7 +158,3 @@ describe('the description document', () => {
     assert.equal(response.status, 200);
   });
 });
-
-function answerOf(operations: [string, Operation][], name: string, status: string) {
-  return operations.find(([operation]) => operation === name)![1].responses[status]!;
-}

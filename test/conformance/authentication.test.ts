@@ -1,0 +1,132 @@
+// The specification's sentences about cross-origin access, the authenticator and how the logging mechanisms are
+// attached. Each title is the meaning of a sentence; docs/conformance.md is made from them.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createSessionCookie } from '../../src/service/session-cookie.ts';
+import { openStage, type Stage } from './stage.ts';
+
+const allFour = ['action', 'filter', 'authenticator', 'action-creator'] as const;
+
+let stage: Stage;
+before(async () => {
+  stage = await openStage({ logging: allFour });
+});
+after(() => stage[Symbol.asyncDispose]());
+
+const order = (): string[] => stage.records.splice(0).map(({ mechanism, phase }) => `${mechanism} ${phase}`);
+
+describe('Authentication', () => {
+  test('Cross-origin access is decided before CSRF', async () => {
+    const response = await stage.ask('PUT', '/v1/user/1', {}, { cookie: stage.session.cookie });
+    assert.equal(response.status, 403);
+    assert.equal(response.headers.get('access-control-allow-origin'), '*');
+  });
+
+  test('All methods are allowed cross-origin, custom ones too', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'TICKLE']) {
+      const headers = { origin: 'https://a.example', 'access-control-request-method': method };
+      const response = await stage.ask('OPTIONS', '/any/path', undefined, headers);
+      assert.equal(response.status, 204);
+      assert.equal(response.headers.get('access-control-allow-methods'), method);
+    }
+  });
+
+  test('All headers are allowed cross-origin', async () => {
+    const response = await stage.ask('OPTIONS', '/any/path', undefined, {
+      origin: 'https://a.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'x-one, authorization, csrf-token',
+    });
+    assert.equal(response.headers.get('access-control-allow-headers'), 'x-one, authorization, csrf-token');
+  });
+
+  test('The preflight’s max-age is not set', async () => {
+    const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
+    const response = await stage.ask('OPTIONS', '/webPush', undefined, headers);
+    assert.equal(response.headers.get('access-control-max-age'), null);
+  });
+
+  test('A request with the session entry SESSION passes the authenticator', async () => {
+    for (const value of ['ada', 'any value', '']) {
+      const { cookie } = createSessionCookie({ sessionKey: stage.data.sessionKey, value });
+      assert.equal((await stage.ask('GET', '/api/get', undefined, { cookie })).status, 200);
+    }
+  });
+
+  test('A request without the session entry SESSION is rejected with 401', async () => {
+    const { cookie } = createSessionCookie({ sessionKey: stage.data.sessionKey });
+    assert.equal((await stage.ask('GET', '/api/get')).status, 401);
+    assert.equal((await stage.ask('GET', '/api/get', undefined, { cookie })).status, 401);
+  });
+
+  test('A 403 is there for a session value, which the default check never gives', async () => {
+    await using picky = await openStage({ authenticate: 'all', authorize: (value) => value !== 'ada' });
+    const { cookie } = picky.session;
+    assert.equal((await picky.ask('GET', '/api/get', undefined, { cookie })).status, 403);
+    const own = stage.session.cookie;
+    assert.equal((await stage.ask('GET', '/api/get', undefined, { cookie: own })).status, 200);
+  });
+
+  test('/vapidKey and /webPush need no credential', async () => {
+    assert.equal((await stage.ask('GET', '/vapidKey')).status, 200);
+    assert.equal((await stage.ask('POST', '/webPush', {})).status, 400);
+  });
+
+  test('A value for SESSION comes from server-side code alone', async () => {
+    for (const path of ['/', '/vapidKey', '/api/get', '/api/getWithArg/SESSION=x', '/no/such/path']) {
+      const response = await stage.ask('GET', `${path}?SESSION=x`, undefined, { cookie: 'SESSION=x' });
+      assert.equal(response.headers.get('set-cookie'), null);
+    }
+    assert.equal(
+      (await stage.ask('GET', '/api/get?SESSION=x', undefined, { cookie: 'SESSION=x' })).status,
+      401,
+    );
+  });
+});
+
+describe('Logging', () => {
+  test('With all four, one request is logged by authenticator, action creator, action, action creator, filter', async () => {
+    for (const [method, path, body] of [
+      ['GET', '/api/get', undefined],
+      ['GET', '/api/getWithArg/x', undefined],
+      ['POST', '/api/post', {}],
+    ] as const) {
+      order();
+      await stage.ask(method, path, body, { cookie: stage.session.cookie });
+      assert.deepEqual(order(), [
+        'authenticator request',
+        'action-creator request',
+        'action result',
+        'action-creator result',
+        'filter result',
+      ]);
+    }
+  });
+
+  test('The authenticator is attached per action, by annotation', async () => {
+    await using named = await openStage({ authenticate: ['getWithArg'] });
+    assert.equal((await named.ask('GET', '/api/get')).status, 200);
+    assert.equal((await named.ask('GET', '/api/getWithArg/x')).status, 401);
+  });
+
+  test('The authenticator is attached per class of actions, by annotation', async () => {
+    await using whole = await openStage({ authenticate: 'all' });
+    for (const path of ['/api/get', '/api/getWithArg/x']) {
+      assert.equal((await whole.ask('GET', path)).status, 401);
+    }
+    assert.equal((await whole.ask('GET', '/v1/user/1')).status, 200, 'another class');
+  });
+
+  test('The action creator is attached by one configuration entry', async () => {
+    await using created = await openStage({ logging: ['action-creator'] });
+    await created.ask('GET', '/api/get');
+    await created.ask('POST', '/api/post', {});
+    assert.equal(created.records.length, 4);
+  });
+
+  test('The filter is attached by one entry in the list of enabled filters', async () => {
+    await using filtered = await openStage({ logging: ['filter'] });
+    await filtered.ask('GET', '/no/such/path');
+    assert.equal(filtered.records[0]!['mechanism'], 'filter');
+  });
+});

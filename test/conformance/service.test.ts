@@ -1,0 +1,286 @@
+// The specification's sentences about what the service is and does, its resources, endpoints, errors and versions.
+// Each title is the meaning of a sentence; docs/conformance.md is made from them.
+import assert from 'node:assert/strict';
+import { createECDH, ECDH } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { openStage, subscribe, type Stage } from './stage.ts';
+
+const demoRequests = [
+  ['GET', '/api/get', undefined],
+  ['GET', '/api/getWithArg/x', undefined],
+  ['POST', '/api/post', { any: 'object' }],
+] as const;
+
+let stage: Stage;
+before(async () => {
+  stage = await openStage();
+});
+after(() => stage[Symbol.asyncDispose]());
+
+describe('What the service does', () => {
+  test('The service owns one key pair for VAPID, an ECDSA P-256 pair', async () => {
+    const { publicKey, privateKey } = stage.data.vapidKeys;
+    const pair = createECDH('prime256v1');
+    pair.setPrivateKey(privateKey, 'base64url');
+    assert.equal(pair.getPublicKey('base64url'), publicKey);
+  });
+
+  test('The pair is generated once and need not be regenerated per run', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'deskbell-conformance-'));
+    const keys: unknown[] = [];
+    for (let run = 0; run < 2; run += 1) {
+      await using again = await openStage({}, folder);
+      keys.push(await (await again.ask('GET', '/vapidKey')).json());
+    }
+    assert.equal(keys[0], keys[1]);
+    await rm(folder, { recursive: true });
+  });
+
+  test('GET /vapidKey returns the public half, with which a client can subscribe', async () => {
+    const key = (await (await stage.ask('GET', '/vapidKey')).json()) as string;
+    const { endpoint } = await stage.userAgent.subscribe(key);
+    assert.match(endpoint, /^http/);
+  });
+
+  test('The client sends endpoint, p256dh and auth to POST /webPush, which writes them to the server console', async () => {
+    const subscription = await subscribe(stage);
+    assert.equal((await stage.ask('POST', '/webPush', subscription)).status, 200);
+    const { event: _event, ...values } = stage.records.findLast(({ event }) => event === 'subscription')!;
+    assert.deepEqual(values, subscription);
+  });
+
+  test('Sending is not an HTTP endpoint of the service', async () => {
+    const document = (await (await stage.ask('GET', '/openapi.json')).json()) as {
+      paths: Record<string, object>;
+    };
+    const changing = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => method !== 'get')
+        .map((method) => `${method} ${path}`),
+    );
+    assert.deepEqual(changing.sort(), [
+      'delete /webPush',
+      'post /api/post',
+      'post /webPush',
+      'put /v1/user/{user_id}',
+    ]);
+  });
+
+  test('Requests from any origin are accepted on every path', async () => {
+    for (const path of ['/vapidKey', '/webPush', '/api/get', '/v1/user/1', '/', '/no/such/path']) {
+      for (const origin of ['https://a.example', 'http://localhost:3000', 'null']) {
+        const response = await stage.ask('GET', path, undefined, { origin });
+        assert.equal(response.headers.get('access-control-allow-origin'), '*');
+      }
+    }
+  });
+
+  test('Each demonstration action can be logged by each of the four mechanisms alone', async () => {
+    for (const mechanism of ['action', 'filter', 'authenticator', 'action-creator'] as const) {
+      await using logging = await openStage({ logging: [mechanism] });
+      for (const [method, path, body] of demoRequests) {
+        logging.records.splice(0);
+        const response = await logging.ask(method, path, body, { cookie: logging.session.cookie });
+        assert.equal(response.status, 200);
+        assert.deepEqual([...new Set(logging.records.map((record) => record['mechanism']))], [mechanism]);
+        assert.equal(logging.records[0]!['url'], path);
+      }
+    }
+  });
+
+  test('The demonstration actions return fixed JSON strings', async () => {
+    for (const [method, path, body] of demoRequests) {
+      const [first, second] = [await stage.ask(method, path, body), await stage.ask(method, path, body)];
+      const text = await first.text();
+      assert.equal(typeof JSON.parse(text), 'string');
+      assert.equal(await second.text(), text);
+    }
+  });
+});
+
+describe('Resources and their fields', () => {
+  test('The public key is URL-safe base64 text of the P-256 public key', async () => {
+    const key = (await (await stage.ask('GET', '/vapidKey')).json()) as string;
+    assert.match(key, /^[A-Za-z0-9_-]{87}$/);
+    const point = Buffer.from(key, 'base64url');
+    assert.equal(point.length, 65);
+    assert.doesNotThrow(() => ECDH.convertKey(point, 'prime256v1'));
+  });
+
+  test('The private key is URL-safe base64 text that no endpoint ever returns', async () => {
+    const { privateKey } = stage.data.vapidKeys;
+    assert.match(privateKey, /^[A-Za-z0-9_-]{43}$/);
+    const document = (await (await stage.ask('GET', '/openapi.json')).json()) as {
+      paths: Record<string, object>;
+    };
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const method of Object.keys(methods)) {
+        const url = path.replace('{arg}', 'x').replace('{user_id}', '1');
+        const response = await stage.ask(method.toUpperCase(), url, method === 'get' ? undefined : {});
+        const text = (await response.text()) + JSON.stringify([...response.headers]);
+        assert.ok(!text.includes(privateKey), `${method} ${path}`);
+      }
+    }
+    assert.ok(!JSON.stringify(stage.records).includes(privateKey));
+  });
+
+  test('A subscription needs endpoint, p256dh and auth, each a string', async () => {
+    for (const field of ['endpoint', 'p256dh', 'auth']) {
+      const { [field]: _left, ...rest } = await subscribe(stage);
+      assert.equal((await stage.ask('POST', '/webPush', rest)).status, 400);
+      assert.equal((await stage.ask('POST', '/webPush', { ...rest, [field]: 7 })).status, 400);
+    }
+  });
+
+  test('p256dh and auth are standard base64 with padding', async () => {
+    const { p256dh, auth } = await subscribe(stage);
+    assert.match(p256dh!, /^[A-Za-z0-9+/]{87}=$/);
+    assert.match(auth!, /^[A-Za-z0-9+/]{22}==$/);
+    for (let count = 0; count < 20; count += 1) {
+      assert.equal((await stage.ask('POST', '/webPush', await subscribe(stage))).status, 200);
+    }
+  });
+
+  test('An example user has id (int64), name and email', async () => {
+    const user = (await (await stage.ask('GET', '/v1/user/1')).json()) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(user), ['id', 'name', 'email']);
+    assert.equal(user['id'], 1);
+    assert.equal(typeof user['name'], 'string');
+    assert.match(String(user['email']), /^[^@]+@[^@]+$/);
+  });
+
+  test('An update of a user needs the strings name and email', async () => {
+    for (const body of [{ name: 'Ada' }, { email: 'ada@example.org' }, { name: 1, email: 2 }]) {
+      assert.equal((await stage.ask('PUT', '/v1/user/1', body)).status, 400);
+    }
+  });
+
+  test('The demonstration session value is the server-side entry SESSION, a string', async () => {
+    await using asking = await openStage({ logging: ['authenticator'] });
+    await asking.ask('GET', '/api/get', undefined, { cookie: asking.session.cookie });
+    assert.deepEqual(asking.records[0]!['session'], { SESSION: 'ada' });
+  });
+});
+
+describe('Endpoints', () => {
+  test('GET /vapidKey takes nothing and answers 200 with a JSON string', async () => {
+    const response = await stage.ask('GET', '/vapidKey');
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(await response.text(), JSON.stringify(stage.data.vapidKeys.publicKey));
+  });
+
+  test('POST /webPush takes the three strings as a JSON object and answers 200 with a JSON string', async () => {
+    const response = await stage.ask('POST', '/webPush', await subscribe(stage));
+    assert.equal(response.status, 200);
+    assert.equal(typeof (await response.json()), 'string');
+  });
+
+  test('GET /api/get takes nothing and answers 200 with a JSON string', async () => {
+    const response = await stage.ask('GET', '/api/get');
+    assert.equal(response.status, 200);
+    assert.equal(typeof (await response.json()), 'string');
+  });
+
+  test('GET /api/getWithArg/:arg takes a string in the path and answers 200 with a JSON string', async () => {
+    for (const arg of ['x', 'two words', 'ä/ö?', '🔔', '"quoted"', '100%']) {
+      const response = await stage.ask('GET', `/api/getWithArg/${encodeURIComponent(arg)}`);
+      assert.equal(response.status, 200);
+      assert.ok(((await response.json()) as string).includes(arg));
+    }
+  });
+
+  test('POST /api/post takes any JSON object and answers 200 with a JSON string', async () => {
+    for (const body of [{}, { a: 1 }, { deep: { deeper: [] } }]) {
+      const response = await stage.ask('POST', '/api/post', body);
+      assert.equal(response.status, 200);
+      assert.equal(typeof (await response.json()), 'string');
+    }
+  });
+
+  test('POST /api/post is exempt from the CSRF check', async () => {
+    const { cookie } = stage.session;
+    assert.equal((await stage.ask('POST', '/api/post', {}, { cookie })).status, 200);
+  });
+
+  test('No other route is exempt from the CSRF check', async () => {
+    const { cookie } = stage.session;
+    const subscription = await subscribe(stage);
+    for (const [method, path, body] of [
+      ['POST', '/webPush', subscription],
+      ['DELETE', '/webPush', subscription],
+      ['PUT', '/v1/user/1', { name: 'a', email: 'b' }],
+    ] as const) {
+      assert.equal((await stage.ask(method, path, body, { cookie })).status, 403);
+      const token = { cookie, 'csrf-token': stage.session.csrfToken };
+      assert.ok((await stage.ask(method, path, body, token)).ok);
+    }
+  });
+
+  test('With the filter on, every response carries Request-Time in whole milliseconds', async () => {
+    for (const [method, path] of [
+      ['GET', '/vapidKey'],
+      ['GET', '/'],
+      ['GET', '/no/such/path'],
+      ['PATCH', '/vapidKey'],
+      ['OPTIONS', '/webPush'],
+      ['POST', '/webPush'],
+      ['GET', '/v1/user/x'],
+      ['GET', '/%'],
+    ] as const) {
+      assert.match((await stage.ask(method, path)).headers.get('request-time') ?? '', /^\d+$/);
+    }
+  });
+
+  test('Without the filter, no response carries it', async () => {
+    await using quiet = await openStage({ logging: ['action'] });
+    assert.equal((await quiet.ask('GET', '/api/get')).headers.get('request-time'), null);
+  });
+});
+
+describe('Example user API', () => {
+  test('GET /v1/user/{user_id} answers 200 with the user record as application/json', async () => {
+    const response = await stage.ask('GET', '/v1/user/1');
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('content-type')!, /^application\/json/);
+  });
+
+  test('PUT /v1/user/{user_id} answers 200 without a body, and the record is the one sent', async () => {
+    const update = { name: 'Grace', email: 'grace@example.org' };
+    const response = await stage.ask('PUT', '/v1/user/1', update);
+    assert.equal(response.status, 200);
+    assert.equal((await response.arrayBuffer()).byteLength, 0);
+    assert.deepEqual(await (await stage.ask('GET', '/v1/user/1')).json(), { id: 1, ...update });
+  });
+
+  test('An invalid user id is a 400', async () => {
+    for (const id of ['x', '1.5', '9223372036854775808', '-9223372036854775809', '%20']) {
+      assert.equal((await stage.ask('GET', `/v1/user/${id}`)).status, 400);
+      assert.equal((await stage.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 400);
+    }
+  });
+
+  test('A user that does not exist is a 404', async () => {
+    for (const id of ['2', '9007199254740993', '9223372036854775807', '-1']) {
+      assert.equal((await stage.ask('GET', `/v1/user/${id}`)).status, 404);
+      assert.equal((await stage.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 404);
+    }
+  });
+});
+
+describe('Versioning', () => {
+  test('The example user API is under /v1, and not elsewhere', async () => {
+    assert.equal((await stage.ask('GET', '/v1/user/1')).status, 200);
+    assert.equal((await stage.ask('GET', '/user/1')).status, 404);
+  });
+
+  test('The description document carries info.version for the description itself', async () => {
+    const document = (await (await stage.ask('GET', '/openapi.json')).json()) as {
+      info: { version: unknown };
+    };
+    assert.equal(typeof document.info.version, 'string');
+  });
+});

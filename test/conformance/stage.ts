@@ -1,0 +1,84 @@
+// What the conformance suite is run against: the service as `deskbell serve` puts it together, on a data directory of
+// its own, with the local push service and a user agent at the other end.
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSender, type Sender } from '../../src/delivery/sender.ts';
+import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
+import { createServer } from '../../src/service/create-server.ts';
+import type { ServerOptions } from '../../src/service/options.ts';
+import { createSessionCookie, type SessionCookie } from '../../src/service/session-cookie.ts';
+import { openDataDirectory, type DataDirectory } from '../../src/store/data-directory.ts';
+
+export type LogRecord = Readonly<Record<string, unknown>>;
+
+export interface Stage extends AsyncDisposable {
+  readonly base: string;
+  readonly data: DataDirectory;
+  readonly records: LogRecord[];
+  readonly userAgent: UserAgent;
+  readonly sender: Sender;
+  readonly session: SessionCookie;
+  /** A request to the service; a body is sent as JSON. */
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+}
+
+export const contact = 'mailto:contact@deskbell.example';
+
+export async function openStage(options: Partial<ServerOptions> = {}, folder?: string): Promise<Stage> {
+  const cleanUp = new AsyncDisposableStack();
+  const directory = folder ?? (await mkdtemp(join(tmpdir(), 'deskbell-conformance-')));
+  if (folder === undefined) cleanUp.defer(() => rm(directory, { recursive: true }));
+  const data = await openDataDirectory(directory);
+  cleanUp.defer(() => data.close());
+  const pushService = await startPushService();
+  cleanUp.defer(() => pushService.close());
+  const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+  cleanUp.defer(() => userAgent.close());
+  const pushServices = [pushService.origin];
+  const sender = createSender({ vapid: { ...data.vapidKeys, subject: contact }, pushServices });
+  cleanUp.defer(() => sender.close());
+
+  const records: LogRecord[] = [];
+  const keep = (record: object): void => {
+    records.push({ ...record });
+  };
+  const app = createServer({
+    store: data.store,
+    vapidPublicKey: data.vapidKeys.publicKey,
+    sessionKey: data.sessionKey,
+    pushServices,
+    registrationsPerMinute: 'off',
+    log: { info: keep, error: keep },
+    ...options,
+  });
+  cleanUp.defer(() => app.close());
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  return {
+    base,
+    data,
+    records,
+    userAgent,
+    sender,
+    session: createSessionCookie({ sessionKey: data.sessionKey, value: 'ada' }),
+    ask: (method, path, body, headers = {}) =>
+      fetch(base + path, {
+        method,
+        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    [Symbol.asyncDispose]: () => cleanUp.disposeAsync(),
+  };
+}
+
+/** The three strings of a new subscription as the specification's client sends them: standard base64, padded. */
+export async function subscribe({ userAgent, data }: Stage): Promise<Record<string, string>> {
+  const { endpoint, p256dh, auth } = await userAgent.subscribe(data.vapidKeys.publicKey);
+  return { endpoint, p256dh: toStandardBase64(p256dh), auth: toStandardBase64(auth) };
+}
+
+function toStandardBase64(text: string): string {
+  return Buffer.from(text, 'base64').toString('base64');
+}
