@@ -1,13 +1,9 @@
 // The service as a server of its own, with the time-outs and limits that bound what one client can take.
 import Fastify, { type FastifyInstance } from 'fastify';
 
-import {
-  createClientErrorHandler,
-  answerOddRequests,
-  answerRefusedUrl,
-  watchRequests,
-} from './below-routing.ts';
+import { answerClientError, noteResponses } from './client-errors.ts';
 import { addRoutes, prepare } from './create-service.ts';
+import { answerOddRequests, answerRefusedUrl, requireHost } from './odd-requests.ts';
 import { settle, type ServerOptions } from './options.ts';
 import { dropStalledReaders } from './stalled-readers.ts';
 
@@ -18,6 +14,7 @@ import { dropStalledReaders } from './stalled-readers.ts';
  */
 export function createServer(options: ServerOptions): FastifyInstance {
   const settings = settle(options);
+  const { filters } = settings;
   const app: FastifyInstance = Fastify({
     http: {
       headersTimeout: options.headersTimeoutMs ?? 10_000,
@@ -36,14 +33,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: options.maxHeaderBytes ?? 16_384 },
     // Nothing here logs by request ids.
     genReqId: () => '',
-    frameworkErrors: (error, request, reply) => answerRefusedUrl(error, request, reply, settings.filters),
-    clientErrorHandler: (error, socket) => handleClientError(error, socket),
+    frameworkErrors: (error, request, reply) => answerRefusedUrl(error, request, reply, filters),
+    clientErrorHandler: (error, socket) => answerClientError(app, error, socket, filters),
   });
-  const handleClientError = createClientErrorHandler(app, settings.filters);
   app.server.maxConnections = options.maxConnections ?? 10_000;
   prepare(app, settings, { ownsUnknownPaths: true });
-  watchRequests(app);
-  answerOddRequests(app, settings.filters);
+  noteResponses(app);
+  requireHost(app);
+  answerOddRequests(app, filters);
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
   dropStalledReaders(app, options.readTimeoutMs ?? 60_000);
   closeConnectionsOnceAnswered(app);

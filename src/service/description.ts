@@ -6,6 +6,7 @@ import { represent, sendRepresentation, type Representation } from './conditiona
 import type { ServiceApp } from './create-service.ts';
 import { answers, answersNothing, problems, problemSchema } from './describe.ts';
 import { jsonContentType } from './json-text.ts';
+import { sessionCookieName } from './session.ts';
 
 /** Of the description itself; to be raised with every change that a client can see. */
 const descriptionVersion = '1.0.0';
@@ -33,7 +34,7 @@ export async function gatherDescription(app: ServiceApp): Promise<void> {
       components: {
         schemas: { Problem: problemSchema },
         securitySchemes: {
-          session: { type: 'apiKey', in: 'cookie', name: 'deskbell_session', description: 'Sealed session.' },
+          session: { type: 'apiKey', in: 'cookie', name: sessionCookieName, description: 'Sealed session.' },
           csrfToken: {
             type: 'apiKey',
             in: 'header',

@@ -64,10 +64,10 @@ export interface ServerOptions extends ServiceOptions {
 }
 
 /** The options with their defaults, and what is made of them once. */
-export interface Settings
-  extends
-    Required<Omit<ServiceOptions, 'onSubscribe' | 'pushServices'>>,
-    Pick<ServiceOptions, 'onSubscribe'> {
+export interface Settings extends Required<
+  Omit<ServiceOptions, 'sessionKey' | 'pushServices' | 'onSubscribe'>
+> {
+  readonly onSubscribe: OnSubscribe | undefined;
   /** The enabled filters. */
   readonly filters: readonly Filter[];
   readonly endpointPolicy: EndpointPolicy;
@@ -75,8 +75,22 @@ export interface Settings
   readonly csrfTokens: CsrfTokens;
 }
 
-export function settle(options: ServiceOptions): Settings {
-  const { logging = ['filter'], log = createLog(), sessionKey } = options;
+/** @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable */
+export function settle({
+  store,
+  vapidPublicKey,
+  sessionKey,
+  prefix = '',
+  pushServices = [],
+  logging = ['filter'],
+  authenticate = logging.includes('authenticator') ? 'all' : 'none',
+  redactSubscriptions = false,
+  bodyLimitBytes = 16_384,
+  registrationsPerMinute = 60,
+  log = createLog(),
+  onSubscribe,
+  authorize = () => true,
+}: ServiceOptions): Settings {
   if (sessionKey.length !== 32) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
@@ -84,17 +98,19 @@ export function settle(options: ServiceOptions): Settings {
     );
   }
   return {
-    prefix: '',
-    authenticate: logging.includes('authenticator') ? 'all' : 'none',
-    redactSubscriptions: false,
-    bodyLimitBytes: 16_384,
-    registrationsPerMinute: 60,
-    authorize: () => true,
-    ...options,
+    store,
+    vapidPublicKey,
+    prefix,
     logging,
+    authenticate,
+    redactSubscriptions,
+    bodyLimitBytes,
+    registrationsPerMinute,
     log,
+    onSubscribe,
+    authorize,
     filters: logging.includes('filter') ? [createLoggingFilter(log)] : [],
-    endpointPolicy: createEndpointPolicy(options.pushServices),
+    endpointPolicy: createEndpointPolicy(pushServices),
     sessions: createSessionVault(sessionKey),
     csrfTokens: createCsrfTokens(sessionKey),
   };

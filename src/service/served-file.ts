@@ -23,8 +23,16 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
       ...problems(),
     },
   };
+  const read = async (): Promise<Representation> => {
+    try {
+      return represent(await file.read(), file.contentType);
+    } catch (error) {
+      representation = undefined;
+      throw error;
+    }
+  };
   app.get(path, { schema, prefixTrailingSlash: 'slash' }, async (request, reply) => {
-    representation ??= file.read().then((body) => represent(body, file.contentType));
+    representation ??= read();
     reply
       .header('content-security-policy', file.contentSecurityPolicy)
       .header('x-content-type-options', 'nosniff');

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Refusal } from './bare-answer.ts';
 
 /** Answers OPTIONS on each path of this scope, also where the unknown paths around it are someone else's. */
 export function answerOptions(app: FastifyInstance): void {
@@ -31,11 +32,7 @@ export function answerUnknownPaths(app: FastifyInstance): void {
 }
 
 /** Why no route takes a request, and the `allow` header where the path is known (RFC 9110 §15.5.6). */
-export function refuse(
-  app: FastifyInstance,
-  method: string,
-  url: string,
-): { readonly fault: DeskbellError; readonly allow?: string } {
+export function refuse(app: FastifyInstance, method: string, url: string): Refusal {
   const allow = allowedMethods(app, url).join(', ');
   if (allow === '')
     return { fault: new DeskbellError('ERR_ROUTE_UNKNOWN', 'There is nothing at this path.') };
