@@ -24,6 +24,7 @@ export class Http1Session implements Session {
   #sinceMs = performance.now();
   #wasUsed = false;
   #isRetired = false;
+  readonly #checkEveryMs: number;
   #timer: NodeJS.Timeout;
   /** Why it is closed. */
   #reason: DeskbellError | undefined;
@@ -34,7 +35,8 @@ export class Http1Session implements Session {
     this.#host = host;
     this.#events = events;
     this.#limits = limits;
-    this.#timer = setTimeout(() => this.#checkTime(), limits.responseTimeoutMs).unref();
+    this.#checkEveryMs = Math.min(limits.responseTimeoutMs, limits.idleTimeoutMs);
+    this.#timer = setTimeout(() => this.#checkTime(), this.#checkEveryMs).unref();
     socket.on('end', () => {
       this.#lose();
       socket.destroy();
@@ -138,13 +140,13 @@ export class Http1Session implements Session {
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
-  /** Runs at least once per response time-out, so that no request needs a timer of its own. */
+  /** Runs at least once per shortest time-out, so that no request needs a timer of its own. */
   #checkTime(): void {
     const { responseTimeoutMs, idleTimeoutMs } = this.#limits;
     const isBusy = this.#exchange !== undefined;
     const leftMs = this.#sinceMs + (isBusy ? responseTimeoutMs : idleTimeoutMs) - performance.now();
     if (leftMs > 0) {
-      this.#timer = setTimeout(() => this.#checkTime(), Math.min(leftMs + 1, responseTimeoutMs)).unref();
+      this.#timer = setTimeout(() => this.#checkTime(), Math.min(leftMs + 1, this.#checkEveryMs)).unref();
     } else if (isBusy) {
       const seconds = responseTimeoutMs / 1000;
       this.destroy(new DeskbellError('ERR_TIMEOUT', `${this.#host} did not answer within ${seconds} s.`));

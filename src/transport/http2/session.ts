@@ -72,6 +72,7 @@ export class Http2Session implements Session {
   #readAtMs: number;
   /** When the session was opened or last had something in flight. */
   #busyAtMs: number;
+  readonly #checkEveryMs: number;
   #timer: NodeJS.Timeout;
   /** Why it is closed. */
   #reason: DeskbellError | undefined;
@@ -84,7 +85,9 @@ export class Http2Session implements Session {
     this.#limits = limits;
     this.#encoder = new HpackEncoder(host);
     this.#readAtMs = this.#busyAtMs = performance.now();
-    this.#timer = setTimeout(() => this.#checkTime(), limits.connectTimeoutMs);
+    const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = limits;
+    this.#checkEveryMs = Math.min(connectTimeoutMs, responseTimeoutMs, idleTimeoutMs);
+    this.#timer = setTimeout(() => this.#checkTime(), this.#checkEveryMs);
     socket.on('drain', () => events.changed(this));
     socket.on('end', () => this.#lose());
     socket.on('error', (error) => this.#lose(error));
@@ -394,7 +397,7 @@ export class Http2Session implements Session {
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
-  /** Runs at least once per response time-out, so that no request needs a timer of its own. */
+  /** Runs at least once per shortest time-out, so that no request needs a timer of its own. */
   #checkTime(): void {
     const nowMs = performance.now();
     const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = this.#limits;
@@ -411,7 +414,7 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    const delayMs = Math.min(Math.max(dueMs - nowMs, 0) + 1, responseTimeoutMs);
+    const delayMs = Math.min(Math.max(dueMs - nowMs, 0) + 1, this.#checkEveryMs);
     if (!this.#socket.destroyed) this.#timer = setTimeout(() => this.#checkTime(), delayMs).unref();
   }
 

@@ -1,0 +1,583 @@
+// Push services that break HTTP/2, by mistake or on purpose: every request still gets its one result, and the push
+// service hears by GOAWAY or RST_STREAM what it did wrong.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { createTransport } from '../../src/transport/create-transport.ts';
+import type { Transport, TransportOptions, TransportResult } from '../../src/transport/transport.ts';
+import {
+  answer,
+  endHeaders,
+  endStream,
+  field,
+  frame,
+  settings,
+  startWire,
+  status201,
+  type,
+  uint32,
+  type Wire,
+} from './http2-wire.ts';
+import { certificate } from './peers.ts';
+import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+
+const code = { protocol: 1, flowControl: 3, frameSize: 6, compression: 9, enhanceYourCalm: 11 } as const;
+const headers = (block: Buffer, flags = endHeaders | endStream): Buffer =>
+  frame(type.headers, flags, 1, block);
+const repeated = (bytes: Buffer, times: number): Buffer =>
+  Buffer.concat(Array.from({ length: times }, () => bytes));
+const huffman = (name: string, bytes: number[]): Buffer =>
+  Buffer.concat([
+    Buffer.from([0, name.length]),
+    Buffer.from(name),
+    Buffer.from([0x80 | bytes.length, ...bytes]),
+  ]);
+
+async function withWire(
+  script: (wire: Wire, connection: number) => void,
+  run: (transport: Transport, origin: string, wires: Wire[]) => Promise<void>,
+  options: TransportOptions = {},
+): Promise<void> {
+  const peer = await startWire(script);
+  const transport = createTransport({
+    pushServices: [peer.origin],
+    ca: [certificate.cert],
+    responseTimeoutMs: 10_000,
+    ...options,
+  });
+  try {
+    await run(transport, peer.origin, peer.wires);
+  } finally {
+    await transport.close(0);
+    await peer.close();
+  }
+}
+
+/** Also after an error: what is reset is closed too. */
+async function closed({ socket }: Wire): Promise<void> {
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+}
+
+/** Greets, waits for the first request and says `bytes`. */
+const saying =
+  (...bytes: Buffer[]) =>
+  (wire: Wire): void => {
+    wire.greet();
+    wire.onRequest = () => wire.send(...bytes);
+  };
+
+// Each breaks the rules of the connection: GOAWAY with this error code, and the request is in doubt.
+const connectionErrors: readonly (readonly [what: string, errorCode: number, bytes: Buffer[]])[] = [
+  ['a frame of 16,385 bytes', code.frameSize, [frame(type.data, 0, 1, Buffer.alloc(16_385))]],
+  ['HTTP/1.1', code.frameSize, [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')]],
+  ['DATA on stream 0', code.protocol, [frame(type.data, 0, 0, Buffer.alloc(1))]],
+  ['HEADERS on stream 0', code.protocol, [frame(type.headers, endHeaders, 0, status201)]],
+  ['HEADERS on a stream of its own', code.protocol, [frame(type.headers, endHeaders, 2, status201)]],
+  [
+    'HEADERS on a stream that is not open yet',
+    code.protocol,
+    [frame(type.headers, endHeaders, 3, status201)],
+  ],
+  ['DATA on a stream that is not open yet', code.protocol, [frame(type.data, 0, 5, Buffer.alloc(1))]],
+  ['RST_STREAM on a stream that is not open yet', code.protocol, [frame(type.rstStream, 0, 7, uint32(0))]],
+  ['RST_STREAM of 3 bytes', code.frameSize, [frame(type.rstStream, 0, 1, Buffer.alloc(3))]],
+  ['WINDOW_UPDATE of 5 bytes', code.frameSize, [frame(type.windowUpdate, 0, 0, Buffer.alloc(5))]],
+  ['WINDOW_UPDATE of 0 for the connection', code.protocol, [frame(type.windowUpdate, 0, 0, uint32(0))]],
+  [
+    'a connection window over 2^31-1',
+    code.flowControl,
+    [frame(type.windowUpdate, 0, 0, uint32(2 ** 31 - 1))],
+  ],
+  ['SETTINGS of 5 bytes', code.frameSize, [frame(type.settings, 0, 0, Buffer.alloc(5))]],
+  ['SETTINGS on a stream', code.protocol, [frame(type.settings, 0, 1)]],
+  [
+    'an acknowledgement of SETTINGS with content',
+    code.frameSize,
+    [frame(type.settings, 1, 0, Buffer.alloc(6))],
+  ],
+  ['ENABLE_PUSH', code.protocol, [settings([2, 1])]],
+  ['an INITIAL_WINDOW_SIZE of 2^31', code.flowControl, [settings([4, 2 ** 31])]],
+  ['a MAX_FRAME_SIZE of 16,383', code.protocol, [settings([5, 16_383])]],
+  ['a MAX_FRAME_SIZE of 2^24', code.protocol, [settings([5, 2 ** 24])]],
+  ['PING of 7 bytes', code.frameSize, [frame(type.ping, 0, 0, Buffer.alloc(7))]],
+  ['PING on a stream', code.protocol, [frame(type.ping, 0, 1, Buffer.alloc(8))]],
+  ['GOAWAY of 7 bytes', code.frameSize, [frame(type.goaway, 0, 0, Buffer.alloc(7))]],
+  ['GOAWAY on a stream', code.protocol, [frame(type.goaway, 0, 1, Buffer.alloc(8))]],
+  ['PUSH_PROMISE', code.protocol, [frame(type.pushPromise, endHeaders, 1, Buffer.alloc(4))]],
+  ['CONTINUATION without HEADERS', code.protocol, [frame(type.continuation, endHeaders, 1, status201)]],
+  [
+    'PING between HEADERS and CONTINUATION',
+    code.protocol,
+    [headers(status201, 0), frame(type.ping, 0, 0, Buffer.alloc(8))],
+  ],
+  [
+    'CONTINUATION of another stream',
+    code.protocol,
+    [headers(status201, 0), frame(type.continuation, 4, 3, status201)],
+  ],
+  ['more padding than payload', code.protocol, [frame(type.data, 8, 1, Buffer.from([9, 0, 0]))]],
+  ['HEADERS with more padding than payload', code.protocol, [headers(Buffer.from([9, 0]), 8 | endHeaders)]],
+  ['padding without its length', code.frameSize, [frame(type.data, 8, 1)]],
+  ['HEADERS too short for its priority', code.frameSize, [headers(Buffer.alloc(4), 0x20 | endHeaders)]],
+  ['index 0', code.compression, [headers(Buffer.from([0x80]))]],
+  ['an index beyond the static table', code.compression, [headers(Buffer.from([0x80 | 62]))]],
+  [
+    'an integer without end',
+    code.compression,
+    [headers(Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]))],
+  ],
+  ['a block that ends within an integer', code.compression, [headers(Buffer.from([0x7f]))]],
+  ['a block that ends within a field', code.compression, [headers(Buffer.from([0x00, 0x05, 0x61]))]],
+  ['a name without value', code.compression, [headers(Buffer.from([0x00, 0x01, 0x61]))]],
+  ['a header table of 4096 bytes', code.compression, [headers(Buffer.from([0x3f, 0xe1, 0x1f]))]],
+  [
+    'a table size behind a field',
+    code.compression,
+    [headers(Buffer.concat([status201, Buffer.from([0x20])]))],
+  ],
+  ['Huffman code with EOS in it', code.compression, [headers(huffman('a', [0xff, 0xff, 0xff, 0xff]))]],
+  ['Huffman code filled up with zeros', code.compression, [headers(huffman('a', [0x00, 0x00]))]],
+  ['Huffman code filled up with a whole byte', code.compression, [headers(huffman('a', [0x1f, 0xff]))]],
+  [
+    'a header list that swells',
+    code.enhanceYourCalm,
+    [headers(Buffer.concat([status201, Buffer.alloc(2000, 0x80 | 20)]))],
+  ],
+  [
+    'a header block without end',
+    code.enhanceYourCalm,
+    [headers(status201, 0), repeated(frame(type.continuation, 0, 1, Buffer.alloc(16_000, 0x80 | 20)), 4)],
+  ],
+  [
+    'empty CONTINUATION frames without end',
+    code.enhanceYourCalm,
+    [headers(status201, 0), repeated(frame(type.continuation, 0, 1), 10_000)],
+  ],
+  ['SETTINGS without end', code.enhanceYourCalm, [repeated(settings(), 5000)]],
+  ['PING without end', code.enhanceYourCalm, [repeated(frame(type.ping, 0, 0, Buffer.alloc(8)), 5000)]],
+  [
+    'empty DATA without end',
+    code.enhanceYourCalm,
+    [headers(status201, 4), repeated(frame(type.data, 0, 1), 5000)],
+  ],
+  [
+    'WINDOW_UPDATE without end',
+    code.enhanceYourCalm,
+    [repeated(frame(type.windowUpdate, 0, 0, uint32(1)), 5000)],
+  ],
+  [
+    'PRIORITY without end',
+    code.enhanceYourCalm,
+    [repeated(frame(type.priority, 0, 1, Buffer.alloc(5)), 5000)],
+  ],
+  ['unknown frames without end', code.enhanceYourCalm, [repeated(frame(0xfa, 0, 0), 5000)]],
+  [
+    'interim answers without end',
+    code.enhanceYourCalm,
+    [repeated(headers(field(':status', '103'), 4), 5000)],
+  ],
+  [
+    'more data than its window',
+    code.flowControl,
+    [answer(1), repeated(frame(type.data, 0, 1, Buffer.alloc(16_384)), 5)],
+  ],
+];
+
+test('each breach of the connection is answered with GOAWAY and its error code', async () => {
+  for (const [what, errorCode, bytes] of connectionErrors) {
+    await withWire(saying(...bytes), async (transport, origin, wires) => {
+      // Where the answer itself is good, it counts.
+      const expected = what === 'more data than its window' ? '201' : 'ERR_CONNECTION in doubt';
+      // A half answer whose status is known counts too.
+      const result = await sendOne(transport, origin);
+      const isHalf = what === 'empty DATA without end';
+      assert.equal(describe(result), isHalf ? '201' : expected, what);
+      const [wire] = wires;
+      assert.ok(wire);
+      await closed(wire);
+      assert.deepEqual(wire.goaways, [errorCode], what);
+    });
+  }
+});
+
+// Each breaks the rules of one stream: the request is in doubt, and the connection goes on.
+const streamErrors: readonly (readonly [what: string, bytes: Buffer[]])[] = [
+  ['no status', [headers(field('server', 'x'))]],
+  ['a status of two digits', [headers(field(':status', '20'))]],
+  ['a status that is no number', [headers(field(':status', '2xx'))]],
+  ['two statuses', [headers(Buffer.concat([status201, status201]))]],
+  ['a status behind a field', [headers(Buffer.concat([field('server', 'x'), status201]))]],
+  ['the path of a request', [headers(Buffer.concat([status201, field(':path', '/')]))]],
+  ['an upper-case name', [headers(Buffer.concat([status201, field('Server', 'x')]))]],
+  ['an empty name', [headers(Buffer.concat([status201, field('', 'x')]))]],
+  ['a name with a space', [headers(Buffer.concat([status201, field('a b', 'x')]))]],
+  ['a value with a line break', [headers(Buffer.concat([status201, field('a', 'x\r\ny: z')]))]],
+  ['a value with NUL', [headers(Buffer.concat([status201, field('a', 'x\0')]))]],
+  ['a value that begins with a space', [headers(Buffer.concat([status201, field('a', ' x')]))]],
+  ['a connection field', [headers(Buffer.concat([status201, field('connection', 'close')]))]],
+  ['transfer-encoding', [headers(Buffer.concat([status201, field('transfer-encoding', 'chunked')]))]],
+  ['status 101', [headers(field(':status', '101'), endHeaders)]],
+  ['an interim answer that ends the stream', [headers(field(':status', '100'))]],
+  ['a body before the header', [frame(type.data, endStream, 1, Buffer.from('x'))]],
+  ['a second header that does not end the stream', [headers(status201, 4), headers(field('a', 'b'), 4)]],
+  ['a trailer with a status', [headers(status201, 4), headers(status201, 5)]],
+  ['a stream window over 2^31-1', [frame(type.windowUpdate, 0, 1, uint32(2 ** 31 - 1))]],
+  ['a stream window of 0 more', [frame(type.windowUpdate, 0, 1, uint32(0))]],
+];
+
+test('each breach of one stream is answered with RST_STREAM, and the connection goes on', async () => {
+  for (const [what, bytes] of streamErrors) {
+    const script = (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => wire.send(...(streamId === 1 ? bytes : [answer(streamId)]));
+    };
+    await withWire(script, async (transport, origin, wires) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION in doubt', what);
+      assert.equal(describe(await sendOne(transport, origin)), '201', what);
+      assert.equal(wires.length, 1, what);
+      assert.deepEqual(
+        wires[0]?.resets.map(({ streamId }) => streamId),
+        [1],
+        what,
+      );
+    });
+  }
+});
+
+test('a connection that does not begin with SETTINGS takes no request', async () => {
+  for (const bytes of [
+    frame(type.ping, 0, 0, Buffer.alloc(8)),
+    Buffer.from('HTTP/1.1 400 \r\n\r\n'),
+    answer(1),
+  ]) {
+    const script = (wire: Wire): void => wire.send(bytes);
+    await withWire(script, async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION');
+    });
+  }
+});
+
+test('what is unusual and allowed is understood', async () => {
+  const padded = Buffer.concat([Buffer.from([3]), status201, Buffer.alloc(3)]);
+  const prioritised = Buffer.concat([Buffer.alloc(5), status201]);
+  const cases: readonly (readonly [what: string, bytes: Buffer[]])[] = [
+    ['padding', [headers(padded, 8 | 5)]],
+    ['priority', [headers(prioritised, 0x20 | 5)]],
+    [
+      'a block in pieces',
+      [headers(status201.subarray(0, 4), 1), frame(9, 0, 1), frame(9, 4, 1, status201.subarray(4))],
+    ],
+    ['103 before the answer', [headers(field(':status', '103'), 4), answer(1)]],
+    ['trailers', [headers(status201, 4), headers(field('x-end', 'yes'), 5)]],
+    ['an empty body', [headers(status201, 4), frame(type.data, endStream, 1)]],
+    ['a padded body', [headers(status201, 4), frame(type.data, 9, 1, Buffer.from([2, 65, 0, 0]))]],
+    ['unknown frames and settings', [frame(0x16, 0xff, 1), settings([0x99, 7]), answer(1)]],
+    ['a table size of 0', [headers(Buffer.concat([Buffer.from([0x20]), status201]))]],
+    [
+      'a field to be put into the table',
+      [headers(Buffer.concat([Buffer.from([0x48, 3]), Buffer.from('201')]))],
+    ],
+    ['RST_STREAM behind the answer', [answer(1), frame(type.rstStream, 0, 1, uint32(0))]],
+    ['a half answer and RST_STREAM', [headers(status201, 4), frame(type.rstStream, 0, 1, uint32(2))]],
+  ];
+  for (const [what, bytes] of cases) {
+    await withWire(saying(...bytes), async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), '201', what);
+    });
+    // The same, one byte at a time.
+    const dripping = (wire: Wire): void => {
+      wire.greet();
+      wire.socket.setNoDelay(true);
+      wire.onRequest = () => void drip(wire, Buffer.concat(bytes));
+    };
+    await withWire(dripping, async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), '201', `${what}, dripped`);
+    });
+  }
+});
+
+async function drip(wire: Wire, bytes: Buffer): Promise<void> {
+  for (const byte of bytes) {
+    wire.send(Buffer.from([byte]));
+    await new Promise(setImmediate);
+  }
+}
+
+test('PING is answered with the same bytes, and SETTINGS is acknowledged', async () => {
+  const payload = Buffer.from('deskbell');
+  const seen: string[] = [];
+  await withWire(
+    (wire: Wire): void => {
+      wire.send(settings([3, 7]), frame(type.ping, 0, 0, payload));
+      wire.onFrame = (frameType, flags, streamId, bytes) => {
+        if (flags === 1 && streamId === 0) seen.push(`${frameType} ${bytes.toString()}`);
+      };
+      wire.onRequest = (streamId) => wire.send(answer(streamId));
+    },
+    async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.deepEqual(seen, [`${type.settings} `, `${type.ping} deskbell`]);
+    },
+  );
+});
+
+test('GOAWAY every 7 requests: each of 1000 messages is processed exactly once', async () => {
+  const processed: string[] = [];
+  await withWire(
+    (wire: Wire): void => {
+      let isOver = false;
+      const paths = new Map<number, string>();
+      wire.onFrame = (frameType, _flags, streamId, payload) => {
+        const path = /\/m\/\d+/.exec(payload.toString('latin1'))?.[0];
+        if (frameType === type.headers && path !== undefined) paths.set(streamId, path);
+      };
+      wire.onRequest = (streamId) => {
+        if (isOver) return;
+        processed.push(paths.get(streamId) as string);
+        wire.send(answer(streamId));
+        if (streamId < 13) return;
+        isOver = true;
+        wire.send(frame(type.goaway, 0, 0, uint32(streamId, 0)));
+        wire.socket.end();
+      };
+      wire.greet();
+    },
+    async (transport, origin, wires) => {
+      const results = await sendMany(transport, 1000, 20, (index) => ({
+        origin,
+        path: `/m/${index}`,
+        headers: pushHeaders,
+        body: pushBody,
+      }));
+      assert.deepEqual(tally(results), { 201: 1000 });
+      assert.equal(processed.length, 1000);
+      assert.equal(new Set(processed).size, 1000);
+      assert.ok(wires.length > 100);
+    },
+  );
+});
+
+test('a graceful GOAWAY lets what is in flight be answered', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => {
+        wire.send(frame(type.goaway, 0, 0, uint32(2 ** 31 - 1, 0)));
+        setTimeout(() => wire.send(frame(type.goaway, 0, 0, uint32(streamId, 0)), answer(streamId)), 20);
+      };
+    },
+    async (transport, origin, wires) => {
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(wires.length, 2);
+    },
+  );
+});
+
+test('REFUSED_STREAM is sent again on the same connection; other resets are in doubt', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => {
+        if (streamId === 1) wire.send(frame(type.rstStream, 0, 1, uint32(7)));
+        else if (streamId === 5) wire.send(frame(type.rstStream, 0, 5, uint32(8)));
+        else wire.send(answer(streamId));
+      };
+    },
+    async (transport, origin, wires) => {
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION in doubt');
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(wires.length, 1);
+    },
+  );
+});
+
+test('a push service that hands everything back does not keep us busy for ever', async () => {
+  for (const refusal of [type.rstStream, type.goaway]) {
+    const script = (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => {
+        if (refusal === type.goaway) wire.send(frame(type.goaway, 0, 0, uint32(0, 0)));
+        else wire.send(frame(type.rstStream, 0, streamId, uint32(7)));
+      };
+    };
+    await withWire(script, async (transport, origin, wires) => {
+      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+      const results = await sendMany(transport, 50, 50, () => request);
+      assert.deepEqual(tally(results), { ERR_CONNECTION: 50 });
+      assert.ok(wires.length <= 60, `${wires.length} connections`);
+    });
+  }
+});
+
+test('a push service that says goodbye at once is not connected to again and again', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.send(settings(), frame(type.goaway, 0, 0, uint32(0, 0)));
+      wire.socket.end();
+    },
+    async (transport, origin, wires) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION');
+      assert.equal(describe(await sendOne(transport, origin)), 'deferred');
+      assert.equal(wires.length, 1);
+    },
+  );
+});
+
+test('resets of everything leave no request without its result, and open the breaker', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => wire.send(frame(type.rstStream, 0, streamId, uint32(2)));
+    },
+    async (transport, origin) => {
+      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+      const counts = tally(await sendMany(transport, 500, 500, () => request));
+      const failed = counts['ERR_CONNECTION in doubt'] ?? 0;
+      assert.ok(failed >= 10 && failed < 120, `${failed} failed`);
+      assert.equal(counts['deferred'], 500 - failed);
+    },
+  );
+});
+
+test('a connection that is reset leaves what has no status in doubt, and a half answer counts', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => {
+        if (streamId === 1) wire.send(frame(type.headers, endHeaders, 1, status201));
+        if (streamId === 3) setTimeout(() => wire.socket.destroy(), 20);
+      };
+    },
+    async (transport, origin) => {
+      const results = await Promise.all([sendOne(transport, origin), sendOne(transport, origin)]);
+      assert.deepEqual(results.map(describe), ['201', 'ERR_CONNECTION in doubt']);
+    },
+  );
+});
+
+test('an answer before the body is sent ends the request', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet([4, 0]);
+      wire.onFrame = (frameType, _flags, streamId) => {
+        const tooLarge = field(':status', '413');
+        if (frameType === type.headers)
+          wire.send(frame(type.headers, endHeaders | endStream, streamId, tooLarge));
+      };
+    },
+    async (transport, origin, wires) => {
+      assert.equal(describe(await sendOne(transport, origin)), '413');
+      await delay(20);
+      assert.deepEqual(wires[0]?.resets, [{ streamId: 1, code: 8 }]);
+    },
+  );
+});
+
+test('a push service that says nothing after TLS costs the connect time-out, and nothing is in doubt', async () => {
+  await withWire(
+    () => {},
+    async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT');
+    },
+    { connectTimeoutMs: 200 },
+  );
+});
+
+test('a push service that never answers costs the response time-out, and the next connection is a new one', async () => {
+  await withWire(
+    (wire: Wire, connection: number): void => {
+      wire.greet();
+      if (connection > 1) wire.onRequest = (streamId) => wire.send(answer(streamId));
+    },
+    async (transport, origin, wires) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(wires.length, 2);
+      assert.deepEqual(wires[0]?.resets, [{ streamId: 1, code: 8 }]);
+    },
+    { responseTimeoutMs: 200 },
+  );
+});
+
+test('one request without an answer does not hold up the others on its connection', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => {
+        if (streamId !== 1) wire.send(answer(streamId));
+      };
+    },
+    async (transport, origin, wires) => {
+      const late = sendOne(transport, origin);
+      const results: TransportResult[] = [];
+      const until = performance.now() + 600;
+      while (performance.now() < until) results.push(await sendOne(transport, origin));
+      assert.deepEqual(Object.keys(tally(results)), ['201']);
+      assert.equal(describe(await late), 'ERR_TIMEOUT in doubt');
+      assert.equal(wires.length, 1);
+    },
+    { responseTimeoutMs: 400 },
+  );
+});
+
+test('windows that never open cost the response time-out', async () => {
+  await withWire(
+    (wire: Wire): void => wire.greet([4, 0]),
+    async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
+    },
+    { responseTimeoutMs: 200 },
+  );
+});
+
+test('a push service that allows no streams does not keep requests for ever', async () => {
+  await withWire(
+    (wire: Wire): void => wire.greet([3, 0]),
+    async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION');
+    },
+    { idleTimeoutMs: 200, responseTimeoutMs: 200 },
+  );
+});
+
+test('an idle connection is closed after its time, with GOAWAY', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => wire.send(answer(streamId));
+    },
+    async (transport, origin, wires) => {
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      const wire = wires[0] as Wire;
+      await closed(wire);
+      assert.deepEqual(wire.goaways, [0]);
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(wires.length, 2);
+    },
+    { idleTimeoutMs: 100 },
+  );
+});
+
+test('a push service that does not read stops being written to', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet([3, 1000], [4, 2 ** 31 - 1]);
+      wire.socket.pause();
+    },
+    async (transport, origin) => {
+      const body = Buffer.alloc(1_000_000);
+      const results = await sendMany(transport, 60, 60, () => ({
+        origin,
+        path: '/',
+        headers: pushHeaders,
+        body,
+      }));
+      assert.equal(results.length, 60);
+      assert.ok(results.every(({ kind }) => kind !== 'response'));
+    },
+    { responseTimeoutMs: 500, connectTimeoutMs: 500 },
+  );
+});
