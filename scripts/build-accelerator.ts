@@ -80,7 +80,8 @@ export function findHeaders(): string | undefined {
   );
 }
 
-function fetchHeaders(): string {
+/** Headers of this very Node, from the npm package that it is published in. */
+export function fetchHeaders(): string {
   const name = `${binaryPackage}@${process.version.slice(1)}`;
   console.log(`This Node came without its headers; taking them from the npm package ${name}.`);
   mkdirSync(dirname(fetchedHeaders), { recursive: true });

@@ -8,7 +8,7 @@ import { startChromiumSetting } from '../test/browser/chromium.ts';
 import { openDemoPage, press, received } from '../test/browser/demo-page.ts';
 import { startDesktop } from '../test/browser/desktop.ts';
 import { until } from '../test/browser/until.ts';
-import { chromium, desktop as desktopPrograms, install } from './install-browsers.ts';
+import { chromium, desktop as desktopPrograms, install } from './install-test-tools.ts';
 
 const file = join(import.meta.dirname, '../docs/images/notification.png');
 const [width, height] = [1200, 860];

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { install, nginx as nginxProgram } from '../../scripts/install-test-tools.ts';
 import { makeCertificate } from '../../src/push-service/certificate.ts';
 
 export interface NginxSink {
@@ -30,6 +31,7 @@ export interface SinkEntry {
 
 /** @throws {Error} where nginx is not installed or does not start */
 export async function startNginxSink(): Promise<NginxSink> {
+  if (!(await install('this run', [nginxProgram]))) throw new Error('There is no push service to send to.');
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-nginx-'));
   const port = await freePort();
   const { key, cert } = await makeCertificate('127.0.0.1');

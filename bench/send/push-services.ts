@@ -1,12 +1,13 @@
 // The push service that every sender posts to: nginx, which answers 201 to everything and takes a tenth of the work
 // that sending is. Three ways lead to it: one for speed, one that ends every connection after 1000 requests, and one
 // that is 50 ms long.
-import { execFileSync, fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { install, nginx as nginxProgram } from '../../scripts/install-test-tools.ts';
 import { makeCertificate } from '../../src/push-service/certificate.ts';
 import { cpuSecondsOf } from '../measure/process-usage.ts';
 
@@ -34,7 +35,7 @@ export interface PushServices {
  * @throws {Error} there is no nginx
  */
 export async function startPushServices(folder: string, samplePort: number): Promise<PushServices> {
-  requireNginx();
+  if (!(await install('this bench', [nginxProgram]))) throw new Error('There is no push service to send to.');
   const prefix = join(folder, 'nginx');
   const certificatePath = join(prefix, 'certificate.pem');
   const { cert, key } = await makeCertificate('127.0.0.1');
@@ -106,22 +107,6 @@ function configure({ near, restless, status, samplePort }: Ports): string {
       listen 127.0.0.1:${status}; location / { stub_status; }
     }
   }`;
-}
-
-function requireNginx(): void {
-  if (isInstalled()) return;
-  if (process.getuid?.() === 0) {
-    console.log('Installing nginx (Debian package nginx-light).\n');
-    // In run level 1 the package does not start a service of its own.
-    const options = { env: { ...process.env, RUNLEVEL: '1', DEBIAN_FRONTEND: 'noninteractive' } };
-    execFileSync('apt-get', ['-qq', 'update'], options);
-    execFileSync('apt-get', ['-qq', 'install', '--yes', '--no-install-recommends', 'nginx-light'], options);
-  }
-  if (!isInstalled()) throw new Error('This bench posts to nginx: install it, with HTTP/2 and stub_status.');
-}
-
-function isInstalled(): boolean {
-  return spawnSync('nginx', ['-v']).status === 0;
 }
 
 async function freePorts<Count extends number>(count: Count): Promise<Tuple<Count>> {

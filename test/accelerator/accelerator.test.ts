@@ -11,7 +11,8 @@ import { Worker } from 'node:worker_threads';
 
 import * as fc from 'fast-check';
 
-import { buildAccelerator, findCompiler, findHeaders } from '../../scripts/build-accelerator.ts';
+import { buildAccelerator, fetchHeaders, findHeaders } from '../../scripts/build-accelerator.ts';
+import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
 import { encryptWithAddon, type Addon } from '../../src/accelerator/addon.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { findFault } from '../../src/accelerator/self-check.ts';
@@ -21,10 +22,7 @@ import { decryptPushMessage, generateUserAgentKeys } from '../../src/webpush/use
 const folder = mkdtempSync(join(tmpdir(), 'deskbell-accelerator-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const file = join(folder, 'accelerator.node');
-const headers = findHeaders();
-const skip =
-  (findCompiler() === undefined && 'there is no C compiler') ||
-  (headers === undefined && "Node's headers are not here: npm run build:accelerator fetches them");
+const skip = skipWithout('the accelerator', [compiler]);
 
 let loaded: { readonly addon: Addon; readonly encrypt: Encrypt } | undefined;
 /** Loaded once, by the first test that needs it. */
@@ -41,7 +39,7 @@ const builtin = createEncrypter();
 const plaintext = Buffer.from('{"title":"t","message":"m"}');
 
 test('it builds without a warning, passes its check and is chosen', { skip }, () => {
-  buildAccelerator(file, headers!);
+  buildAccelerator(file, findHeaders() ?? fetchHeaders());
   assert.equal(loadAccelerator(file).kind, 'native');
 });
 

@@ -1,14 +1,14 @@
 // The demo page in the installed Chromium, with a local stand-in for its push transport.
 import assert from 'node:assert/strict';
 import type { Page } from 'puppeteer-core';
-import { chromium, missingSentence } from '../../scripts/install-browsers.ts';
+import { chromium, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startChromiumSetting } from './chromium.ts';
 import { startBackend } from './backend.ts';
 import { openDemoPage, press, received, shown, textOf, waitFor } from './demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
 import { createFacts } from './facts.ts';
 
-const fact = createFacts(startChromiumSetting, missingSentence('the Chromium tests', [chromium]));
+const fact = createFacts(startChromiumSetting, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(fact);
 
 fact('a payload that is not the expected JSON still shows something sensible', async ({ openSubscribed }) => {

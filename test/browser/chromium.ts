@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch } from 'puppeteer-core';
-import { chromium, find } from '../../scripts/install-browsers.ts';
+import { chromium, find } from '../../scripts/install-test-tools.ts';
 import type { Setting } from './facts.ts';
 import { startFakeGcm } from './fake-gcm/fake-gcm.ts';
 

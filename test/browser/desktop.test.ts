@@ -1,6 +1,6 @@
 // Notifications on a real desktop: what the notification daemon shows, and what a click on it does.
 import assert from 'node:assert/strict';
-import { chromium, desktop as desktopPrograms, missingSentence } from '../../scripts/install-browsers.ts';
+import { chromium, desktop as desktopPrograms, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startChromiumSetting } from './chromium.ts';
 import { type Desktop, startDesktop } from './desktop.ts';
 import { press, received } from './demo-page.ts';
@@ -21,7 +21,7 @@ const fact = createFacts(
       },
     };
   },
-  missingSentence('the desktop tests', [chromium, ...desktopPrograms]),
+  skipWithout('the desktop tests', [chromium, ...desktopPrograms]),
 );
 
 const untilShown = (count: number) =>

@@ -1,6 +1,6 @@
 // The demo page in the installed Firefox, with the local push service.
 import assert from 'node:assert/strict';
-import { firefox, missingSentence } from '../../scripts/install-browsers.ts';
+import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startBackend } from './backend.ts';
 import { openDemoPage, press, received, textOf } from './demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
@@ -8,7 +8,7 @@ import { createFacts } from './facts.ts';
 import { startFirefoxSetting } from './firefox.ts';
 import { until } from './until.ts';
 
-const fact = createFacts(startFirefoxSetting, missingSentence('the Firefox tests', [firefox]));
+const fact = createFacts(startFirefoxSetting, skipWithout('the Firefox tests', [firefox]));
 testDemoPage(fact);
 
 fact(

@@ -1,6 +1,6 @@
 // Starts the installed Firefox, told to use a local push service.
 import { launch } from 'puppeteer-core';
-import { find, firefox } from '../../scripts/install-browsers.ts';
+import { find, firefox } from '../../scripts/install-test-tools.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import type { Setting } from './facts.ts';
 

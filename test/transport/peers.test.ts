@@ -5,12 +5,12 @@ import { createSecureServer, type ServerHttp2Stream, type Settings } from 'node:
 import { createServer as createHttpsServer } from 'node:https';
 import { test } from 'node:test';
 
+import { go, nghttpd, nginx, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import {
   certificate,
   serverTls,
-  skipWithout,
   startGoServer,
   startNghttpd,
   startNginx,
@@ -19,9 +19,9 @@ import {
 } from './peers.ts';
 import { pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
 
-const noNginx = skipWithout('nginx');
-const noNghttpd = skipWithout('nghttpd');
-const noGo = skipWithout('go');
+const noNginx = skipWithout('this test', [nginx]);
+const noNghttpd = skipWithout('this test', [nghttpd]);
+const noGo = skipWithout('this test', [go]);
 
 async function withPeer<T extends Peer>(
   peer: T,
@@ -40,8 +40,8 @@ test(
   'nginx says GOAWAY every 1000 requests: each of 20,000 messages is processed exactly once',
   { skip: noNginx },
   async () => {
-    await withPeer(await startNginx('keepalive_requests 1000;'), async (nginx, transport) => {
-      const { origin } = nginx;
+    await withPeer(await startNginx('keepalive_requests 1000;'), async (peer, transport) => {
+      const { origin } = peer;
       const paths = Array.from({ length: 20_000 }, (_, index) => `/wpush/v2/${index}`);
       const results = await sendMany(transport, paths.length, 1000, (index) => ({
         origin,
@@ -50,7 +50,7 @@ test(
         body: pushBody,
       }));
       assert.deepEqual(tally(results), { 201: 20_000 });
-      assert.deepEqual(nginx.requests().sort(), paths.sort());
+      assert.deepEqual(peer.requests().sort(), paths.sort());
     });
   },
 );

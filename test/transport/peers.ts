@@ -1,7 +1,5 @@
-// Real HTTP servers to hold the transport against: nginx, nghttpd, Go's net/http and Node's http2. Where one is
-// missing, its Debian package is installed if this is root; otherwise its tests are skipped, except in CI, where
-// nothing is skipped.
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+// Real HTTP servers to hold the transport against: nginx, nghttpd, Go's net/http and Node's http2.
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -9,9 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generate } from 'selfsigned';
-
-const packages = { nginx: 'nginx', nghttpd: 'nghttp2-server', go: 'golang-go' } as const;
-type Program = keyof typeof packages;
 
 /** A certificate for localhost that is its own authority, for this run only. */
 export const certificate = await generate([{ name: 'commonName', value: 'localhost' }], {
@@ -27,20 +22,6 @@ export const certificate = await generate([{ name: 'commonName', value: 'localho
     },
   ],
 });
-
-/**
- * Makes sure that a program is there.
- *
- * @returns false, or why tests that need it are to be skipped
- */
-export function skipWithout(program: Program): false | string {
-  if (isInstalled(program)) return false;
-  if (process.getuid?.() === 0) install(packages[program]);
-  if (isInstalled(program)) return false;
-  const reason = `${program} is not installed (Debian package ${packages[program]})`;
-  if (process.env['CI'] === 'true') throw new Error(`${reason}, and in CI nothing is skipped.`);
-  return reason;
-}
 
 export interface Peer {
   readonly origin: string;
@@ -163,15 +144,4 @@ async function accepts(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
-}
-
-function isInstalled(program: Program): boolean {
-  return spawnSync('which', [program]).status === 0;
-}
-
-function install(name: string): void {
-  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const options = { env: environment, stdio: 'ignore' } as const;
-  spawnSync('apt-get', ['update', '-qq'], options);
-  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], options);
 }

@@ -1,5 +1,6 @@
-// Installs what the browser tests and the screenshot need on Debian, as root and only what is missing. Elsewhere it
-// says what to install; the browser tests then skip with the same sentence, except with CI=true, where that is a failure.
+// The programs that tests, bench and screenshot use, and their Debian packages. Run as a script it installs, as root,
+// what the tests miss; elsewhere it says what to install, and the tests that need it skip with the same sentence,
+// except with CI=true, where that is a failure.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
@@ -22,14 +23,32 @@ export const desktop: readonly Program[] = [
   { names: ['dunst'], debianPackage: 'dunst' },
 ];
 
+/** Servers that are not ours, to hold the transport against. */
+export const nginx: Program = { names: ['nginx', '/usr/sbin/nginx'], debianPackage: 'nginx-light' };
+export const nghttpd: Program = { names: ['nghttpd'], debianPackage: 'nghttp2-server' };
+export const go: Program = { names: ['go'], debianPackage: 'golang-go' };
+/** Builds the accelerator. */
+export const compiler: Program = { names: ['cc', 'gcc', 'clang'], debianPackage: 'gcc' };
+
 /** The program's path, undefined where it is not installed. */
 export function find({ names }: Program): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return names.flatMap((name) => folders.map((folder) => resolve(folder, name))).find(existsSync);
 }
 
+/**
+ * Why tests that need the programs are to be skipped, as `node:test` takes it.
+ *
+ * @throws {Error} with CI=true, where nothing is skipped
+ */
+export function skipWithout(purpose: string, programs: readonly Program[]): false | string {
+  const sentence = missingSentence(purpose, programs);
+  if (sentence !== undefined && process.env['CI'] === 'true') throw new Error(sentence);
+  return sentence ?? false;
+}
+
 /** What to tell whoever has not all of the programs; undefined where nothing is missing. */
-export function missingSentence(purpose: string, programs: readonly Program[]): string | undefined {
+function missingSentence(purpose: string, programs: readonly Program[]): string | undefined {
   const packages = missingPackages(programs);
   if (packages.length === 0) return undefined;
   return `For ${purpose}, install ${packages.join(', ')} (on Debian: sudo apt-get install ${packages.join(' ')}).`;
@@ -54,7 +73,8 @@ function missingPackages(programs: readonly Program[]): readonly string[] {
 }
 
 async function aptGet(...parameters: readonly string[]): Promise<void> {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  // run level 1 keeps a server's package from starting it
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   await promisify(execFile)('apt-get', ['-qq', ...parameters], { env, maxBuffer: 2 ** 26 });
 }
 
@@ -62,6 +82,8 @@ function reportFailure(error: Error & { readonly stderr?: string }): void {
   console.error((error.stderr || error.message).trim());
 }
 
-if (import.meta.main && !(await install('the browser tests', [firefox, chromium, ...desktop]))) {
-  process.exitCode = process.env['CI'] === 'true' ? 1 : 0;
+if (import.meta.main) {
+  const programs = [firefox, chromium, ...desktop, nginx, nghttpd, go, compiler];
+  const isComplete = await install('the tests', programs);
+  if (!isComplete && process.env['CI'] === 'true') process.exitCode = 1;
 }
