@@ -1,0 +1,312 @@
+// HTTP/1.1 answers, good and hostile: read the same whole, cut in two at every byte, and one byte at a time.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+
+import { createTransport } from '../../src/transport/create-transport.ts';
+import { Http1Fault, Http1Reader, type Http1Answer } from '../../src/transport/http1-reader.ts';
+import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
+import { startServer } from './peers.ts';
+import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+
+type Expected = readonly [status: number, body: string, isReusable: boolean];
+
+const goodAnswers: readonly (readonly [what: string, text: string, expected: Expected])[] = [
+  ['no body', 'HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n', [201, '', true]],
+  ['no reason phrase', 'HTTP/1.1 201 \r\ncontent-length: 0\r\n\r\n', [201, '', true]],
+  ['no reason and no space', 'HTTP/1.1 201\r\ncontent-length: 0\r\n\r\n', [201, '', true]],
+  ['a body', 'HTTP/1.1 400 No\r\nContent-Length: 5\r\n\r\nhello', [400, 'hello', true]],
+  [
+    'the same length twice',
+    'HTTP/1.1 400 No\r\ncontent-length: 2, 2\r\ncontent-length:2\r\n\r\nok',
+    [400, 'ok', true],
+  ],
+  ['connection: close', 'HTTP/1.1 201 C\r\nconnection: Close\r\ncontent-length: 0\r\n\r\n', [201, '', false]],
+  ['HTTP/1.0', 'HTTP/1.0 201 C\r\ncontent-length: 0\r\n\r\n', [201, '', false]],
+  [
+    'HTTP/1.0 that stays',
+    'HTTP/1.0 201 C\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n',
+    [201, '', true],
+  ],
+  ['204', 'HTTP/1.1 204 N\r\ncontent-length: 9\r\n\r\n', [204, '', true]],
+  ['304', 'HTTP/1.1 304 N\r\n\r\n', [304, '', true]],
+  [
+    '100 and 103 before it',
+    'HTTP/1.1 100 Go\r\n\r\nHTTP/1.1 103 E\r\nlink: x\r\n\r\nHTTP/1.1 201 C\r\ncontent-length: 1\r\n\r\nx',
+    [201, 'x', true],
+  ],
+  [
+    'chunks',
+    'HTTP/1.1 400 N\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n1;x=y\r\nd\r\n0\r\n\r\n',
+    [400, 'abcd', true],
+  ],
+  [
+    'chunks in capitals with trailers',
+    'HTTP/1.1 400 N\r\nTransfer-Encoding: Chunked\r\n\r\n00A\r\n0123456789\r\n0\r\nx-end: 1\r\ny: 2\r\n\r\n',
+    [400, '0123456789', true],
+  ],
+  ['something behind it', 'HTTP/1.1 201 C\r\ncontent-length: 0\r\n\r\nHTTP/1.1 200', [201, '', false]],
+  ['UTF-8', 'HTTP/1.1 400 N\r\ncontent-length: 4\r\n\r\n\u00c3\u00bc\u00c3\u00b6', [400, 'üö', true]],
+];
+
+const malformed: readonly (readonly [what: string, text: string])[] = [
+  ['another protocol', 'SSH-2.0-OpenSSH_9\r\n\r\n'],
+  ['HTTP/2 in words', 'HTTP/2 201\r\n\r\n'],
+  ['two digits', 'HTTP/1.1 20 x\r\n\r\n'],
+  ['four digits', 'HTTP/1.1 2010 x\r\n\r\n'],
+  ['lines that end with LF', 'HTTP/1.1 201 C\ncontent-length: 0\n\n\r\n\r\n'],
+  ['a line that ends with LF', 'HTTP/1.1 201 C\r\na: b\nc: d\r\n\r\n'],
+  ['a folded line', 'HTTP/1.1 201 C\r\na: b\r\n c\r\n\r\n'],
+  ['a space before the colon', 'HTTP/1.1 201 C\r\na : b\r\n\r\n'],
+  ['no colon', 'HTTP/1.1 201 C\r\nab\r\n\r\n'],
+  ['no name', 'HTTP/1.1 201 C\r\n: b\r\n\r\n'],
+  ['NUL in a value', 'HTTP/1.1 201 C\r\na: b\0\r\n\r\n'],
+  ['a negative length', 'HTTP/1.1 201 C\r\ncontent-length: -1\r\n\r\n'],
+  ['a length with a sign', 'HTTP/1.1 201 C\r\ncontent-length: +1\r\n\r\n'],
+  ['a length in hexadecimal', 'HTTP/1.1 201 C\r\ncontent-length: 0x1\r\n\r\n'],
+  ['two lengths', 'HTTP/1.1 201 C\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
+  ['an empty length', 'HTTP/1.1 201 C\r\ncontent-length:\r\n\r\n'],
+  ['a length and chunks', 'HTTP/1.1 201 C\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n'],
+  ['gzip and chunks', 'HTTP/1.1 201 C\r\ntransfer-encoding: gzip, chunked\r\n\r\n'],
+  ['chunks in HTTP/1.0', 'HTTP/1.0 201 C\r\ntransfer-encoding: chunked\r\n\r\n'],
+  ['a chunk without size', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n\r\n'],
+  ['a chunk with a sign', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n+1\r\n'],
+  ['a chunk of 9 digits', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n123456789\r\n'],
+  ['a chunk longer than it says', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n'],
+  ['a malformed trailer', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n0\r\na b\r\n\r\n'],
+  ['101', 'HTTP/1.1 101 Switching\r\n\r\n'],
+  ['099', 'HTTP/1.1 099 x\r\n\r\n'],
+  ['interim answers without end', 'HTTP/1.1 100 Go\r\n\r\n'.repeat(17)],
+  ['a header without end', `HTTP/1.1 201 C\r\n${'a: b\r\n'.repeat(4000)}`],
+  ['a line without end', `HTTP/1.1 201 C\r\na: ${'b'.repeat(20_000)}`],
+  ['a chunk line without end', `HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n1;${'x'.repeat(300)}`],
+  [
+    'trailers without end',
+    `HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${'a: b\r\n'.repeat(4000)}`,
+  ],
+];
+
+/** Reads the pieces as they come; the rest of what came with the answer is not looked at. */
+function readAll(pieces: readonly Buffer[]): Http1Answer | undefined {
+  const reader = new Http1Reader();
+  for (const piece of pieces) {
+    const answer = reader.read(piece);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
+
+test('good answers are read alike however they are cut', () => {
+  for (const [what, text, [status, body, isReusable]] of goodAnswers) {
+    const bytes = Buffer.from(text, 'latin1');
+    const whole = readAll([bytes]);
+    assert.deepEqual(
+      [whole?.response.status, whole?.response.body, whole?.isReusable],
+      [status, body, isReusable],
+      what,
+    );
+    for (let at = 1; at < bytes.length; at += 1) {
+      const cut = readAll([bytes.subarray(0, at), bytes.subarray(at)]);
+      assert.deepEqual(cut?.response, whole?.response, `${what}, cut at ${at}`);
+    }
+    const dripped = readAll(Array.from(bytes, (byte) => Buffer.from([byte])));
+    assert.deepEqual(dripped?.response, whole?.response, what);
+  }
+});
+
+test('malformed answers are faults however they are cut', () => {
+  for (const [what, text] of malformed) {
+    const bytes = Buffer.from(text, 'latin1');
+    assert.throws(() => readAll([bytes]), Http1Fault, what);
+    assert.throws(() => readAll(Array.from(bytes, (byte) => Buffer.from([byte]))), Http1Fault, what);
+    const middle = bytes.length >> 1;
+    assert.throws(() => readAll([bytes.subarray(0, middle), bytes.subarray(middle)]), Http1Fault, what);
+  }
+});
+
+test('a body of more than 4096 bytes is cut there', () => {
+  const body = 'x'.repeat(100_000);
+  for (const text of [
+    `content-length: 100000\r\n\r\n${body}`,
+    `transfer-encoding: chunked\r\n\r\n186a0\r\n${body}`,
+    `\r\n${body}`,
+  ]) {
+    const answer = readAll([Buffer.from(`HTTP/1.1 400 N\r\n${text}`)]);
+    assert.equal(answer?.response.body, 'x'.repeat(4096));
+    assert.equal(answer?.isReusable, false);
+  }
+});
+
+test('repeated fields are joined, and a field may be called constructor', () => {
+  const text =
+    'HTTP/1.1 201 C\r\nA: 1\r\na:2 \r\nconstructor: x\r\n__proto__: y\r\ncontent-length: 0\r\n\r\n';
+  const headers = readAll([Buffer.from(text)])?.response.headers;
+  assert.equal(headers?.['a'], '1, 2');
+  assert.equal(headers?.['constructor'], 'x');
+  assert.equal(headers?.['__proto__'], 'y');
+});
+
+/** A server that runs `script` for each request that has come whole. */
+async function withScript(
+  script: (socket: Socket, request: number) => void,
+  run: (transport: Transport, origin: string, connections: () => number) => Promise<void>,
+  options: TransportOptions = {},
+): Promise<void> {
+  let connections = 0;
+  let requests = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    let held = '';
+    socket.on('data', (chunk: Buffer) => {
+      held += chunk.toString('latin1');
+      for (;;) {
+        const head = held.indexOf('\r\n\r\n');
+        const length = Number(/content-length: (\d+)/.exec(held)?.[1] ?? Number.NaN);
+        if (head === -1 || held.length < head + 4 + length) return;
+        held = held.slice(head + 4 + length);
+        requests += 1;
+        script(socket, requests);
+      }
+    });
+  });
+  const peer = await startServer(server, 'http');
+  const transport = createTransport({ pushServices: [peer.origin], responseTimeoutMs: 10_000, ...options });
+  try {
+    await run(transport, peer.origin, () => connections);
+  } finally {
+    await transport.close(0);
+    await peer.close();
+  }
+}
+
+const created = 'HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n';
+
+test('a connection is kept for the next request', async () => {
+  await withScript(
+    (socket) => socket.write(created),
+    async (transport, origin, connections) => {
+      for (let round = 0; round < 20; round += 1)
+        assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(connections(), 1);
+    },
+  );
+});
+
+test('a connection that closes after every answer loses nothing', async () => {
+  await withScript(
+    (socket) => socket.end('HTTP/1.1 201 Created\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
+    async (transport, origin, connections) => {
+      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+      assert.deepEqual(tally(await sendMany(transport, 200, 20, () => request)), { 201: 200 });
+      assert.equal(connections(), 200);
+    },
+  );
+});
+
+test('each way to end without a status leaves the request in doubt', async () => {
+  const endings: readonly ((socket: Socket) => void)[] = [
+    (socket) => socket.end(),
+    (socket) => socket.destroy(),
+    (socket) => socket.resetAndDestroy(),
+    (socket) => socket.end('HTTP/1.1 20'),
+    (socket) => socket.end('HTTP/1.1 201 Created\r\ncontent-le'),
+    (socket) => socket.write('nonsense\r\n\r\n'),
+  ];
+  for (const end of endings) {
+    await withScript(end, async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION in doubt', end.toString());
+    });
+  }
+});
+
+test('a half answer whose status is known counts', async () => {
+  const halves = [
+    'content-length: 10\r\n\r\nhalf',
+    'transfer-encoding: chunked\r\n\r\n8\r\nhalf',
+    'x: y\r\n\r\nhalf',
+  ];
+  for (const half of halves) {
+    await withScript(
+      (socket) => socket.end(`HTTP/1.1 410 Gone\r\n${half}`),
+      async (transport, origin) => {
+        const result = await sendOne(transport, origin);
+        assert.ok(result.kind === 'response');
+        assert.equal(result.response.status, 410);
+        assert.equal(result.response.body, 'half');
+      },
+    );
+  }
+});
+
+test('no answer costs the response time-out and that connection', async () => {
+  await withScript(
+    (socket, request) => {
+      if (request > 1) socket.write(created);
+    },
+    async (transport, origin, connections) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(connections(), 2);
+    },
+    { responseTimeoutMs: 200 },
+  );
+});
+
+test('dripped bytes without end cost the response time-out', async () => {
+  await withScript(
+    (socket) => {
+      const timer = setInterval(() => socket.write('x'), 20);
+      socket.on('close', () => clearInterval(timer));
+    },
+    async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
+    },
+    { responseTimeoutMs: 200 },
+  );
+});
+
+test('an answer that nobody asked for ends the connection, and the next request is not answered by it', async () => {
+  await withScript(
+    (socket, request) => {
+      socket.write(created);
+      if (request === 1) setTimeout(() => socket.write('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n'), 20);
+    },
+    async (transport, origin, connections) => {
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(connections(), 2);
+    },
+  );
+});
+
+test('an idle connection is closed after its time', async () => {
+  let ended: Promise<unknown> | undefined;
+  await withScript(
+    (socket) => {
+      ended = once(socket, 'end');
+      socket.write(created);
+    },
+    async (transport, origin) => {
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      await ended;
+    },
+    { idleTimeoutMs: 100 },
+  );
+});
+
+test('a slow answer holds up no other connection of the origin', async () => {
+  await withScript(
+    (socket, request) => void setTimeout(() => socket.write(created), request === 1 ? 500 : 0),
+    async (transport, origin) => {
+      const late = sendOne(transport, origin);
+      let isLateAnswered = false;
+      void late.then(() => (isLateAnswered = true));
+      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+      assert.deepEqual(tally(await sendMany(transport, 20, 5, () => request)), { 201: 20 });
+      assert.equal(isLateAnswered, false);
+      assert.equal(describe(await late), '201');
+    },
+  );
+});
