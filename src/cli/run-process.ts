@@ -1,0 +1,35 @@
+// Ties the process to one run of the command line: signals, streams, exit code. Everything else is told what it needs.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { describeFailure, exitCodes } from './failure.ts';
+import { invocationOf } from './invocation.ts';
+import { createOutput } from './output.ts';
+import { runCommandLine } from './program.ts';
+
+/** Runs the command line that this process was started with. */
+export async function runProcess(): Promise<void> {
+  const stop = new AbortController();
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    // Once: a second signal ends the process at once, as the system does by itself.
+    process.once(signal, () => stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`)));
+  }
+
+  const output = createOutput(process, (cause) => {
+    const fault = new DeskbellError('ERR_OUTPUT', 'Standard output cannot be written', { cause });
+    // A reader that has seen enough (`… | head`) is no fault.
+    if (cause.code !== 'EPIPE') {
+      output.remark(describeFailure(fault));
+      process.exitCode = exitCodes.failed;
+    }
+    stop.abort(fault);
+  });
+
+  const exitCode = await runCommandLine(process.argv.slice(2), {
+    invocation: invocationOf(process.argv, process.cwd()),
+    environment: process.env,
+    input: process.stdin,
+    output,
+    stop: stop.signal,
+  });
+  process.exitCode ||= exitCode;
+}
