@@ -65,10 +65,18 @@ function parseObject(body: string): Record<string, unknown> | undefined {
   }
 }
 
-/** One line for a log: no control characters, and no URL beyond its origin, for it could be an endpoint. */
+/** Origin of a URL, then the rest: an endpoint is a capability, and so may be what looks like a piece of one. */
+const urls = /(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/gi;
+const paths = /(^|[\s"'(=:])\/(?!\/)[^\s"'<>)]*/g;
+/** Tokens, keys and signatures; no word of a reason is that long. */
+const longWords = /[\w%+=~:-]{40,}/g;
+
+/** One line for a log: no control characters, no path, no token. */
 function clean(text: string): string {
   const line = text
-    .replaceAll(/(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/g, '$1/…')
+    .replaceAll(urls, '$1/…')
+    .replaceAll(paths, '$1/…')
+    .replaceAll(longWords, '…')
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
   return line.length > maxDetailCharacters ? `${line.slice(0, maxDetailCharacters - 1)}…` : line;

@@ -302,9 +302,18 @@ test('the push service is quoted: JSON by its words, HTML by its title, text as 
 });
 
 test('what is quoted is short and shows no endpoint', () => {
-  assert.equal(detailOf(fcm, 400, { body: 'x'.repeat(5000) })?.length, 200);
-  assert.equal(
-    detailOf(fcm, 404, { body: 'no such endpoint https://fcm.googleapis.com/wp/dHIo:APA91 here' }),
-    'no such endpoint https://fcm.googleapis.com/… here',
-  );
+  assert.equal(detailOf(fcm, 400, { body: 'no '.repeat(2000) })?.length, 200);
+  const token = 'gAAAAABn-x_7'.repeat(8);
+  for (const [body, quoted] of [
+    [
+      `no such endpoint https://fcm.googleapis.com/wp/dHIo:APA91 here`,
+      'no such endpoint https://fcm.googleapis.com/… here',
+    ],
+    [`no route: POST /wpush/v2/short, or /m/x`, 'no route: POST /… or /…'],
+    [`token ${token} is not known`, 'token … is not known'],
+    [`bad jwt eyJhbGciOiJFUzI1NiJ9.${token}.${token}`, 'bad jwt eyJhbGciOiJFUzI1NiJ9.….…'],
+    ['neither and/or, 12 h/24 h at https://example.org', 'neither and/or, 12 h/24 h at https://example.org'],
+  ]) {
+    assert.equal(detailOf(fcm, 404, { body: String(body) }), quoted);
+  }
 });
