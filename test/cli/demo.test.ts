@@ -2,15 +2,20 @@
 import assert from 'node:assert/strict';
 import { exec } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { runCommand, runUntilStopped, temporaryFolder } from './run-command.ts';
 
+/** Compiled code is kept where temporary files are; without it, what is left there is the demo's own. */
+const emptyTemporaryFolder = async () => ({
+  TMPDIR: await temporaryFolder(),
+  NODE_DISABLE_COMPILE_CACHE: '1',
+});
+
 suite('deskbell demo', () => {
   test('--once prints each step with its time, then the notification as decrypted, and leaves nothing', async () => {
-    const TMPDIR = await temporaryFolder();
-    const { exitCode, stdout, stderr } = await runCommand(['demo', '--once'], { environment: { TMPDIR } });
+    const environment = await emptyTemporaryFolder();
+    const { exitCode, stdout, stderr } = await runCommand(['demo', '--once'], { environment });
     assert.equal(exitCode, 0, stderr);
     assert.equal(stderr, '');
     const lines = stdout.trimEnd().split('\n');
@@ -20,28 +25,28 @@ suite('deskbell demo', () => {
     for (const line of lines)
       assert.match(line, /^ +\d+ ms {2}(push service|service|user agent|store|sender) /);
     assert.match(stdout, /answers 201: accepted/);
-    assert.deepEqual(await readdir(TMPDIR), []);
+    assert.deepEqual(await readdir(environment.TMPDIR), []);
   });
 
   test('without --once it goes on, and the command that it prints sends the next one', async () => {
-    const TMPDIR = await temporaryFolder();
-    const demo = runUntilStopped(['demo', '--port', '0'], { environment: { TMPDIR } });
+    const environment = await emptyTemporaryFolder();
+    const demo = runUntilStopped(['demo', '--port', '0'], { environment });
     const [, address = ''] = await demo.waitFor(/its page is at (http:\S+)$/);
     const page = await fetch(address);
     assert.equal(page.status, 200);
     assert.match(await page.text(), /<title>Deskbell<\/title>/);
 
     const [, command = ''] = await demo.waitFor(/^ {2}(.+ send --config .+)$/);
-    const { stdout } = await promisify(exec)(command);
+    const { stdout } = await promisify(exec)(command, { env: { ...process.env, ...environment } });
     assert.match(stdout, /Sent to 1: 1 accepted/);
     await demo.waitFor(/^notification {"title":"Hello","message":"From another terminal"}$/);
 
     assert.equal(await demo.end('SIGINT'), 0);
-    assert.deepEqual(await readdir(TMPDIR), []);
+    assert.deepEqual(await readdir(environment.TMPDIR), []);
   });
 
   test('a port that is asked for and taken is a fault; the usual one being taken is not', async () => {
-    const environment = { TMPDIR: await temporaryFolder() };
+    const environment = await emptyTemporaryFolder();
     const first = runUntilStopped(['demo', '--port', '0'], { environment });
     const [, port = ''] = await first.waitFor(/its page is at http:\S+:(\d+)\/$/);
     const second = await runCommand(['demo', '--once', '--port', port], { environment });
@@ -54,6 +59,6 @@ suite('deskbell demo', () => {
     await one.waitFor(/its page is at/);
     await other.waitFor(/its page is at/);
     await Promise.all([first, one, other].map((demo) => demo.end('SIGTERM')));
-    assert.deepEqual(await readdir(join(environment.TMPDIR)), []);
+    assert.deepEqual(await readdir(environment.TMPDIR), []);
   });
 });
