@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 
 import { answerClientError, noteResponses } from './client-errors.ts';
 import { addRoutes, prepare } from './create-service.ts';
-import { answerOddRequests, answerRefusedUrl, requireHost } from './odd-requests.ts';
+import { answerOddRequests, answerRefusedUrl, forgetTypesWithoutBody, requireHost } from './odd-requests.ts';
 import { settle, type ServerOptions } from './options.ts';
 import { dropStalledReaders } from './stalled-readers.ts';
 
@@ -22,6 +22,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
       maxHeaderSize: options.maxHeaderBytes ?? 16_384,
       // The check and its answer are ours, so that this answer has the form of all others.
       requireHostHeader: false,
+      // No stream is set up for a body that is not there (from Node 25.1 on).
+      optimizeEmptyRequests: true,
     },
     requestTimeout: options.requestTimeoutMs ?? 30_000,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 10_000,
@@ -40,6 +42,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   prepare(app, settings, { ownsUnknownPaths: true });
   noteResponses(app);
   requireHost(app);
+  forgetTypesWithoutBody(app);
   answerOddRequests(app, filters);
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
   dropStalledReaders(app, options.readTimeoutMs ?? 60_000);

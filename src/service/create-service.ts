@@ -19,7 +19,7 @@ import { addHealthRoutes } from './routes/health.ts';
 import { addUserRoutes } from './routes/users.ts';
 import { addVapidKeyRoute } from './routes/vapid-key.ts';
 import { addWebPushRoutes } from './routes/web-push.ts';
-import { readSessionCookie, type SessionVault } from './session.ts';
+import type { RequestSessions } from './session.ts';
 import { answerOptions, answerUnknownPaths } from './unknown-paths.ts';
 import { compileValidator } from './validation.ts';
 
@@ -66,7 +66,8 @@ export function prepare(
   enableFilters(app, settings.filters);
   allowCrossOrigin(app);
   if (ownsUnknownPaths) answerUnknownPaths(app);
-  refuseForgedRequests(app, settings.sessions, settings.csrfTokens);
+  settings.sessions.openAll(app);
+  refuseForgedRequests(app, settings.sessions);
 }
 
 export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
@@ -83,10 +84,9 @@ export async function addRoutes(scope: FastifyInstance, settings: Settings): Pro
   addDocsPage(app);
 }
 
-function readSession(sessions: SessionVault): ReadSession {
-  return ({ headers }) => {
-    const sealed = readSessionCookie(headers.cookie);
-    const session = sealed === undefined ? undefined : sessions.open(sealed);
-    return session?.SESSION === undefined ? {} : { SESSION: session.SESSION };
+function readSession(sessions: RequestSessions): ReadSession {
+  return (request) => {
+    const value = sessions.of(request)?.SESSION;
+    return value === undefined ? {} : { SESSION: value };
   };
 }

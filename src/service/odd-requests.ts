@@ -28,6 +28,15 @@ export function requireHost(app: FastifyInstance): void {
   });
 }
 
+/** A content type without a body says nothing; Fastify would wait for a body that has ended before it began. */
+export function forgetTypesWithoutBody(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
+    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+    if (!hasBody && headers['content-type'] !== undefined) delete headers['content-type'];
+    done();
+  });
+}
+
 /** CONNECT, and an `expect` that is not `100-continue`. */
 export function answerOddRequests(app: FastifyInstance, filters: readonly Filter[]): void {
   const { server } = app;

@@ -4,12 +4,11 @@ import type { FastifyRequest } from 'fastify';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store, StoredSubscription } from '../store/store.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../webpush/endpoint-policy.ts';
-import { createCsrfTokens, type CsrfTokens } from './csrf.ts';
 import { createLog, type Log } from './log.ts';
 import type { Authorize } from './mechanisms/authenticator.ts';
 import { createLoggingFilter, type Filter } from './mechanisms/filter.ts';
 import type { LoggingMechanism } from './mechanisms/record.ts';
-import { createSessionVault, type SessionVault } from './session.ts';
+import { createRequestSessions, createSessionVault, type RequestSessions } from './session.ts';
 
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
@@ -71,8 +70,7 @@ export interface Settings extends Required<
   /** The enabled filters. */
   readonly filters: readonly Filter[];
   readonly endpointPolicy: EndpointPolicy;
-  readonly sessions: SessionVault;
-  readonly csrfTokens: CsrfTokens;
+  readonly sessions: RequestSessions;
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable */
@@ -111,7 +109,6 @@ export function settle({
     authorize,
     filters: logging.includes('filter') ? [createLoggingFilter(log)] : [],
     endpointPolicy: createEndpointPolicy(pushServices),
-    sessions: createSessionVault(sessionKey),
-    csrfTokens: createCsrfTokens(sessionKey),
+    sessions: createRequestSessions(createSessionVault(sessionKey)),
   };
 }

@@ -1,7 +1,7 @@
 // Making a session from server-side code: the cookie to set or to send, and the CSRF token that goes with it.
 import { randomBytes } from 'node:crypto';
 
-import { createCsrfTokens } from './csrf.ts';
+import { createCsrfToken } from './csrf.ts';
 import { createSessionVault, sessionCookieName } from './session.ts';
 
 export interface SessionCookieOptions {
@@ -23,20 +23,20 @@ export interface SessionCookie {
 }
 
 /** Makes a session with the entry `SESSION`. The value is sealed in the cookie; nothing is stored. */
-export function createSessionCookie({
+export async function createSessionCookie({
   sessionKey,
   value,
   lifetimeSeconds = 86_400,
-}: SessionCookieOptions): SessionCookie {
+}: SessionCookieOptions): Promise<SessionCookie> {
   const session = {
     ...(value !== undefined && { SESSION: value }),
-    id: randomBytes(16).toString('base64url'),
-    expiresAtMs: Date.now() + lifetimeSeconds * 1000,
+    secret: randomBytes(16).toString('base64url'),
   };
-  const cookie = `${sessionCookieName}=${createSessionVault(sessionKey).seal(session)}`;
+  const sealed = await createSessionVault(sessionKey).seal(session, lifetimeSeconds);
+  const cookie = `${sessionCookieName}=${sealed}`;
   return {
     cookie,
-    csrfToken: createCsrfTokens(sessionKey).create(session),
+    csrfToken: createCsrfToken(session),
     setCookie: `${cookie}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Lax`,
   };
 }

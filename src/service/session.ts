@@ -1,63 +1,80 @@
-// The session: a few entries in one cookie, sealed with AES-256-GCM under a key derived from the service's own. The
-// service reads sessions and never sets one: a value comes from server-side code only, by `createSessionCookie`.
+// The session: a few entries in one cookie, an encrypted JWT under a key derived from the service's own. The service
+// reads sessions and never sets one: a value comes from server-side code only, by `createSessionCookie`.
 //
 // Not @fastify/secure-session: it decorates every request of the application and works on each one, wanted or not,
 // and brings 18 MB of native code for this one cookie.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-
-import { decodeBase64, encodeBase64url } from '../webpush/base64.ts';
+import { hkdfSync } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 
 export const sessionCookieName = 'deskbell_session';
 
 export interface Session {
   /** The entry that the authenticator asks for. */
   readonly SESSION?: string;
-  /** Random, for this session alone; CSRF tokens are bound to it. */
-  readonly id: string;
-  /** Milliseconds since 1970. */
-  readonly expiresAtMs: number;
+  /** Random, for this session alone and told to nobody: CSRF tokens are made with it. */
+  readonly secret: string;
 }
 
 export interface SessionVault {
   /** The value of the cookie. */
-  seal(session: Session): string;
+  seal(session: Session, lifetimeSeconds: number): Promise<string>;
   /** The session of a cookie's value; `undefined` where it is forged, damaged, under another key or expired. */
-  open(sealed: string): Session | undefined;
+  open(sealed: string): Promise<Session | undefined>;
 }
 
-const algorithm = 'aes-256-gcm';
-const nonceBytes = 12;
-const tagBytes = 16;
+/** RFC 7518 §4.5, §5.3: no key but the shared one, AES-256-GCM. */
+const keyManagement = 'dir';
+const contentEncryption = 'A256GCM';
 
-export function createSessionVault(sessionKey: Uint8Array, now: () => number = Date.now): SessionVault {
-  const key = deriveKey(sessionKey, 'deskbell session cookie');
+export function createSessionVault(sessionKey: Uint8Array): SessionVault {
+  // RFC 5869: one key, one purpose
+  const key = new Uint8Array(hkdfSync('sha256', sessionKey, '', 'deskbell session cookie', 32));
   return {
-    seal(session) {
-      const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv(algorithm, key, nonce);
-      const sealed = [
-        nonce,
-        cipher.update(JSON.stringify(session), 'utf8'),
-        cipher.final(),
-        cipher.getAuthTag(),
-      ];
-      return encodeBase64url(Buffer.concat(sealed));
-    },
-    open(sealed) {
-      const bytes = decodeBase64(sealed);
-      if (bytes === undefined || bytes.length <= nonceBytes + tagBytes) return undefined;
-      const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes));
-      decipher.setAuthTag(bytes.subarray(-tagBytes));
-      let text = decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8');
+    seal: (session, lifetimeSeconds) =>
+      new EncryptJWT({ ...session })
+        .setProtectedHeader({ alg: keyManagement, enc: contentEncryption })
+        .setExpirationTime(new Date(Date.now() + lifetimeSeconds * 1000))
+        .encrypt(key),
+
+    async open(sealed) {
       try {
-        text += decipher.final('utf8');
-      } catch {
-        return undefined;
+        const { payload } = await jwtDecrypt<Session>(sealed, key, {
+          keyManagementAlgorithms: [keyManagement],
+          contentEncryptionAlgorithms: [contentEncryption],
+          requiredClaims: ['exp'],
+        });
+        return payload;
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return undefined;
+        throw error;
       }
-      // What opens was sealed by us, so it has our shape.
-      const session = JSON.parse(text) as Session;
-      return session.expiresAtMs > now() ? session : undefined;
     },
+  };
+}
+
+/** The sessions that requests have come with. */
+export interface RequestSessions {
+  /** Opens the session of each request of the scope before anything asks for it. */
+  openAll(app: FastifyInstance): void;
+  /** `undefined` where the request has none that is valid. */
+  of(request: FastifyRequest): Session | undefined;
+}
+
+export function createRequestSessions(vault: SessionVault): RequestSessions {
+  const opened = new WeakMap<FastifyRequest, Session>();
+  return {
+    openAll(app) {
+      app.addHook('onRequest', (request, _reply, done) => {
+        const sealed = readSessionCookie(request.headers.cookie);
+        if (sealed === undefined) return done();
+        vault.open(sealed).then((session) => {
+          if (session !== undefined) opened.set(request, session);
+          done();
+        }, done);
+      });
+    },
+    of: (request) => opened.get(request),
   };
 }
 
@@ -67,9 +84,4 @@ export function readSessionCookie(header: string | undefined): string | undefine
   const start = `${sessionCookieName}=`;
   const pair = header.split(';').find((part) => part.trimStart().startsWith(start));
   return pair?.trim().slice(start.length);
-}
-
-/** One key, one purpose (RFC 5869). */
-export function deriveKey(sessionKey: Uint8Array, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', sessionKey, '', purpose, 32));
 }

@@ -135,7 +135,7 @@ describe('cross-origin access', () => {
   }
 
   test('comes before CSRF: a preflight that carries the session cookie passes', async () => {
-    const { cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: 'x' });
+    const { cookie } = await createSessionCookie({ sessionKey: service.sessionKey, value: 'x' });
     const response = await fetch(`${service.base}/v1/user/1`, {
       method: 'OPTIONS',
       headers: { cookie, origin: 'https://a.example', 'access-control-request-method': 'PUT' },

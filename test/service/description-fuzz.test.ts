@@ -9,7 +9,7 @@ import { startService } from './running-service.ts';
 describe('the service', () => {
   test('answers nothing that its description does not describe, and no 5xx', async (t) => {
     const service = await startService({ authenticate: ['get'] }, t);
-    const session = createSessionCookie({ sessionKey: service.sessionKey, value: 'fuzz' });
+    const session = await createSessionCookie({ sessionKey: service.sessionKey, value: 'fuzz' });
     const seed = randomInt(2 ** 31);
     t.diagnostic(`seed ${seed}`);
     const statuses = await fuzz({ base: service.base, ...session }, { runs: 2000, seed });

@@ -140,7 +140,7 @@ describe('the records of a request', () => {
 
   before(async () => {
     service = await startService({ logging: allFour });
-    ({ cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: secrets.session }));
+    ({ cookie } = await createSessionCookie({ sessionKey: service.sessionKey, value: secrets.session }));
   });
   afterEach(() => service.records.splice(0));
   after(() => service.close());
@@ -258,7 +258,7 @@ describe('the order with other actions', () => {
       }),
     );
     const base = await app.listen({ port: 0 });
-    return { app, base, records, headers: createSessionCookie({ sessionKey, value: '' }) };
+    return { app, base, records, headers: await createSessionCookie({ sessionKey, value: '' }) };
   }
 
   test('stays the same where the action fails, and the failure is a 500 that says nothing', async () => {
@@ -336,7 +336,7 @@ describe('the configuration', () => {
   for (const mechanism of allFour) {
     test(`switches ${mechanism} on alone`, async (t) => {
       const service = await startService({ logging: [mechanism] }, t);
-      const { cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: 'x' });
+      const { cookie } = await createSessionCookie({ sessionKey: service.sessionKey, value: 'x' });
       await ask(service, '/api/get', { headers: { cookie } });
       assert.deepEqual([...new Set(service.records.map((record) => record['mechanism']))], [mechanism]);
     });

@@ -14,7 +14,7 @@ describe('the session', () => {
 
   before(async () => {
     service = await startService({ authenticate: 'all' });
-    alice = createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
+    alice = await createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
   });
   after(() => service.close());
 
@@ -33,7 +33,7 @@ describe('the session', () => {
   });
 
   test('passes where the entry is empty', async () => {
-    const { cookie } = createSessionCookie({ sessionKey: service.sessionKey, value: '' });
+    const { cookie } = await createSessionCookie({ sessionKey: service.sessionKey, value: '' });
     assert.equal((await get(cookie)).status, 200);
   });
 
@@ -43,14 +43,14 @@ describe('the session', () => {
   });
 
   test('is refused where there is none', () => assertRefused());
-  test('is refused where it has no such entry', () =>
-    assertRefused(createSessionCookie({ sessionKey: service.sessionKey }).cookie));
-  test('is refused under another key', () =>
-    assertRefused(createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' }).cookie));
-  test('is refused once it has expired', () =>
-    assertRefused(
-      createSessionCookie({ sessionKey: service.sessionKey, value: 'alice', lifetimeSeconds: 0 }).cookie,
-    ));
+  test('is refused where it has no such entry', async () =>
+    assertRefused((await createSessionCookie({ sessionKey: service.sessionKey })).cookie));
+  test('is refused under another key', async () =>
+    assertRefused((await createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' })).cookie));
+  test('is refused once it has expired', async () => {
+    const { sessionKey } = service;
+    return assertRefused((await createSessionCookie({ sessionKey, value: 'alice', lifetimeSeconds: 0 })).cookie);
+  });
 
   const forgeries: Readonly<Record<string, (sealed: string) => string>> = {
     empty: () => '',
@@ -69,21 +69,27 @@ describe('the session', () => {
   }
 
   test('is refused with any one bit of the cookie turned over', async () => {
-    const sealed = Buffer.from(alice.cookie.slice(sessionCookieName.length + 1), 'base64url');
+    const parts = alice.cookie.slice(sessionCookieName.length + 1).split('.');
     const vault = createSessionVault(service.sessionKey);
-    for (let bit = 0; bit < sealed.length * 8; bit += 1) {
-      const forged = Buffer.from(sealed);
-      forged[bit >> 3]! ^= 1 << (bit & 7);
-      assert.equal(vault.open(forged.toString('base64url')), undefined);
+    for (const [index, part] of parts.entries()) {
+      const bytes = Buffer.from(part, 'base64url');
+      for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+        const forged = Buffer.from(bytes);
+        forged[bit >> 3]! ^= 1 << (bit & 7);
+        const sealed = parts.with(index, forged.toString('base64url')).join('.');
+        assert.equal(await vault.open(sealed), undefined);
+      }
     }
-    assert.equal(vault.open(sealed.toString('base64url'))?.SESSION, 'alice');
+    assert.equal((await vault.open(parts.join('.')))?.SESSION, 'alice');
   });
 
-  test('is told to nobody by the cookie itself, and no two cookies are alike', () => {
-    const again = createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
+  test('is told to nobody by the cookie itself, and no two cookies are alike', async () => {
+    const again = await createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
     assert.notEqual(again.cookie, alice.cookie);
     assert.notEqual(again.csrfToken, alice.csrfToken);
-    assert.doesNotMatch(Buffer.from(alice.cookie, 'base64url').toString('latin1'), /alice/);
+    for (const part of alice.cookie.split(/[=.]/)) {
+      assert.doesNotMatch(Buffer.from(part, 'base64url').toString('latin1'), /alice/);
+    }
   });
 
   test('is to be set http-only, for the same site', () => {
@@ -109,7 +115,7 @@ describe('the session', () => {
       t,
     );
     const status = async (value: string, path: string): Promise<number> => {
-      const { cookie } = createSessionCookie({ sessionKey: picky.sessionKey, value });
+      const { cookie } = await createSessionCookie({ sessionKey: picky.sessionKey, value });
       return (await fetch(picky.base + path, { headers: { cookie } })).status;
     };
     assert.equal(await status('alice', '/api/get'), 200);
@@ -127,8 +133,8 @@ describe('a request that may be forged', () => {
 
   before(async () => {
     service = await startService();
-    alice = createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
-    bob = createSessionCookie({ sessionKey: service.sessionKey, value: 'bob' });
+    alice = await createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
+    bob = await createSessionCookie({ sessionKey: service.sessionKey, value: 'bob' });
   });
   after(() => service.close());
 
@@ -159,12 +165,12 @@ describe('a request that may be forged', () => {
     assertForgeryRefused(
       put({ cookie: alice.cookie, 'csrf-token': `${alice.csrfToken}, ${alice.csrfToken}` }),
     ));
-  test('is refused with a token made under another key', () => {
-    const stranger = createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' });
+  test('is refused with a token made under another key', async () => {
+    const stranger = await createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' });
     return assertForgeryRefused(put({ cookie: stranger.cookie, 'csrf-token': stranger.csrfToken }));
   });
-  test('is refused once the session has expired, its token or not', () => {
-    const past = createSessionCookie({ sessionKey: service.sessionKey, value: 'x', lifetimeSeconds: 0 });
+  test('is refused once the session has expired, its token or not', async () => {
+    const past = await createSessionCookie({ sessionKey: service.sessionKey, value: 'x', lifetimeSeconds: 0 });
     return assertForgeryRefused(put({ cookie: past.cookie, 'csrf-token': past.csrfToken }));
   });
   test('is refused with a token in the query or the body', async () => {

@@ -358,6 +358,16 @@ describe('POST /webPush', () => {
   test('refuses a body without a content type', () =>
     assertRefused(post(Buffer.from(text), {}), 415, 'ERR_CONTENT_TYPE'));
 
+  for (const method of ['POST', 'DELETE']) {
+    test(`refuses a ${method} without a body, whether it names a content type or not`, async () => {
+      for (const type of ['', 'Content-Type: application/json\r\n', 'Content-Type: text/plain\r\n']) {
+        const head = `${method} /webPush HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${type}\r\n`;
+        const answer = await exchange(service.port, head);
+        assert.match(answer, /^HTTP\/1\.1 400 [^]*ERR_FIELD_TYPE/);
+      }
+    });
+  }
+
   for (const bytes of [16_385, 1_048_576]) {
     test(`refuses a body of ${bytes} bytes`, () =>
       assertRefused(post(JSON.stringify('x'.repeat(bytes - 2))), 413, 'ERR_BODY_TOO_LARGE'));
