@@ -20,7 +20,7 @@ const allowedGrowthMegabytes = 40;
 
 const folder = await mkdtemp(join(tmpdir(), 'deskbell-fuzz-'));
 const data = await openDataDirectory(folder);
-const session = createSessionCookie({ sessionKey: data.sessionKey, value: 'fuzz' });
+const session = await createSessionCookie({ sessionKey: data.sessionKey, value: 'fuzz' });
 await data.close();
 
 const main = join(import.meta.dirname, '../src/cli/main.ts');

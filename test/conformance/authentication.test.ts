@@ -48,13 +48,13 @@ describe('Authentication', () => {
 
   test('A request with the session entry SESSION passes the authenticator', async () => {
     for (const value of ['ada', 'any value', '']) {
-      const { cookie } = createSessionCookie({ sessionKey: stage.data.sessionKey, value });
+      const { cookie } = await createSessionCookie({ sessionKey: stage.data.sessionKey, value });
       assert.equal((await stage.ask('GET', '/api/get', undefined, { cookie })).status, 200);
     }
   });
 
   test('A request without the session entry SESSION is rejected with 401', async () => {
-    const { cookie } = createSessionCookie({ sessionKey: stage.data.sessionKey });
+    const { cookie } = await createSessionCookie({ sessionKey: stage.data.sessionKey });
     assert.equal((await stage.ask('GET', '/api/get')).status, 401);
     assert.equal((await stage.ask('GET', '/api/get', undefined, { cookie })).status, 401);
   });

@@ -62,7 +62,7 @@ export async function openStage(options: Partial<ServerOptions> = {}, folder?: s
     records,
     userAgent,
     sender,
-    session: createSessionCookie({ sessionKey: data.sessionKey, value: 'ada' }),
+    session: await createSessionCookie({ sessionKey: data.sessionKey, value: 'ada' }),
     ask: (method, path, body, headers = {}) =>
       fetch(base + path, {
         method,

@@ -49,7 +49,9 @@ describe('the session', () => {
     assertRefused((await createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' })).cookie));
   test('is refused once it has expired', async () => {
     const { sessionKey } = service;
-    return assertRefused((await createSessionCookie({ sessionKey, value: 'alice', lifetimeSeconds: 0 })).cookie);
+    return assertRefused(
+      (await createSessionCookie({ sessionKey, value: 'alice', lifetimeSeconds: 0 })).cookie,
+    );
   });
 
   const forgeries: Readonly<Record<string, (sealed: string) => string>> = {
@@ -170,7 +172,11 @@ describe('a request that may be forged', () => {
     return assertForgeryRefused(put({ cookie: stranger.cookie, 'csrf-token': stranger.csrfToken }));
   });
   test('is refused once the session has expired, its token or not', async () => {
-    const past = await createSessionCookie({ sessionKey: service.sessionKey, value: 'x', lifetimeSeconds: 0 });
+    const past = await createSessionCookie({
+      sessionKey: service.sessionKey,
+      value: 'x',
+      lifetimeSeconds: 0,
+    });
     return assertForgeryRefused(put({ cookie: past.cookie, 'csrf-token': past.csrfToken }));
   });
   test('is refused with a token in the query or the body', async () => {

@@ -23,7 +23,7 @@ export function sessionCommand({ environment, output }: Context): Command {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
       await withExistingData(data, async ({ sessionKey }) => {
         const { createSessionCookie } = await import('../../service/session-cookie.ts');
-        const { cookie, csrfToken } = createSessionCookie({ sessionKey, value });
+        const { cookie, csrfToken } = await createSessionCookie({ sessionKey, value });
         await output.line(
           flags.json ? JSON.stringify({ cookie, csrfToken }) : `Cookie: ${cookie}\nCsrf-Token: ${csrfToken}`,
         );
