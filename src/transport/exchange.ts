@@ -15,6 +15,8 @@ export interface Exchange {
 export interface Session {
   /** How many more requests it takes now. */
   readonly room: number;
+  /** It takes requests, or will when there is room. */
+  readonly isOpen: boolean;
   /** Whether it was ever given a request. */
   readonly wasUsed: boolean;
   add(exchange: Exchange): void;

@@ -53,6 +53,10 @@ export class Http1Session implements Session {
     return this.#isRetired || this.#exchange !== undefined ? 0 : 1;
   }
 
+  get isOpen(): boolean {
+    return !this.#isRetired;
+  }
+
   get wasUsed(): boolean {
     return this.#wasUsed;
   }

@@ -45,7 +45,8 @@ export class Origin implements SessionEvents {
   #protocol: Connection['protocol'] | undefined;
   #inFlight = 0;
   #connecting = 0;
-  #connectNotBeforeMs = 0;
+  /** Runs while no further connection is opened, since the last one could not be made. */
+  #connectPause: NodeJS.Timeout | undefined;
   #isPumpDue = false;
 
   constructor(url: URL, settings: ConnectSettings & SessionLimits) {
@@ -55,6 +56,13 @@ export class Origin implements SessionEvents {
 
   get #queued(): number {
     return this.#queue.length + this.#refused.length;
+  }
+
+  /** Those that take requests or soon will. */
+  get #openSessions(): number {
+    let open = 0;
+    for (const session of this.#sessions) open += session.isOpen ? 1 : 0;
+    return open;
   }
 
   send(exchange: Exchange): void {
@@ -78,6 +86,7 @@ export class Origin implements SessionEvents {
   /** Ends everything at once: what is queued fails as not sent, what is in flight in doubt. */
   destroy(error: DeskbellError): void {
     this.#aborted.abort(error);
+    clearTimeout(this.#connectPause);
     this.#failQueued(error);
     for (const session of this.#sessions) session.destroy(error);
   }
@@ -93,8 +102,7 @@ export class Origin implements SessionEvents {
 
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
     this.#inFlight -= 1;
-    if (this.#breaker.bad(error.message, performance.now())) this.#deferQueued();
-    this.#settle(exchange, { kind: 'failure', error, inDoubt });
+    this.#fail(exchange, error, inDoubt);
     this.#pumpSoon();
   }
 
@@ -104,8 +112,7 @@ export class Origin implements SessionEvents {
     if (exchange.refusals < maxRefusals && !this.#aborted.signal.aborted) this.#refused.push(exchange);
     else {
       const message = `${this.#url.host} handed the request back ${exchange.refusals} times without looking at it.`;
-      const error = new DeskbellError('ERR_CONNECTION', message);
-      this.#settle(exchange, { kind: 'failure', error, inDoubt: false });
+      this.#fail(exchange, new DeskbellError('ERR_CONNECTION', message), false);
     }
     this.#pumpSoon();
   }
@@ -119,6 +126,11 @@ export class Origin implements SessionEvents {
     // It was opened for those who wait and never took one of them: opening another would not help.
     if (!session.wasUsed && this.#queued > 0) this.#connectionFailed(reason);
     this.#pumpSoon();
+  }
+
+  #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
+    if (this.#breaker.bad(error.message, performance.now())) this.#deferQueued();
+    this.#settle(exchange, { kind: 'failure', error, inDoubt });
   }
 
   /** What an answer other than success says about the origin as a whole. */
@@ -162,13 +174,14 @@ export class Origin implements SessionEvents {
   }
 
   #openConnections(): void {
-    if (this.#aborted.signal.aborted || performance.now() < this.#connectNotBeforeMs) return;
+    if (this.#aborted.signal.aborted || this.#connectPause !== undefined) return;
     const wanted = Math.min(this.#inFlight + this.#queued, this.#pacing.limit);
     const sessions =
       this.#protocol === 'h2'
         ? Math.min(Math.ceil(wanted / maxStreams), maxHttp2Sessions)
         : Math.min(wanted, this.#protocol === undefined ? 1 : maxHttp1Connections);
-    while (this.#sessions.size + this.#connecting < sessions) void this.#openConnection();
+    for (let open = this.#openSessions + this.#connecting; open < sessions; open += 1)
+      void this.#openConnection();
   }
 
   async #openConnection(): Promise<void> {
@@ -193,12 +206,16 @@ export class Origin implements SessionEvents {
 
   /** Those who waited for a connection get the reason why there is none, unless another one can serve them. */
   #connectionFailed(error: DeskbellError): void {
-    const nowMs = performance.now();
-    this.#connectNotBeforeMs = nowMs + reconnectAfterMs;
-    if (this.#sessions.size > 0) return;
+    if (this.#openSessions > 0) {
+      this.#connectPause ??= setTimeout(() => {
+        this.#connectPause = undefined;
+        this.#pumpSoon();
+      }, reconnectAfterMs);
+      return;
+    }
     // An address that is refused says nothing about whether the push service works.
-    if (error.code !== 'ERR_ADDRESS_BLOCKED') this.#breaker.open(error.message, nowMs);
-    else this.#connectNotBeforeMs = nowMs;
+    if (error.code === 'ERR_ADDRESS_BLOCKED') this.#breaker.good();
+    else this.#breaker.open(error.message, performance.now());
     this.#failQueued(error);
   }
 

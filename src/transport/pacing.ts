@@ -4,16 +4,16 @@
 // A round is as many answers as the limit allows in flight. At its end
 //   the limit was reached, answers came at about the base latency → half as many again
 //   answers came much later than the base latency                 → a fifth less, but not under `calmLimit`
-// Base latency is the least seen lately; it is forgotten every 10 s together with half of the limit, so that it is
-// measured anew with short queues. A 429 or 503 halves the limit at once, down to 1, and for the next minute it
-// grows in steps of a second.
+// Base latency is the least seen in the last 30 s. It is then measured anew in a round with `calmLimit` in flight, since
+// latency under load would pass for the base and let the limit creep up; the limit comes back after that round.
+// A 429 or 503 halves the limit at once, down to 1, and for the next minute it grows in steps of a second.
 
 /** Latency alone never presses the limit under this: one HTTP/2 session's worth. */
 export const calmLimit = 100;
 export const maxLimit = 2000;
 
 const slackMs = 10;
-const baseLifetimeMs = 10_000;
+const baseLifetimeMs = 30_000;
 const throttledForMs = 60_000;
 const throttledStepMs = 1000;
 
@@ -24,6 +24,8 @@ export class Pacing {
   #roundAnswers = 0;
   #roundLatencyMs = 0;
   #wasReached = false;
+  /** The limit of before the round that measures the base; 0 in all other rounds. */
+  #limitToRestore = 0;
   #throttledUntilMs = 0;
   #nextStepMs = 0;
 
@@ -40,7 +42,8 @@ export class Pacing {
     if (latencyMs < this.#baseMs) this.#baseMs = latencyMs;
     this.#roundLatencyMs += latencyMs;
     this.#roundAnswers += 1;
-    if (this.#roundAnswers >= this.#limit) this.#endRound(nowMs);
+    // With a limit to restore, what was in flight before comes back first.
+    if (this.#roundAnswers >= this.#limit + this.#limitToRestore) this.#endRound(nowMs);
   }
 
   /** The push service said that this is too much (429, 503). */
@@ -48,25 +51,32 @@ export class Pacing {
     // Answers to what was in flight already say the same thing once more.
     if (nowMs < this.#nextStepMs) return;
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+    this.#limitToRestore = 0;
     this.#throttledUntilMs = nowMs + throttledForMs;
     this.#nextStepMs = nowMs + throttledStepMs;
   }
 
   #endRound(nowMs: number): void {
-    const latencyMs = this.#roundLatencyMs / this.#roundAnswers;
-    const isSlow = latencyMs > 2 * this.#baseMs + slackMs;
-    if (isSlow) this.#limit = Math.min(this.#limit, Math.max(calmLimit, Math.floor(this.#limit * 0.8)));
+    const isSlow = this.#roundLatencyMs / this.#roundAnswers > 2 * this.#baseMs + slackMs;
+    if (this.#limitToRestore > 0) {
+      this.#limit = this.#limitToRestore;
+      this.#limitToRestore = 0;
+    } else if (nowMs >= this.#baseUntilMs) this.#measureBase(nowMs);
+    else if (isSlow) this.#limit = Math.min(this.#limit, Math.max(calmLimit, Math.floor(this.#limit * 0.8)));
     else if (this.#wasReached && nowMs >= this.#nextStepMs) {
       this.#limit = Math.min(maxLimit, Math.ceil(this.#limit * 1.5));
       if (nowMs < this.#throttledUntilMs) this.#nextStepMs = nowMs + throttledStepMs;
     }
-    if (nowMs >= this.#baseUntilMs) {
-      if (this.#baseUntilMs > 0) this.#limit = Math.min(this.#limit, Math.max(calmLimit, this.#limit >> 1));
-      this.#baseUntilMs = nowMs + baseLifetimeMs;
-      this.#baseMs = latencyMs;
-    }
-    this.#roundAnswers = 0;
     this.#roundLatencyMs = 0;
+    this.#roundAnswers = 0;
     this.#wasReached = false;
+  }
+
+  #measureBase(nowMs: number): void {
+    this.#baseUntilMs = nowMs + baseLifetimeMs;
+    this.#baseMs = Number.POSITIVE_INFINITY;
+    if (this.#limit <= calmLimit) return;
+    this.#limitToRestore = this.#limit;
+    this.#limit = calmLimit;
   }
 }

@@ -375,6 +375,25 @@ test('a graceful GOAWAY lets what is in flight be answered', async () => {
   );
 });
 
+test('a connection that is on its way out and still owes an answer does not hold up new requests', async () => {
+  await withWire(
+    (wire, connection) => {
+      wire.greet();
+      wire.onRequest = (streamId) => {
+        wire.send(connection === 1 ? frame(type.goaway, 0, 0, uint32(streamId, 0)) : answer(streamId));
+      };
+    },
+    async (transport, origin, wires) => {
+      const owed = sendOne(transport, origin);
+      while (wires[0]?.onRequest === undefined) await delay(5);
+      await delay(50);
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      wires[0].send(answer(1));
+      assert.equal(describe(await owed), '201');
+    },
+  );
+});
+
 test('REFUSED_STREAM is sent again on the same connection; other resets are in doubt', async () => {
   await withWire(
     (wire: Wire): void => {

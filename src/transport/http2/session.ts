@@ -101,6 +101,10 @@ export class Http2Session implements Session {
     return Math.max(0, Math.min(maxStreams, this.#peer.maxConcurrentStreams) - this.#streams.size);
   }
 
+  get isOpen(): boolean {
+    return this.#state === 'GREETING' || this.#state === 'OPEN';
+  }
+
   get wasUsed(): boolean {
     return this.#nextStreamId > 1;
   }
@@ -349,7 +353,7 @@ export class Http2Session implements Session {
   }
 
   #retire(): void {
-    if (this.#state !== 'GREETING' && this.#state !== 'OPEN') return;
+    if (!this.isOpen) return;
     this.#state = 'RETIRED';
     this.#events.changed(this);
   }

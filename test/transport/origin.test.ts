@@ -1,0 +1,325 @@
+// An origin as a whole: queue, connections, pace and breaker against servers that fail, slow down and come back.
+import assert from 'node:assert/strict';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createServer as createTlsServer } from 'node:tls';
+import { generate } from 'selfsigned';
+
+import { createTransport } from '../../src/transport/create-transport.ts';
+import { maxQueued } from '../../src/transport/origin.ts';
+import type { Transport, TransportResult } from '../../src/transport/transport.ts';
+import { certificate, serverTls, startServer, type Peer } from './peers.ts';
+import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+
+const startHttp = (answer: (response: ServerResponse, request: number) => void, port = 0): Promise<Peer> => {
+  let requests = 0;
+  const server = createHttpServer((request, response) => {
+    request.resume().on('end', () => {
+      requests += 1;
+      answer(response, requests);
+    });
+  });
+  return startServer(server, 'http', port);
+};
+
+const sameRequest = (origin: string) => () => ({ origin, path: '/', headers: pushHeaders, body: pushBody });
+
+/** Comes back when a deferred result says so, as delivery does, until there is another result. */
+async function sendUntilTaken(
+  transport: Transport,
+  origin: string,
+): Promise<Exclude<TransportResult, { kind: 'deferred' }>> {
+  for (;;) {
+    const result = await sendOne(transport, origin);
+    if (result.kind !== 'deferred') return result;
+    await delay(result.retryAfterMs);
+  }
+}
+
+test('a result never comes before send returns, whatever it is', async () => {
+  const transport = createTransport();
+  for (const origin of ['nonsense', 'http://127.0.0.1:1', 'https://127.0.0.1:1']) {
+    let isBack = false;
+    const result = new Promise<boolean>((resolve) => {
+      transport.send(sameRequest(origin)(), () => resolve(isBack));
+    });
+    isBack = true;
+    assert.equal(await result, true);
+  }
+  await transport.close();
+});
+
+/** A push service that can go away and come back: its name stays, its port changes. Nobody listens on port 1. */
+function movable(): { origin: string; transport: Transport; port: number } {
+  const origin = 'http://push.example.org';
+  const connectOverride = (): { host: string; port: number } => ({ host: '127.0.0.1', port: push.port });
+  const push = {
+    origin,
+    port: 1,
+    transport: createTransport({ pushServices: [origin], connectOverride }),
+  };
+  return push;
+}
+
+test('a push service that is down fails who waited for the connection, defers the others, and is found again', async () => {
+  const push = movable();
+  const { transport, origin } = push;
+  const results = await sendMany(transport, 20, 20, sameRequest(origin));
+  assert.deepEqual(tally(results), { ERR_CONNECTION: 20 });
+  const deferred = await sendOne(transport, origin);
+  assert.ok(deferred.kind === 'deferred');
+  assert.ok(deferred.retryAfterMs > 0 && deferred.retryAfterMs <= 1200, `${deferred.retryAfterMs} ms`);
+  assert.match(deferred.reason, /ECONNREFUSED/);
+
+  const peer = await startHttp((response) => response.writeHead(201).end());
+  push.port = Number(new URL(peer.origin).port);
+  assert.equal(describe(await sendUntilTaken(transport, origin)), '201');
+  assert.deepEqual(tally(await sendMany(transport, 100, 10, sameRequest(origin))), { 201: 100 });
+  await transport.close();
+  await peer.close();
+});
+
+test('a push service that goes down under way and comes back gets every message in the end', async () => {
+  const push = movable();
+  const { transport, origin } = push;
+  const start = async (): Promise<Peer> => {
+    const peer = await startHttp((response) => response.writeHead(201).end());
+    push.port = Number(new URL(peer.origin).port);
+    return peer;
+  };
+  let peer = await start();
+  let accepted = 0;
+  const sendings = Array.from({ length: 20 }, async () => {
+    for (let taken = 0; taken < 100;) {
+      const result = await sendUntilTaken(transport, origin);
+      if (result.kind === 'response') taken += 1;
+      else assert.equal(result.error.code, 'ERR_CONNECTION');
+      accepted += result.kind === 'response' ? 1 : 0;
+      await delay(5);
+    }
+  });
+  await delay(200);
+  push.port = 1;
+  await peer.close();
+  await delay(300);
+  assert.ok(accepted < 2000, 'it went down under way');
+  peer = await start();
+  await Promise.all(sendings);
+  await transport.close();
+  await peer.close();
+});
+
+test('a run of 429 with Retry-After makes the origin wait that long', async () => {
+  const peer = await startHttp((response) => response.writeHead(429, { 'retry-after': '30' }).end());
+  const { origin } = peer;
+  const transport = createTransport({ pushServices: [origin] });
+  for (let run = 0; run < 10; run += 1) assert.equal(describe(await sendOne(transport, origin)), '429');
+  const result = await sendOne(transport, origin);
+  assert.ok(result.kind === 'deferred');
+  assert.ok(result.retryAfterMs > 29_000 && result.retryAfterMs <= 36_000, `${result.retryAfterMs} ms`);
+  assert.match(result.reason, /429/);
+  await transport.close();
+  await peer.close();
+});
+
+test('a 429 now and then slows the origin down and does not stop it', async () => {
+  const peer = await startHttp((response, request) => {
+    response.writeHead(request % 5 === 0 ? 429 : 201, { 'retry-after': '30' }).end();
+  });
+  const transport = createTransport({ pushServices: [peer.origin] });
+  const results = await sendMany(transport, 500, 50, sameRequest(peer.origin));
+  assert.deepEqual(tally(results), { 201: 400, 429: 100 });
+  await transport.close();
+  await peer.close();
+});
+
+test('404, 410, 413, 400 and 403 in a row say nothing against the origin', async () => {
+  const statuses = [404, 410, 413, 400, 403];
+  const peer = await startHttp((response, request) =>
+    response.writeHead(statuses[request % 5] as number).end(),
+  );
+  const transport = createTransport({ pushServices: [peer.origin] });
+  const results = await sendMany(transport, 500, 50, sameRequest(peer.origin));
+  assert.deepEqual(tally(results), { 400: 100, 403: 100, 404: 100, 410: 100, 413: 100 });
+  await transport.close();
+  await peer.close();
+});
+
+test('a slow origin does not slow another one', async () => {
+  const slow = await startHttp((response) => setTimeout(() => response.writeHead(201).end(), 1500));
+  const fast = await startHttp((response) => response.writeHead(201).end());
+  const transport = createTransport({ pushServices: [slow.origin, fast.origin] });
+  let slowAnswers = 0;
+  for (let count = 0; count < 2000; count += 1) {
+    transport.send(sameRequest(slow.origin)(), () => (slowAnswers += 1));
+  }
+  const results = await sendMany(transport, 1000, 100, sameRequest(fast.origin));
+  assert.deepEqual(tally(results), { 201: 1000 });
+  assert.ok(slowAnswers < 1000, `${slowAnswers} slow answers came before`);
+  await transport.close(0);
+  assert.equal(slowAnswers, 2000);
+  await slow.close();
+  await fast.close();
+});
+
+test('a full queue defers what it cannot take', async () => {
+  const peer = await startHttp(() => {});
+  const transport = createTransport({ pushServices: [peer.origin] });
+  const results: TransportResult[] = [];
+  for (let count = 0; count < maxQueued + 300; count += 1) {
+    transport.send(sameRequest(peer.origin)(), (result) => results.push(result));
+  }
+  await delay(50);
+  assert.equal(results.length, 300);
+  assert.ok(results.every(({ kind }) => kind === 'deferred'));
+  await transport.close(0);
+  assert.equal(results.length, maxQueued + 300);
+  const counts = tally(results);
+  assert.equal((counts['ERR_CLOSED'] ?? 0) + (counts['ERR_CLOSED in doubt'] ?? 0), maxQueued);
+  await peer.close();
+});
+
+test('close waits for what is in flight and takes nothing new', async () => {
+  const peer = await startHttp((response) => setTimeout(() => response.writeHead(201).end(), 100));
+  const transport = createTransport({ pushServices: [peer.origin] });
+  const sent = sendMany(transport, 50, 50, sameRequest(peer.origin));
+  const closed = transport.close();
+  assert.equal(describe(await sendOne(transport, peer.origin)), 'ERR_CLOSED');
+  await closed;
+  assert.deepEqual(tally(await sent), { 201: 50 });
+  await peer.close();
+});
+
+test('close ends a connection attempt that hangs', async () => {
+  const transport = createTransport({ resolve: () => new Promise(() => {}) });
+  const sent = sendOne(transport, 'https://push.example.org');
+  await transport.close(50);
+  assert.equal(describe(await sent), 'ERR_CLOSED');
+});
+
+test('a resolver that hangs or a TCP peer that says nothing costs the connect time-out', async () => {
+  const silent = await startServer(
+    createServer(() => {}),
+    'https',
+  );
+  const transport = createTransport({
+    pushServices: [silent.origin],
+    connectTimeoutMs: 200,
+    resolve: (hostname) =>
+      hostname === 'localhost'
+        ? Promise.resolve([{ address: '127.0.0.1', family: 4 }])
+        : new Promise(() => {}),
+  });
+  const results = await Promise.all([
+    sendOne(transport, 'https://hanging.example.org'),
+    sendOne(transport, silent.origin),
+  ]);
+  assert.deepEqual(results.map(describe), ['ERR_TIMEOUT', 'ERR_TIMEOUT']);
+  await transport.close();
+  await silent.close();
+});
+
+test('a name without an address, and one whose first address is dead', async () => {
+  const peer = await startHttp((response) => response.writeHead(201).end());
+  const { port } = new URL(peer.origin);
+  const origins = [
+    `http://none.example.org:${port}`,
+    `http://gone.example.org:${port}`,
+    `http://two.example.org:${port}`,
+  ];
+  const transport = createTransport({
+    pushServices: origins,
+    resolve: (hostname) => {
+      if (hostname.startsWith('none')) return Promise.resolve([]);
+      if (hostname.startsWith('gone'))
+        return Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' }));
+      return Promise.resolve([
+        { address: '127.0.0.9', family: 4 },
+        { address: '127.0.0.1', family: 4 },
+      ]);
+    },
+  });
+  const results = await Promise.all(origins.map((origin) => sendOne(transport, origin)));
+  assert.deepEqual(results.map(describe), ['ERR_CONNECTION', 'ERR_CONNECTION', '201']);
+  assert.ok(results[1]?.kind === 'failure' && results[1].error.message.includes('ENOTFOUND'));
+  await transport.close();
+  await peer.close();
+});
+
+test('each way for TLS to fail is ERR_TLS, and nothing is in doubt', async () => {
+  const other = await generate([{ name: 'commonName', value: 'other.example.org' }], {
+    keyType: 'ec',
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'other.example.org' }] }],
+  });
+  const trusting = { ca: [certificate.cert, other.cert] };
+  const cases = [
+    ['a certificate that nobody vouches for', serverTls, {}],
+    ['a certificate for another host', { key: other.private, cert: other.cert }, trusting],
+    [
+      'TLS 1.1',
+      { ...serverTls, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' },
+      trusting,
+    ],
+    ['no common protocol', { ...serverTls, ALPNProtocols: ['spdy/3'] }, trusting],
+  ] as const;
+  for (const [what, tls, options] of cases) {
+    const peer = await startServer(
+      createTlsServer({
+        ...tls,
+        ...('ALPNProtocols' in tls && { ALPNProtocols: [...tls.ALPNProtocols] }),
+      } as object),
+      'https',
+    );
+    const transport = createTransport({ ...options, pushServices: [peer.origin] });
+    assert.equal(describe(await sendOne(transport, peer.origin)), 'ERR_TLS', what);
+    await transport.close();
+    await peer.close();
+  }
+  const plain = await startServer(
+    createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    'https',
+  );
+  const transport = createTransport({ pushServices: [plain.origin] });
+  assert.equal(describe(await sendOne(transport, plain.origin)), 'ERR_TLS');
+  await transport.close();
+  await plain.close();
+});
+
+test('an override connects to another place, under the name of the origin', async () => {
+  const names: (string | undefined)[] = [];
+  const peer = await startHttp((response) => {
+    names.push(response.req.headers.host);
+    response.writeHead(201).end();
+  });
+  const transport = createTransport({
+    pushServices: ['http://push.example.org'],
+    connectOverride: (origin) =>
+      origin === 'http://push.example.org'
+        ? { host: '127.0.0.1', port: Number(new URL(peer.origin).port) }
+        : undefined,
+  });
+  assert.equal(describe(await sendOne(transport, 'http://push.example.org')), '201');
+  assert.deepEqual(names, ['push.example.org']);
+  await transport.close();
+  await peer.close();
+});
+
+test('a transport that has nothing in flight does not keep the process alive', async () => {
+  const { execFile } = await import('node:child_process');
+  const { promisify } = await import('node:util');
+  const peer = await startHttp((response) => response.writeHead(201).end());
+  const module = new URL('../../src/transport/create-transport.ts', import.meta.url).href;
+  const program = `
+    const { createTransport } = await import(${JSON.stringify(module)});
+    const origin = ${JSON.stringify(peer.origin)};
+    const transport = createTransport({ pushServices: [origin] });
+    const request = { origin, path: '/', headers: {}, body: new Uint8Array(3) };
+    transport.send(request, ({ response }) => console.log(response.status));`;
+  const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+    timeout: 20_000,
+  });
+  assert.equal((await run).stdout, '201\n');
+  await peer.close();
+});
