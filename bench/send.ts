@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generateVapidKeys } from '../src/index.ts';
 import { drawChart } from './send/chart.ts';
 import { measureEcLimit } from './send/ec-limit.ts';
-import { listEntrants, sizes, type EntrantId, type Size } from './send/entrants.ts';
+import { listEntrants, sizes, type EntrantId, type Entrants, type Size } from './send/entrants.ts';
 import { measure, type Place } from './send/measure.ts';
 import { installPackages, type Packages } from './send/packages.ts';
 import { startPushServices, type PushServices } from './send/push-services.ts';
-import { printCosts, printServiceCosts, printSpeeds, type Entrants } from './send/report.ts';
+import { printCosts, printServiceCosts, printSpeeds } from './send/report.ts';
 import { Results } from './send/results.ts';
 import { startSampleReader } from './send/sample-reader.ts';
 import { makeSubscribers, writeWorkload, type Workload } from './send/workload.ts';
@@ -40,8 +40,7 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
     const workloads = { near: await write(pushServices.near), far: await write(pushServices.far) };
     const entrants = await listEntrants(size, packages, pushServices, workloads);
     const results = await takeTurns(size.rounds, entrants, place);
-    const hasAccelerator = packages.accelerated !== undefined;
-    printCosts(results, entrants, hasAccelerator);
+    printCosts(results, entrants);
     printSpeeds(results, entrants);
     printServiceCosts(results);
     if (quick) return;
@@ -74,9 +73,8 @@ async function checkRestless(
 async function takeTurns(rounds: number, entrants: Entrants, place: Place): Promise<Results> {
   const results = new Results();
   for (let round = 1; round <= rounds; round += 1) {
-    const ecLimit = await measureEcLimit();
-    if (ecLimit !== undefined) results.ecLimits.push(ecLimit);
     for (const [id, { label, run }] of Object.entries(entrants)) {
+      if (id === 'broadcast accelerated') results.ecLimits.push(await measureEcLimit());
       const measured = await measure(run, place);
       results.add(id as EntrantId, measured);
       const { cpuMicroseconds, perSecond } = measured;

@@ -1,8 +1,7 @@
 // Draws the costs as an SVG for the README: a bar per sender, its range, and how many times less than `web-push` it is.
 // Colours follow the reader's light or dark mode.
 import { cpus } from 'node:os';
-import type { EntrantId } from './entrants.ts';
-import type { Entrants } from './report.ts';
+import type { EntrantId, Entrants } from './entrants.ts';
 import type { Results } from './results.ts';
 
 const command = 'npm run bench -- send';
@@ -13,9 +12,9 @@ const order: readonly EntrantId[] = [
   'web-push',
   'web-push tuned',
   'broadcast builtin',
-  'broadcast',
+  'broadcast accelerated',
 ];
-const ours = new Set<EntrantId>(['broadcast builtin', 'broadcast']);
+const ours = new Set<EntrantId>(['broadcast builtin', 'broadcast accelerated']);
 
 const width = 860;
 const labelWidth = 300;

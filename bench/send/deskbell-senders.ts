@@ -8,7 +8,7 @@ import { readList, sendInFlight, type Prepared } from './in-flight.ts';
 import type { Job } from './job.ts';
 import { message, ttlSeconds } from './message.ts';
 
-export async function prepareDeskbell(job: Job): Promise<Prepared> {
+export async function prepareSender(job: Job): Promise<Prepared> {
   const entry = pathToFileURL(join(job.packageFolder, 'dist/index.js')).href;
   const deskbell = (await import(entry)) as typeof Deskbell;
   const ca = [await readFile(job.certificatePath, 'utf8')];

@@ -38,7 +38,7 @@ export interface Entrant {
   readonly run: Run;
 }
 
-/** `single` ones are handed one subscription after the other, 64 in flight; `broadcast` ones read the store. */
+/** `single` ones are handed one subscription after the other, as npm's are; `broadcast` ones read the store. */
 export type EntrantId =
   | 'web-push'
   | 'web-push again'
@@ -47,66 +47,60 @@ export type EntrantId =
   | 'web-push-neo'
   | 'block65'
   | 'pushforge'
-  | 'broadcast'
+  | 'broadcast accelerated'
   | 'broadcast builtin'
   | 'broadcast by two'
   | 'broadcast far'
-  | 'single'
+  | 'single accelerated'
   | 'single builtin';
 
-const inFlight = 64;
+export type Entrants = Partial<Record<EntrantId, Entrant>>;
 
+/** Without a built accelerator nobody takes part with it. */
 export async function listEntrants(
   { webPush, otherSenders, single }: Size,
   { builtin, accelerated }: Packages,
   { near, far }: PushServices,
   workloads: { readonly near: Workload; readonly far: Workload },
-): Promise<Partial<Record<EntrantId, Entrant>>> {
-  const packageFolder = accelerated ?? builtin;
-  const base = { packageFolder, origin: near, inFlight, threads: 1, workload: workloads.near };
-  const npm = (sender: string, count: number): Run => ({
-    ...base,
-    sender,
-    workload: firstOf(workloads.near, count),
-  });
-  const broadcast: Run = { ...base, sender: 'deskbell broadcast' };
-  const singles: Run = { ...base, sender: 'deskbell send', workload: firstOf(workloads.near, single) };
-  const withWhat = accelerated === undefined ? "Node's builtins" : 'accelerator';
+): Promise<Entrants> {
+  const base = { packageFolder: builtin, origin: near, inFlight: 64, threads: 1, workload: workloads.near };
+  const first = (count: number): Workload => firstOf(workloads.near, count);
+  const webPushRun: Run = { ...base, sender: 'web-push', workload: first(webPush) };
   const webPushName = `web-push ${await versionOf('web-push')}`;
   const other = async (name: string): Promise<Entrant> => ({
     label: `${name} ${await versionOf(name)}`,
-    run: npm(name, otherSenders),
+    run: { ...base, sender: name, workload: first(otherSenders) },
   });
+  const broadcast: Run = { ...base, sender: 'deskbell broadcast' };
+  const singles: Run = { ...base, sender: 'deskbell send', workload: first(single) };
+  const best: Run = { ...broadcast, packageFolder: accelerated ?? builtin };
 
   return {
-    'web-push': { label: `${webPushName} as it comes`, run: npm('web-push', webPush) },
-    broadcast: { label: `Deskbell broadcast, ${withWhat}`, run: broadcast },
-    'broadcast by two': { label: 'Deskbell broadcast, two threads', run: { ...broadcast, threads: 2 } },
+    'web-push': { label: `${webPushName} as it comes`, run: webPushRun },
+    ...(accelerated !== undefined && {
+      'broadcast accelerated': { label: 'Deskbell broadcast, with accelerator', run: best },
+    }),
+    'broadcast by two': { label: 'Deskbell broadcast, two threads', run: { ...best, threads: 2 } },
     'broadcast far': {
       label: `Deskbell broadcast, ${roundTripMs} ms away`,
-      run: { ...broadcast, origin: far, workload: workloads.far },
+      run: { ...best, origin: far, workload: workloads.far },
     },
+    'broadcast builtin': { label: 'Deskbell broadcast, without accelerator', run: broadcast },
+    'web-push again': { label: 'the same again (A/A)', run: webPushRun },
     ...(accelerated !== undefined && {
-      'broadcast builtin': {
-        label: "Deskbell broadcast, Node's builtins",
-        run: { ...broadcast, packageFolder: builtin },
+      'single accelerated': {
+        label: 'Deskbell send(), with accelerator',
+        run: { ...singles, packageFolder: accelerated },
       },
     }),
-    'web-push again': { label: 'the same again (A/A)', run: npm('web-push', webPush) },
-    single: { label: `Deskbell send(), ${withWhat}`, run: singles },
-    ...(accelerated !== undefined && {
-      'single builtin': {
-        label: "Deskbell send(), Node's builtins",
-        run: { ...singles, packageFolder: builtin },
-      },
-    }),
+    'single builtin': { label: 'Deskbell send(), without accelerator', run: singles },
     'web-push tuned': {
       label: `${webPushName}, token kept, undici`,
-      run: npm('web-push, tuned', webPush),
+      run: { ...webPushRun, sender: 'web-push, tuned' },
     },
     'web-push far': {
       label: `${webPushName}, ${roundTripMs} ms away`,
-      run: { ...npm('web-push', webPush), origin: far, workload: firstOf(workloads.far, webPush) },
+      run: { ...webPushRun, origin: far, workload: firstOf(workloads.far, webPush) },
     },
     'web-push-neo': await other('web-push-neo'),
     block65: await other('@block65/webcrypto-web-push'),

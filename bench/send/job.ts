@@ -1,7 +1,7 @@
 // One run, as it is handed to a fresh process and comes back.
 
 export interface Job {
-  /** Key of `senders`. */
+  /** `deskbell …`, or one of npm's by its name. */
   readonly sender: string;
   /** Deskbell as it is installed: a folder with `dist`, and perhaps `build` with the accelerator in it. */
   readonly packageFolder: string;

@@ -32,7 +32,7 @@ interface WebPush {
 }
 const webPush = createRequire(import.meta.url)('web-push') as WebPush;
 
-export const npmSenders: Readonly<Record<string, (job: Job) => SendOne>> = {
+const senders: Readonly<Record<string, (job: Job) => SendOne>> = {
   'web-push':
     ({ vapid }) =>
     async (subscription) => {
@@ -89,7 +89,9 @@ export const npmSenders: Readonly<Record<string, (job: Job) => SendOne>> = {
   },
 };
 
-export async function prepareNpmSender(create: (job: Job) => SendOne, job: Job): Promise<Prepared> {
+export async function prepareSender(job: Job): Promise<Prepared> {
+  const create = senders[job.sender];
+  if (create === undefined) throw new Error(`There is no sender ${job.sender}.`);
   const list = await readList(job);
   const sendOne = create(job);
   return { send: () => sendInFlight(list, job.inFlight, sendOne), close: async () => {} };

@@ -7,7 +7,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { install, nginx as nginxProgram } from '../../scripts/install-test-tools.ts';
+import { find, install, nginx as nginxProgram } from '../../scripts/install-test-tools.ts';
 import { makeCertificate } from '../../src/push-service/certificate.ts';
 import { cpuSecondsOf } from '../measure/process-usage.ts';
 
@@ -35,7 +35,9 @@ export interface PushServices {
  * @throws {Error} there is no nginx
  */
 export async function startPushServices(folder: string, samplePort: number): Promise<PushServices> {
-  if (!(await install('this bench', [nginxProgram]))) throw new Error('There is no push service to send to.');
+  await install('this bench', [nginxProgram]);
+  const command = find(nginxProgram);
+  if (command === undefined) throw new Error('There is no push service to send to.');
   const prefix = join(folder, 'nginx');
   const certificatePath = join(prefix, 'certificate.pem');
   const { cert, key } = await makeCertificate('127.0.0.1');
@@ -44,7 +46,7 @@ export async function startPushServices(folder: string, samplePort: number): Pro
   await writeFile(join(prefix, 'key.pem'), key);
   const [near, restless, status] = await freePorts(3);
   await writeFile(join(prefix, 'nginx.conf'), configure({ near, restless, status, samplePort }));
-  const nginx = spawn('nginx', ['-p', prefix, '-c', join(prefix, 'nginx.conf'), '-e', 'stderr'], {
+  const nginx = spawn(command, ['-p', prefix, '-c', join(prefix, 'nginx.conf'), '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   await untilListening(nginx, near);

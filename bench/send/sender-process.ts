@@ -1,14 +1,12 @@
 // A process that does one run: it takes a job, makes ready, sends, and posts what that took. Only sending is measured;
 // loading the library and reading the list are not.
-import { prepareDeskbell } from './deskbell-senders.ts';
+import type { Prepared } from './in-flight.ts';
 import type { Job, JobResult } from './job.ts';
-import { npmSenders, prepareNpmSender } from './npm-senders.ts';
 
 process.once('message', (job: Job) => void run(job));
 
 async function run(job: Job): Promise<void> {
-  const npmSender = npmSenders[job.sender];
-  const prepared = await (npmSender ? prepareNpmSender(npmSender, job) : prepareDeskbell(job));
+  const prepared = await prepare(job);
   const startedAt = performance.now();
   const cpuBefore = process.cpuUsage();
   const accepted = await prepared.send();
@@ -21,4 +19,12 @@ async function run(job: Job): Promise<void> {
   };
   await prepared.close();
   process.send?.(result, () => process.exit());
+}
+
+/** Loads nothing but what this sender needs: memory is measured too. */
+async function prepare(job: Job): Promise<Prepared> {
+  const { prepareSender } = job.sender.startsWith('deskbell')
+    ? await import('./deskbell-senders.ts')
+    : await import('./npm-senders.ts');
+  return prepareSender(job);
 }
