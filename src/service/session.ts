@@ -63,15 +63,16 @@ export interface RequestSessions {
 
 export function createRequestSessions(vault: SessionVault): RequestSessions {
   const opened = new WeakMap<FastifyRequest, Session>();
+  const open = async (request: FastifyRequest, sealed: string): Promise<undefined> => {
+    const session = await vault.open(sealed);
+    if (session !== undefined) opened.set(request, session);
+  };
   return {
     openAll(app) {
       app.addHook('onRequest', (request, _reply, done) => {
         const sealed = readSessionCookie(request.headers.cookie);
-        if (sealed === undefined) return done();
-        vault.open(sealed).then((session) => {
-          if (session !== undefined) opened.set(request, session);
-          done();
-        }, done);
+        if (sealed === undefined) done();
+        else open(request, sealed).then(done, done);
       });
     },
     of: (request) => opened.get(request),
