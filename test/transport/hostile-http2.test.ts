@@ -425,7 +425,9 @@ test('a push service that hands everything back does not keep us busy for ever',
     await withWire(script, async (transport, origin, wires) => {
       const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
       const results = await sendMany(transport, 50, 50, () => request);
-      assert.deepEqual(tally(results), { ERR_CONNECTION: 50 });
+      const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(results);
+      assert.equal(failed + deferred, 50);
+      assert.ok(failed >= 10, `${failed} failed`);
       assert.ok(wires.length <= 60, `${wires.length} connections`);
     });
   }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generate } from 'selfsigned';
 
-/** A certificate for localhost that is its own authority, for this run only. */
+/** A certificate for localhost and push.example.org that is its own authority, for this run only. */
 export const certificate = await generate([{ name: 'commonName', value: 'localhost' }], {
   keyType: 'ec',
   extensions: [
@@ -17,6 +17,7 @@ export const certificate = await generate([{ name: 'commonName', value: 'localho
       name: 'subjectAltName',
       altNames: [
         { type: 2, value: 'localhost' },
+        { type: 2, value: 'push.example.org' },
         { type: 7, ip: '127.0.0.1' },
       ],
     },

@@ -1,0 +1,254 @@
+// Random bytes, and good conversations with some of their bytes changed, cut at random: whatever a push service
+// sends, nothing is thrown, every request gets exactly one result, and nothing grows without bound.
+import assert from 'node:assert/strict';
+import { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+
+import type { Exchange, SessionEvents } from '../../src/transport/exchange.ts';
+import { Http1Fault, Http1Reader } from '../../src/transport/http1-reader.ts';
+import { Http1Session } from '../../src/transport/http1.ts';
+import { FrameReader } from '../../src/transport/http2/frame-reader.ts';
+import { Http2Fault } from '../../src/transport/http2/protocol.ts';
+import { Http2Session } from '../../src/transport/http2/session.ts';
+import { Inlet } from '../../src/transport/inlet.ts';
+import {
+  answer,
+  endHeaders,
+  endStream,
+  field,
+  frame,
+  settings,
+  status201,
+  type,
+  uint32,
+} from './http2-wire.ts';
+import { pushBody, pushHeaders } from './sending.ts';
+
+/** A socket without a network, that counts what is written to it. */
+class LooseEnd extends Duplex {
+  writtenBytes = 0;
+  override _read(): void {}
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    this.writtenBytes += chunk.length;
+    callback();
+  }
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
+  }
+  destroySoon(): void {
+    this.end();
+    this.destroy();
+  }
+}
+
+const requests = 6;
+const limits = { connectTimeoutMs: 60_000, responseTimeoutMs: 60_000, idleTimeoutMs: 60_000 };
+
+/** Feeds the chunks to a session, ends the connection, and checks what must hold. */
+async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array[]): Promise<string[]> {
+  const end = new LooseEnd();
+  const inlet = new Inlet();
+  const results = new Map<Exchange, string[]>();
+  const report = (exchange: Exchange, result: string): void => void results.get(exchange)?.push(result);
+  let isClosed = false;
+  const events: SessionEvents = {
+    answered: (exchange, { status }) => report(exchange, String(status)),
+    failed: (exchange) => report(exchange, 'failed'),
+    refused: (exchange) => report(exchange, 'refused'),
+    changed: () => {},
+    closed: () => (isClosed = true),
+  };
+  const connection = { socket: end as unknown as Socket, inlet, protocol };
+  const session =
+    protocol === 'h2'
+      ? new Http2Session(connection, 'push.example.org', events, limits)
+      : new Http1Session(connection, 'push.example.org', events, limits);
+  let received = 0;
+  for (const chunk of chunks) {
+    while (session.room > 0 && results.size < requests) {
+      const exchange: Exchange = {
+        request: { origin: 'https://push.example.org', path: '/x', headers: pushHeaders, body: pushBody },
+        done: () => {},
+        refusals: 0,
+      };
+      results.set(exchange, []);
+      session.add(exchange);
+    }
+    session.flush();
+    inlet.onread.callback(chunk.length, Buffer.from(chunk));
+    received += chunk.length;
+  }
+  session.flush();
+  end.destroy();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(isClosed, 'the session has noticed the end');
+  for (const result of results.values()) assert.equal(result.length, 1, 'one result for each request');
+  // Our requests, an acknowledgement for what asks for one, and a last word.
+  assert.ok(end.writtenBytes <= 100 + requests * 1200 + 3 * received, `${end.writtenBytes} bytes written`);
+  return [...results.values()].flat();
+}
+
+/** Cuts bytes at the given places, taken as parts of a thousand. */
+function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
+  const at = places.map((place) => Math.floor((place * bytes.length) / 1000)).sort((a, b) => a - b);
+  return [0, ...at].map((start, index) => bytes.subarray(start, at[index] ?? bytes.length));
+}
+
+const places = fc.array(fc.nat(1000), { maxLength: 8 });
+const streamId = fc.constantFrom(0, 1, 1, 3, 3, 5, 7, 9, 11, 2, 13, 2 ** 31 - 1);
+const payload = fc.oneof(
+  fc.uint8Array({ maxLength: 40 }),
+  fc.constantFrom(status201, uint32(7), uint32(0, 0)),
+);
+
+/** Frames as a push service may say them, right and wrong. */
+const anyFrame = fc.oneof(
+  fc.constantFrom(1, 3, 5, 7, 9, 11).map((id) => answer(id)),
+  fc.constantFrom(1, 3, 5).map((id) => frame(type.headers, endHeaders, id, status201)),
+  fc.constantFrom(1, 3, 5).map((id) => frame(type.data, endStream, id, Buffer.from('no'))),
+  fc.constantFrom(1, 3, 5).map((id) => frame(type.headers, 0, id, status201)),
+  fc.constantFrom(1, 3, 5).map((id) => frame(type.continuation, endHeaders, id, field('a', 'b'))),
+  fc.tuple(fc.nat(6), fc.nat(2 ** 32 - 1)).map(([setting, value]) => settings([setting, value])),
+  fc.constant(frame(type.ping, 0, 0, Buffer.alloc(8))),
+  fc.nat(12).map((last) => frame(type.goaway, 0, 0, uint32(last, 0))),
+  fc
+    .tuple(fc.constantFrom(1, 3, 5), fc.nat(13))
+    .map(([id, code]) => frame(type.rstStream, 0, id, uint32(code))),
+  fc.tuple(fc.nat(11), fc.nat(255), streamId, payload).map((parts) => frame(...parts)),
+);
+
+const changes = fc.array(fc.tuple(fc.nat(1000), fc.nat(255), fc.constantFrom('set', 'drop', 'insert')), {
+  maxLength: 4,
+});
+
+function change(bytes: Buffer, list: readonly (readonly [number, number, string])[]): Buffer {
+  return list.reduce((changed, [place, byte, how]) => {
+    const at = Math.floor((place * changed.length) / 1000);
+    const rest = changed.subarray(how === 'insert' ? at : at + 1);
+    return Buffer.concat([changed.subarray(0, at), Buffer.from(how === 'drop' ? [] : [byte]), rest]);
+  }, bytes);
+}
+
+test('HTTP/2: random bytes', async () => {
+  const bytes = fc.uint8Array({ maxLength: 400 });
+  await fc.assert(
+    fc.asyncProperty(fc.boolean(), bytes, places, async (isGreeted, random, at) => {
+      await converse('h2', [...(isGreeted ? [settings()] : []), ...cut(random, at)]);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test('HTTP/2: conversations with bytes changed, cut anywhere', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyFrame, { maxLength: 25 }), changes, places, async (frames, list, at) => {
+      await converse('h2', [settings(), ...cut(change(Buffer.concat(frames), list), at)]);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('HTTP/2: a conversation reads the same, cut at every byte', async () => {
+  const whole = Buffer.concat([
+    frame(type.ping, 0, 0, Buffer.alloc(8)),
+    answer(3),
+    frame(type.headers, 0, 1, Buffer.concat([Buffer.from([0x20]), field(':status', '404')])),
+    frame(type.continuation, endHeaders, 1, field('server', 'x')),
+    frame(type.data, 8, 1, Buffer.from([2, 65, 66, 0, 0])),
+    frame(type.data, endStream, 1, Buffer.from('C')),
+    frame(type.rstStream, 0, 5, uint32(7)),
+    frame(type.headers, endHeaders, 7, field(':status', '103')),
+    answer(7),
+    frame(type.goaway, 0, 0, uint32(9, 0)),
+    answer(9),
+  ]);
+  const expected = ['404', '201', 'refused', '201', '201', 'refused'];
+  for (let at = 0; at <= whole.length; at += 1) {
+    const chunks = [settings(), whole.subarray(0, at), whole.subarray(at)];
+    assert.deepEqual(await converse('h2', chunks), expected, `cut at ${at}`);
+  }
+  assert.deepEqual(
+    await converse('h2', [settings(), ...Array.from(whole, (byte) => Buffer.from([byte]))]),
+    expected,
+  );
+});
+
+/** Each frame as text. */
+const readFrames = (chunks: readonly Uint8Array[]): string[] => {
+  const seen: string[] = [];
+  const reader = new FrameReader((kind, flags, id, bytes, start, end) =>
+    seen.push(`${kind} ${flags} ${id} ${bytes.toString('hex', start, end)}`),
+  );
+  for (const chunk of chunks) reader.read(Buffer.from(chunk));
+  return seen;
+};
+
+test('HTTP/2: frames are the same however they are cut', () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyFrame, { maxLength: 20 }),
+      fc.array(fc.nat(1000), { maxLength: 60 }),
+      (frames, at) => {
+        const whole = Buffer.concat(frames);
+        assert.deepEqual(readFrames(cut(whole, at)), readFrames([whole]));
+        assert.equal(readFrames([whole]).length, frames.length);
+      },
+    ),
+  );
+});
+
+test('HTTP/2: the frame reader throws nothing but faults', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), places, (random, at) => {
+      const reader = new FrameReader(() => {});
+      try {
+        for (const chunk of cut(random, at)) reader.read(Buffer.from(chunk));
+      } catch (error) {
+        assert.ok(error instanceof Http2Fault);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+const line = fc.constantFrom(
+  'HTTP/1.1 201 Created\r\n',
+  'HTTP/1.1 100 Continue\r\n\r\n',
+  'HTTP/1.0 410 Gone\r\n',
+  'content-length: 5\r\n',
+  'content-length: 0\r\n',
+  'transfer-encoding: chunked\r\n',
+  'connection: close\r\n',
+  'a: b\r\n',
+  '\r\n',
+  '5\r\nhello\r\n',
+  '0\r\n\r\n',
+  'hello',
+);
+
+test('HTTP/1.1: random lines and bytes, changed and cut anywhere', async () => {
+  const text = fc.array(line, { maxLength: 12 }).map((lines) => Buffer.from(lines.join('')));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(text, fc.uint8Array({ maxLength: 200 })),
+      changes,
+      places,
+      async (bytes, list, at) => {
+        const chunks = cut(change(Buffer.from(bytes), list), at);
+        await converse('http/1.1', chunks);
+        const reader = new Http1Reader();
+        try {
+          for (const chunk of chunks) reader.read(Buffer.from(chunk));
+        } catch (error) {
+          assert.ok(error instanceof Http1Fault);
+        }
+      },
+    ),
+    { numRuns: 4000 },
+  );
+});
