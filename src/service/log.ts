@@ -1,8 +1,10 @@
-// Where the service's records go: JSON lines, or readable lines on a terminal. Writing is buffered, so that a request
-// never waits for the disk; what is buffered is out after a fifth of a second, and when the process ends.
-import { openSync } from 'node:fs';
+// Where the service's records go: JSON lines, or readable lines on a terminal. JSON lines are written in batches: they
+// are out after a fifth of a second, and when the process ends.
+import { closeSync, openSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 import pretty from 'pino-pretty';
+
+import { createBatchWriter } from './batch-writer.ts';
 
 /** What the service needs of a logger; a pino logger is one. */
 export interface Log {
@@ -24,9 +26,6 @@ export interface LogOptions {
   readonly isReadable?: boolean;
 }
 
-const batchedCharacters = 16_384;
-const flushIntervalMs = 200;
-
 export function createLog({
   file,
   isReadable = file === undefined && process.stdout.isTTY,
@@ -35,35 +34,16 @@ export function createLog({
 }
 
 function jsonLog(file: string | undefined): OpenLog {
-  const dest = file === undefined ? process.stdout.fd : openSync(file, 'a', 0o640);
-  const destination = pino.destination({ dest, sync: false });
-  // The destination works on each piece that it is given; a batch is many lines in one piece.
-  let batch = '';
-  const handOver = (): void => {
-    if (batch !== '') destination.write(batch);
-    batch = '';
-  };
-  const flush = (): void => {
-    handOver();
-    destination.flushSync();
-  };
-  const logger = createLogger({
-    write(line) {
-      batch += line;
-      if (batch.length >= batchedCharacters) handOver();
-    },
-  });
-  const timer = setInterval(handOver, flushIntervalMs).unref();
-  process.once('exit', flush);
+  const fd = file === undefined ? process.stdout.fd : openSync(file, 'a', 0o640);
+  const writer = createBatchWriter(fd);
+  const logger = createLogger(writer);
   return {
     info: (record) => logger.info(record),
     error: (record) => logger.error(record),
-    flush,
-    close: () => {
-      clearInterval(timer);
-      process.off('exit', flush);
-      flush();
-      if (file !== undefined) destination.end();
+    flush: () => writer.flush(),
+    close() {
+      writer.close();
+      if (file !== undefined) closeSync(fd);
     },
   };
 }

@@ -1,5 +1,7 @@
 // Where records go: JSON lines, or lines for people on a terminal; nothing is lost when the log is closed.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,5 +61,30 @@ describe('the log', () => {
     }
     assert.match(text, /second/);
     log.close();
+  });
+
+  test('loses records, and nothing else, where the disk is full', { skip: !existsSync('/dev/full') }, () => {
+    const log = createLog({ file: '/dev/full' });
+    for (let count = 0; count < 1000; count += 1) log.info({ ...record, count });
+    log.flush();
+    log.close();
+  });
+
+  test('keeps what a full pipe does not take, in order', async () => {
+    const program = `
+      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/service/batch-writer.ts'))};
+      process.stdout.on('error', () => {});
+      const writer = createBatchWriter(process.stdout.fd);
+      for (let count = 0; count < 50000; count += 1) writer.write(count + ' ü\\n');
+      const timer = setInterval(() => writer.flush(), 5);
+      setTimeout(() => clearInterval(timer), 3000);
+    `;
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    // The reader is late.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const text = Buffer.concat(await child.stdout.toArray()).toString();
+    assert.deepEqual(text, Array.from({ length: 50_000 }, (_, count) => `${count} ü\n`).join(''));
   });
 });

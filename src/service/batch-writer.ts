@@ -1,0 +1,56 @@
+// Writes lines to a descriptor in batches: one call to the system for a hundred records, in order, and nothing in
+// flight when the process ends. Where a batch cannot be written, records are lost, never the service.
+import { writeSync } from 'node:fs';
+
+export interface BatchWriter {
+  write(line: string): void;
+  /** Writes out what is waiting, as far as the descriptor takes it. */
+  flush(): void;
+  /** Flushes, and writes nothing any more. */
+  close(): void;
+}
+
+const batchCharacters = 16_384;
+const flushIntervalMs = 200;
+/** Of a reader that does not keep up; beyond, what is waiting is dropped. */
+const maxWaitingBytes = 16 * 1024 * 1024;
+
+export function createBatchWriter(fd: number): BatchWriter {
+  let batch = '';
+  /** What a pipe that is full has not taken. */
+  let rest: Buffer = Buffer.alloc(0);
+  let isWarned = false;
+
+  const drop = (why: string): void => {
+    rest = Buffer.alloc(0);
+    if (!isWarned) process.emitWarning(`Log records are lost: ${why}`);
+    isWarned = true;
+  };
+  const flush = (): void => {
+    const bytes = Buffer.concat([rest, Buffer.from(batch)]);
+    batch = '';
+    if (bytes.length === 0) return;
+    try {
+      rest = bytes.subarray(writeSync(fd, bytes));
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== 'EAGAIN') return drop(message);
+      rest = bytes;
+    }
+    if (rest.length > maxWaitingBytes) drop('their reader does not keep up.');
+  };
+  const timer = setInterval(flush, flushIntervalMs).unref();
+  process.once('exit', flush);
+  return {
+    write(line) {
+      batch += line;
+      if (batch.length >= batchCharacters) flush();
+    },
+    flush,
+    close() {
+      clearInterval(timer);
+      process.off('exit', flush);
+      flush();
+    },
+  };
+}
