@@ -30,7 +30,7 @@ const store: Store = data.store;
 const options: ServiceOptions = { store, vapidPublicKey: keys.publicKey, sessionKey: data.sessionKey };
 const server = createServer(options);
 await server.ready();
-const cookie: string = await createSessionCookie({ sessionKey: data.sessionKey, value: 'x' }).cookie;
+const cookie: string = (await createSessionCookie({ sessionKey: data.sessionKey, value: 'x' })).cookie;
 const bytes: number = maxPlaintextBytes;
 const describe = (outcome: Outcome): string => outcome.kind;
 const encrypt: (plaintext: Uint8Array, subscription: Subscription) => Uint8Array = encryptPushMessage;

@@ -69,10 +69,10 @@ export function createRequestSessions(vault: SessionVault): RequestSessions {
   };
   return {
     openAll(app) {
-      app.addHook('onRequest', (request, _reply, done) => {
+      app.addHook('onRequest', (request, _reply, proceed) => {
         const sealed = readSessionCookie(request.headers.cookie);
-        if (sealed === undefined) done();
-        else open(request, sealed).then(done, done);
+        if (sealed === undefined) proceed();
+        else open(request, sealed).then(proceed, proceed);
       });
     },
     of: (request) => opened.get(request),
