@@ -106,9 +106,10 @@ function printWays(rows: readonly Row[]): void {
       name,
       spreadOf(costs.map(({ perSecond }) => perSecond)).median.toFixed(0),
       formatSpread(spreadOf(shares), 2),
+      formatSpread(spreadOf(costs.map(({ busyShare }) => busyShare)), 2),
     ];
   });
-  const head = ['way', 'per second', 'share'];
+  const head = ['way', 'per second', 'share', 'thread busy'];
   printTable(`Transport, ${encryptingMicroseconds} µs of work for each request, through a relay`, [
     head,
     ...lines,

@@ -5,6 +5,8 @@ import { clients, type Client, type Order } from './clients.ts';
 export interface Cost {
   readonly cpuMicroseconds: number;
   readonly perSecond: number;
+  /** Share of the time that the thread had something to do: 1 where it never waited for answers. */
+  readonly busyShare: number;
   readonly megabytes: number;
   /** Requests that were answered with anything but 201, or not at all. */
   readonly failed: number;
@@ -19,6 +21,7 @@ const [order] = (await once(process, 'message')) as [Order];
 const client = await clients[order.client](order);
 await post(client, order, order.requests / 4);
 const cpu = process.cpuUsage();
+const loop = performance.eventLoopUtilization();
 const startedMs = performance.now();
 const failed = await post(client, order, order.requests);
 const seconds = (performance.now() - startedMs) / 1000;
@@ -26,6 +29,7 @@ const { user, system } = process.cpuUsage(cpu);
 const cost: Cost = {
   cpuMicroseconds: (user + system) / order.requests,
   perSecond: order.requests / seconds,
+  busyShare: performance.eventLoopUtilization(loop).utilization,
   megabytes: process.memoryUsage.rss() / 1e6,
   failed,
 };

@@ -164,7 +164,7 @@ export class Origin implements SessionEvents {
     }
     if (this.#queued === 0) return;
     if (this.#inFlight >= this.#pacing.limit) this.#pacing.reached();
-    else this.#openConnections();
+    this.#openConnections();
   }
 
   #next(): Exchange {
@@ -175,7 +175,8 @@ export class Origin implements SessionEvents {
 
   #openConnections(): void {
     if (this.#aborted.signal.aborted || this.#connectPause !== undefined) return;
-    const wanted = Math.min(this.#inFlight + this.#queued, this.#pacing.limit);
+    // Connections take a while to open: those that the pace's next step will ask for are opened with this one's.
+    const wanted = Math.min(this.#inFlight + this.#queued, 2 * this.#pacing.limit);
     const sessions =
       this.#protocol === 'h2'
         ? Math.min(Math.ceil(wanted / maxStreams), maxHttp2Sessions)

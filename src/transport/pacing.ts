@@ -2,7 +2,7 @@
 // grows while it is what holds the requests back and answers do not get slower, and shrinks when they do.
 //
 // A round is as many answers as the limit allows in flight. At its end
-//   the limit was reached, answers came at about the base latency → half as many again
+//   the limit was reached, answers came at about the base latency → twice as many; a quarter more once it was too much
 //   answers came much later than the base latency                 → a fifth less, but not under `calmLimit`
 // Base latency is the least seen in the last 30 s. It is then measured anew in a round with `calmLimit` in flight, since
 // latency under load would pass for the base and let the limit creep up; the limit comes back after that round.
@@ -12,13 +12,19 @@
 export const calmLimit = 100;
 export const maxLimit = 2000;
 
+/** Latency counts our own busy moments too, so that it may be a good deal more than the base before it means anything. */
+const maxStretch = 3;
 const slackMs = 10;
 const baseLifetimeMs = 30_000;
+/** How the limit grows at first, and once it has been too high. */
+const eagerGrowth = 2;
+const carefulGrowth = 1.25;
 const throttledForMs = 60_000;
 const throttledStepMs = 1000;
 
 export class Pacing {
   #limit = calmLimit;
+  #growth = eagerGrowth;
   #baseMs = Number.POSITIVE_INFINITY;
   #baseUntilMs = 0;
   #roundAnswers = 0;
@@ -52,19 +58,22 @@ export class Pacing {
     if (nowMs < this.#nextStepMs) return;
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));
     this.#limitToRestore = 0;
+    this.#growth = carefulGrowth;
     this.#throttledUntilMs = nowMs + throttledForMs;
     this.#nextStepMs = nowMs + throttledStepMs;
   }
 
   #endRound(nowMs: number): void {
-    const isSlow = this.#roundLatencyMs / this.#roundAnswers > 2 * this.#baseMs + slackMs;
+    const isSlow = this.#roundLatencyMs / this.#roundAnswers > maxStretch * this.#baseMs + slackMs;
     if (this.#limitToRestore > 0) {
       this.#limit = this.#limitToRestore;
       this.#limitToRestore = 0;
     } else if (nowMs >= this.#baseUntilMs) this.#measureBase(nowMs);
-    else if (isSlow) this.#limit = Math.min(this.#limit, Math.max(calmLimit, Math.floor(this.#limit * 0.8)));
-    else if (this.#wasReached && nowMs >= this.#nextStepMs) {
-      this.#limit = Math.min(maxLimit, Math.ceil(this.#limit * 1.5));
+    else if (isSlow) {
+      this.#growth = carefulGrowth;
+      this.#limit = Math.min(this.#limit, Math.max(calmLimit, Math.floor(this.#limit * 0.8)));
+    } else if (this.#wasReached && nowMs >= this.#nextStepMs) {
+      this.#limit = Math.min(maxLimit, Math.ceil(this.#limit * this.#growth));
       if (nowMs < this.#throttledUntilMs) this.#nextStepMs = nowMs + throttledStepMs;
     }
     this.#roundLatencyMs = 0;
