@@ -1,8 +1,7 @@
 // The whole service as a Fastify plugin. What it registers stays inside its own scope: an application that embeds it
 // keeps its own hooks, parsers, error and not-found handlers for everything else.
-import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, RawServerDefault } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { allowCrossOrigin } from './cors.ts';
 import { refuseForgedRequests } from './csrf.ts';
@@ -22,14 +21,6 @@ import { addWebPushRoutes } from './routes/web-push.ts';
 import type { RequestSessions } from './session.ts';
 import { answerOptions, answerUnknownPaths } from './unknown-paths.ts';
 import { compileValidator } from './validation.ts';
-
-export type ServiceApp = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->;
 
 /**
  * Makes a Fastify plugin of the service: `app.register(createService({ store, vapidPublicKey, sessionKey }))`.

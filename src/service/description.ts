@@ -3,7 +3,7 @@ import swagger from '@fastify/swagger';
 import * as Type from 'typebox';
 
 import { represent, sendRepresentation, type Representation } from './conditional.ts';
-import type { ServiceApp } from './create-service.ts';
+import type { ServiceApp } from './service-app.ts';
 import { answers, answersNothing, problems, problemSchema } from './describe.ts';
 import { jsonContentType } from './json-text.ts';
 import { sessionCookieName } from './session.ts';

@@ -2,7 +2,7 @@
 import * as Type from 'typebox';
 
 import { represent, sendRepresentation, type Representation } from './conditional.ts';
-import type { ServiceApp } from './create-service.ts';
+import type { ServiceApp } from './service-app.ts';
 import { answers, answersNothing, problems } from './describe.ts';
 
 export interface ServedFile {

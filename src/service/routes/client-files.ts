@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 
-import type { ServiceApp } from '../create-service.ts';
+import type { ServiceApp } from '../service-app.ts';
 import { serveFile } from '../served-file.ts';
 
 const script = 'text/javascript; charset=utf-8';

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import * as Type from 'typebox';
 
 import type { ErrorCode } from '../../errors/catalogue.ts';
-import type { ServiceApp } from '../create-service.ts';
+import type { ServiceApp } from '../service-app.ts';
 import { answers, bodyProblems, problems } from '../describe.ts';
 import { jsonContentType } from '../json-text.ts';
 import { useActionCreator, createLoggingActionCreator } from '../mechanisms/action-creator.ts';

@@ -2,7 +2,7 @@
 // nothing is loaded from another host.
 import { readFile } from 'node:fs/promises';
 
-import type { ServiceApp } from '../create-service.ts';
+import type { ServiceApp } from '../service-app.ts';
 import { serveFile } from '../served-file.ts';
 
 const page = `<!doctype html>

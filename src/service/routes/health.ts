@@ -4,7 +4,7 @@ import * as Type from 'typebox';
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Store } from '../../store/store.ts';
-import type { ServiceApp } from '../create-service.ts';
+import type { ServiceApp } from '../service-app.ts';
 import { answers, problems } from '../describe.ts';
 import { sendJson } from '../json-text.ts';
 

@@ -3,7 +3,7 @@ import * as Type from 'typebox';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { UserStore } from '../../store/store.ts';
-import type { ServiceApp } from '../create-service.ts';
+import type { ServiceApp } from '../service-app.ts';
 import { answers, answersNothing, bodyProblems, problems } from '../describe.ts';
 import { exactNumber, sendJson } from '../json-text.ts';
 import { compileValidator } from '../validation.ts';

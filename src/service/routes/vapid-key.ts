@@ -2,7 +2,7 @@
 import * as Type from 'typebox';
 
 import { represent, sendRepresentation } from '../conditional.ts';
-import type { ServiceApp } from '../create-service.ts';
+import type { ServiceApp } from '../service-app.ts';
 import { answers, answersNothing, problems } from '../describe.ts';
 import { jsonContentType } from '../json-text.ts';
 

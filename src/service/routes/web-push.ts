@@ -5,7 +5,7 @@ import * as Type from 'typebox';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../webpush/base64.ts';
 import { parseSubscription } from '../../webpush/subscription.ts';
-import type { ServiceApp } from '../create-service.ts';
+import type { ServiceApp } from '../service-app.ts';
 import { answers, answersNothing, bodyProblems, problems } from '../describe.ts';
 import { sendJson } from '../json-text.ts';
 import type { Settings } from '../options.ts';
