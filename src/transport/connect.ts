@@ -33,13 +33,18 @@ export interface Connection {
 }
 
 export interface ConnectSettings extends RouteSettings {
-  readonly secureContext: SecureContext;
+  /** Whom TLS trusts. */
+  readonly trust: () => SecureContext;
   readonly connectTimeoutMs: number;
 }
 
-/** Trust in the system's authorities and the given ones. Made once: it is dear. */
-export function createTrust(ca: readonly string[] = []): SecureContext {
-  return createSecureContext(ca.length === 0 ? {} : { ca: [...getCACertificates('default'), ...ca] });
+/** Trust in the system's authorities and the given ones. Made once and not before it is needed: it is dear. */
+export function createTrust(ca: readonly string[] = []): () => SecureContext {
+  let context: SecureContext | undefined;
+  return () =>
+    (context ??= createSecureContext(
+      ca.length === 0 ? {} : { ca: [...getCACertificates('default'), ...ca] },
+    ));
 }
 
 /**
@@ -79,21 +84,22 @@ async function openConnection(
   signal: AbortSignal,
 ): Promise<Connection> {
   const route = await findRoute(origin, settings);
-  const { secureContext } = settings;
   const inlet = new Inlet();
-  const tls = tlsOptions(route.host, secureContext, ['h2', 'http/1.1']);
   const isSecure = origin.protocol === 'https:';
+  const tls = isSecure ? tlsOptions(route.host, settings.trust(), ['h2', 'http/1.1']) : undefined;
   let socket: Socket;
   if (route.proxy === undefined) {
     const tcp = { ...tcpOptions(route, signal), onread: inlet.onread };
-    socket = isSecure ? connectTls({ ...tcp, ...tls }) : connectTcp(tcp);
+    socket = guardErrors(tls === undefined ? connectTcp(tcp) : connectTls({ ...tcp, ...tls }));
     await finishTcp(socket, route);
   } else {
-    const tunnel = await openProxyTunnel(route, route.proxy, secureContext, signal);
-    socket = isSecure ? connectTls({ ...tls, socket: tunnel }) : tunnel;
+    const tunnel = await openProxyTunnel(route, route.proxy, settings.trust, signal);
+    socket = tls === undefined ? tunnel : guardErrors(connectTls({ ...tls, socket: tunnel }));
     inlet.readFrom(socket);
   }
   if (isSecure) await finishTls(socket, route.host, signal);
+  if (socket.destroyed)
+    throw new DeskbellError('ERR_CONNECTION', `${route.host} closed the connection at once.`);
   const isHttp2 = isSecure && (socket as TLSSocket).alpnProtocol === 'h2';
   return { socket, inlet, protocol: isHttp2 ? 'h2' : 'http/1.1' };
 }
@@ -101,13 +107,15 @@ async function openConnection(
 async function openProxyTunnel(
   route: Route,
   proxy: Proxy,
-  secureContext: SecureContext,
+  trust: () => SecureContext,
   signal: AbortSignal,
 ): Promise<Socket> {
   const tcp = tcpOptions(route, signal);
-  const socket = proxy.isSecure
-    ? connectTls({ ...tcp, ...tlsOptions(proxy.hostname, secureContext, ['http/1.1']) })
-    : connectTcp(tcp);
+  const socket = guardErrors(
+    proxy.isSecure
+      ? connectTls({ ...tcp, ...tlsOptions(proxy.hostname, trust(), ['http/1.1']) })
+      : connectTcp(tcp),
+  );
   await finishTcp(socket, route);
   if (proxy.isSecure) await finishTls(socket, proxy.hostname, signal);
   const host = isIP(route.host) === 6 ? `[${route.host}]` : route.host;
@@ -144,11 +152,16 @@ function tlsOptions(host: string, secureContext: SecureContext, alpnProtocols: s
   };
 }
 
-async function finishTcp(socket: Socket, { host, addressPort, isGuarded }: Route): Promise<void> {
+/** A socket may fail while nobody waits for it: whoever uses it next finds it destroyed. */
+function guardErrors<Kind extends Socket>(socket: Kind): Kind {
+  return socket.on('error', () => {});
+}
+
+async function finishTcp(socket: Socket, { host, proxy, addressPort, isGuarded }: Route): Promise<void> {
   try {
     await once(socket, 'connect');
   } catch (cause) {
-    const message = `${host}:${addressPort} cannot be reached${reasonOf(cause)}.`;
+    const message = `${proxy?.hostname ?? host}:${addressPort} cannot be reached${reasonOf(cause)}.`;
     throw new DeskbellError('ERR_CONNECTION', message, { cause });
   }
   // The addresses were checked before; this checks the one that the connection really has.

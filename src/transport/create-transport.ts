@@ -9,6 +9,8 @@ import { Origin } from './origin.ts';
 import { parseProxy } from './proxy.ts';
 import type { PushHeaders, PushRequest, Transport, TransportOptions } from './transport.ts';
 
+const maxOrigins = 1000;
+
 /**
  * Opens nothing yet: connections are made when there is something to send.
  *
@@ -16,7 +18,7 @@ import type { PushHeaders, PushRequest, Transport, TransportOptions } from './tr
  */
 export function createTransport(options: TransportOptions = {}): Transport {
   const settings: ConnectSettings & SessionLimits = {
-    secureContext: createTrust(options.ca),
+    trust: createTrust(options.ca),
     resolve: options.resolve ?? resolveWithSystem,
     isNamedOrigin: createEndpointPolicy(options.pushServices).isNamedOrigin,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
@@ -32,6 +34,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   const openOrigin = (origin: string): Origin | DeskbellError => {
     const url = checkOrigin(origin, settings);
     if (url instanceof DeskbellError) return url;
+    if (origins.size >= maxOrigins) forgetIdle(origins);
     const opened = new Origin(url, settings);
     origins.set(origin, opened);
     return opened;
@@ -59,6 +62,13 @@ export function createTransport(options: TransportOptions = {}): Transport {
       for (const origin of all) origin.destroy(error);
     },
   };
+}
+
+/** Endpoints come from strangers, and the known domains have more hosts than anybody has subscribers at. */
+function forgetIdle(origins: Map<string, Origin>): void {
+  for (const [name, origin] of origins) {
+    if (origin.isIdle) origins.delete(name);
+  }
 }
 
 function fail(exchange: Exchange, error: DeskbellError): void {

@@ -14,6 +14,7 @@ import { Http1Fault, Http1Reader } from './http1-reader.ts';
 import type { PushHeaders, PushRequest, PushResponse } from './transport.ts';
 
 export class Http1Session implements Session {
+  readonly capacity = 1;
   readonly #socket: Socket;
   readonly #host: string;
   readonly #events: SessionEvents;

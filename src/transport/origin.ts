@@ -8,8 +8,8 @@
 //   failure   no connection could be made (nothing was sent), or the answer never came (in doubt)
 //   deferred  the breaker is open, the queue is full, or the breaker opened while it was queued: nothing was sent
 //
-// Connections are opened one at a time until ALPN has told the protocol: HTTP/2 then gets a session per hundred
-// requests wanted, HTTP/1.1 a connection per request wanted, both up to a bound.
+// One connection is opened until ALPN has told the protocol. Then there are as many as the requests wanted in flight
+// need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readResponse } from '../webpush/outcome.ts';
 import { Breaker } from './breaker.ts';
@@ -56,6 +56,11 @@ export class Origin implements SessionEvents {
 
   get #queued(): number {
     return this.#queue.length + this.#refused.length;
+  }
+
+  /** Nothing would be lost by forgetting it. */
+  get isIdle(): boolean {
+    return this.#queued + this.#inFlight + this.#connecting + this.#sessions.size === 0;
   }
 
   /** Those that take requests or soon will. */
@@ -177,12 +182,17 @@ export class Origin implements SessionEvents {
     if (this.#aborted.signal.aborted || this.#connectPause !== undefined) return;
     // Connections take a while to open: those that the pace's next step will ask for are opened with this one's.
     const wanted = Math.min(this.#inFlight + this.#queued, 2 * this.#pacing.limit);
-    const sessions =
-      this.#protocol === 'h2'
-        ? Math.min(Math.ceil(wanted / maxStreams), maxHttp2Sessions)
-        : Math.min(wanted, this.#protocol === undefined ? 1 : maxHttp1Connections);
+    const [session] = this.#sessions;
+    const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
+    // A push service that lets a connection carry nothing gets no further one.
+    const sessions = capacity === 0 ? 0 : Math.min(Math.ceil(wanted / capacity), this.#maxSessions);
     for (let open = this.#openSessions + this.#connecting; open < sessions; open += 1)
       void this.#openConnection();
+  }
+
+  get #maxSessions(): number {
+    if (this.#protocol === undefined) return 1;
+    return this.#protocol === 'h2' ? maxHttp2Sessions : maxHttp1Connections;
   }
 
   async #openConnection(): Promise<void> {

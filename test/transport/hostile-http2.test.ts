@@ -564,6 +564,27 @@ test('a push service that allows no streams does not keep requests for ever', as
   );
 });
 
+test('a push service that allows few streams gets more connections, one that allows none does not', async () => {
+  for (const [streams, least, most] of [
+    [5, 10, 20],
+    // The one that replaces the first when that has been idle too long.
+    [0, 1, 2],
+  ] as const) {
+    await withWire(
+      (wire) => {
+        wire.greet([3, streams]);
+        wire.onRequest = (streamId) => void setTimeout(() => wire.send(answer(streamId)), 20);
+      },
+      async (transport, origin, wires) => {
+        const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+        await sendMany(transport, 400, 400, () => request);
+        assert.ok(wires.length >= least && wires.length <= most, `${wires.length} connections`);
+      },
+      { idleTimeoutMs: 500 },
+    );
+  }
+});
+
 test('an idle connection is closed after its time, with GOAWAY', async () => {
   await withWire(
     (wire: Wire): void => {

@@ -27,8 +27,9 @@ export class BodySender {
     this.#blocked.delete(stream);
   }
 
-  /** @throws {Http2Fault} FLOW_CONTROL_ERROR */
+  /** @throws {Http2Fault} PROTOCOL_ERROR, FLOW_CONTROL_ERROR */
   grantConnection(bytes: number): void {
+    if (bytes === 0) throw new Http2Fault(ErrorCode.protocolError, 'a WINDOW_UPDATE of 0');
     this.#connectionWindow += bytes;
     if (this.#connectionWindow > maxWindowBytes) {
       throw new Http2Fault(ErrorCode.flowControlError, 'a connection window of more than 2^31-1 bytes');
@@ -36,10 +37,10 @@ export class BodySender {
     this.continue();
   }
 
-  /** @returns false where the stream's window has become larger than it may be: a stream error */
+  /** @returns false for 0, or where the window has become larger than it may be: a stream error */
   grantStream(stream: Stream, bytes: number): boolean {
     stream.grantedBytes += bytes;
-    if (this.#window(stream) > maxWindowBytes) return false;
+    if (bytes === 0 || this.#window(stream) > maxWindowBytes) return false;
     if (this.#blocked.has(stream)) this.continue();
     return true;
   }

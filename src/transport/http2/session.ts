@@ -17,11 +17,11 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Connection } from '../connect.ts';
 import type { Exchange, Session, SessionEvents, SessionLimits } from '../exchange.ts';
 import { BodySender } from './body-sender.ts';
-import { FrameReader } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
-import { HeaderAssembler, unpad, type Block } from './header-assembler.ts';
+import type { Block } from './header-assembler.ts';
 import { HpackDecoder, maxHeaderListBytes } from './hpack-decoder.ts';
 import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
+import { Incoming, type FrameEvents } from './incoming.ts';
 import { PeerSettings } from './peer-settings.ts';
 import {
   connectionPreface,
@@ -37,8 +37,6 @@ import { Stream } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
 export const maxStreams = 100;
-/** Frames that bring no answer any nearer, in a row: beyond that the push service only keeps us busy. */
-const maxIdleFrames = 1000;
 /** More is not written until the socket has taken this: the push service reads too slowly. */
 const maxUnwrittenBytes = 262_144;
 
@@ -57,10 +55,7 @@ export class Http2Session implements Session {
   readonly #peer = new PeerSettings();
   readonly #bodies = new BodySender(this.#writer, this.#peer);
   readonly #encoder: HpackEncoder;
-  readonly #reader = new FrameReader((type, flags, streamId, bytes, start, end) =>
-    this.#takeFrame(type, flags, streamId, bytes, start, end),
-  );
-  readonly #assembler = new HeaderAssembler();
+  readonly #incoming = new Incoming(this.#frameEvents());
   readonly #decoder = new HpackDecoder();
   /** In flight, by stream id and so by age. */
   readonly #streams = new StreamTable(maxStreams);
@@ -68,7 +63,6 @@ export class Http2Session implements Session {
   #nextStreamId = 1;
   /** What the push service may still send before we grant more. */
   #receiveWindow = defaultWindowBytes;
-  #idleFrames = 0;
   #readAtMs: number;
   /** When the session was opened or last had something in flight. */
   #busyAtMs: number;
@@ -87,7 +81,7 @@ export class Http2Session implements Session {
     this.#readAtMs = this.#busyAtMs = performance.now();
     const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = limits;
     this.#checkEveryMs = Math.min(connectTimeoutMs, responseTimeoutMs, idleTimeoutMs);
-    this.#timer = setTimeout(() => this.#checkTime(), this.#checkEveryMs);
+    this.#timer = setTimeout(() => this.#checkTime(), this.#checkEveryMs).unref();
     socket.on('drain', () => events.changed(this));
     socket.on('end', () => this.#lose());
     socket.on('error', (error) => this.#lose(error));
@@ -96,9 +90,13 @@ export class Http2Session implements Session {
     inlet.read((chunk) => this.#read(chunk));
   }
 
+  get capacity(): number {
+    return Math.min(maxStreams, this.#peer.maxConcurrentStreams);
+  }
+
   get room(): number {
     if (this.#state !== 'OPEN' || this.#socket.writableLength > maxUnwrittenBytes) return 0;
-    return Math.max(0, Math.min(maxStreams, this.#peer.maxConcurrentStreams) - this.#streams.size);
+    return Math.max(0, this.capacity - this.#streams.size);
   }
 
   get isOpen(): boolean {
@@ -168,7 +166,7 @@ export class Http2Session implements Session {
     if (this.#state === 'CLOSED') return;
     this.#readAtMs = performance.now();
     try {
-      this.#reader.read(chunk);
+      this.#incoming.read(chunk);
     } catch (error) {
       if (!(error instanceof Http2Fault)) throw error;
       this.#breakOff(error);
@@ -178,105 +176,74 @@ export class Http2Session implements Session {
     if (this.#writer.length > 0 || this.#receiveWindow < defaultWindowBytes / 2) this.#events.changed(this);
   }
 
-  #takeFrame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (this.#state === 'CLOSED') return;
-    if (this.#state === 'GREETING' && type !== FrameType.settings) {
-      throw protocolFault('no SETTINGS at the beginning');
-    }
-    if (this.#assembler.isWaiting && type !== FrameType.continuation) {
-      throw protocolFault('a frame between HEADERS and CONTINUATION');
-    }
-    this.#idleFrames += 1;
-    if (this.#idleFrames > maxIdleFrames) {
-      throw new Http2Fault(ErrorCode.enhanceYourCalm, `${maxIdleFrames} frames without an answer`);
-    }
-    switch (type) {
-      case FrameType.data:
-        this.#takeData(flags, streamId, bytes, start, end);
-        break;
-      case FrameType.headers:
-      case FrameType.continuation:
-        this.#checkStreamId(streamId);
-        this.#takeBlock(this.#assembler.add(type, flags, streamId, bytes, start, end));
-        break;
-      case FrameType.rstStream:
-        this.#checkStreamId(streamId);
-        checkLength('RST_STREAM', start, end, 4);
-        this.#takeReset(streamId, bytes.readUInt32BE(start));
-        break;
-      case FrameType.settings:
-        this.#takeSettings(flags, streamId, bytes, start, end);
-        break;
-      case FrameType.pushPromise:
-        throw protocolFault('PUSH_PROMISE, which was not offered');
-      case FrameType.ping:
-        checkConnection('PING', streamId);
-        checkLength('PING', start, end, 8);
-        if ((flags & Flag.ack) === 0) {
-          this.#writer.frame(FrameType.ping, Flag.ack, 0, bytes.subarray(start, end));
-        }
-        break;
-      case FrameType.goaway:
-        checkConnection('GOAWAY', streamId);
-        if (end - start < 8) throw new Http2Fault(ErrorCode.frameSizeError, 'a GOAWAY that is too short');
-        this.#takeGoaway(bytes.readUInt32BE(start) & 0x7fff_ffff);
-        break;
-      case FrameType.windowUpdate:
-        checkLength('WINDOW_UPDATE', start, end, 4);
-        this.#takeWindowUpdate(streamId, bytes.readUInt32BE(start) & 0x7fff_ffff);
-        break;
-      default:
-      // PRIORITY, and what RFC 9113 §5.5 says to ignore.
-    }
+  #frameEvents(): FrameEvents {
+    return {
+      // RFC 9113 §5.1.1: ours are odd and below the next one.
+      isOurs: (streamId) => streamId % 2 === 1 && streamId < this.#nextStreamId,
+      data: (streamId, endsStream, flowBytes, bytes, start, end) => {
+        this.#countData(flowBytes);
+        const stream = this.#streams.get(streamId);
+        if (stream !== undefined) this.#takeBody(stream, endsStream, bytes, start, end);
+      },
+      headers: (block) => {
+        const stream = this.#streams.get(block.streamId);
+        if (stream !== undefined) this.#takeHeader(stream, block);
+      },
+      reset: (streamId, errorCode) => {
+        const stream = this.#streams.get(streamId);
+        if (stream !== undefined) this.#takeReset(stream, errorCode);
+      },
+      settings: (bytes, start, end) => this.#takeSettings(bytes, start, end),
+      ping: (payload) => this.#writer.frame(FrameType.ping, Flag.ack, 0, payload),
+      goaway: (lastStreamId) => this.#takeGoaway(lastStreamId),
+      windowUpdate: (streamId, increment) => {
+        if (streamId === 0) this.#bodies.grantConnection(increment);
+        else this.#takeWindowUpdate(streamId, increment);
+      },
+    };
   }
 
-  #takeData(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    this.#checkStreamId(streamId);
-    this.#receiveWindow -= end - start;
+  #countData(bytes: number): void {
+    this.#receiveWindow -= bytes;
     if (this.#receiveWindow < 0) {
       throw new Http2Fault(ErrorCode.flowControlError, 'more data than the connection window allows');
     }
-    const [from, to] = unpad(flags, bytes, start, end);
-    const stream = this.#streams.get(streamId);
-    if (stream === undefined) return;
+  }
+
+  #takeBody(stream: Stream, endsStream: boolean, bytes: Buffer, start: number, end: number): void {
     if (stream.answer === undefined) this.#failStream(stream, 'sent a body before its header');
-    else if (!stream.addBody(bytes, from, to)) {
+    else if (!stream.addBody(bytes, start, end)) {
       this.#reset(stream, ErrorCode.cancel);
       this.#answer(stream, stream.answer);
-    } else if ((flags & Flag.endStream) !== 0) this.#answer(stream, stream.answer);
+    } else if (endsStream) this.#answer(stream, stream.answer);
   }
 
-  #takeBlock(block: Block | undefined): void {
-    const stream = block === undefined ? undefined : this.#streams.get(block.streamId);
-    if (block === undefined || stream === undefined) return;
-    const header = this.#decoder.decode(block.bytes, block.start, block.end);
-    const isInterim = header.status >= 100 && header.status <= 199;
-    const isTrailer = stream.answer !== undefined;
-    if (header.fault !== undefined) this.#failStream(stream, `sent a header block with ${header.fault}`);
-    else if (isTrailer ? header.status !== 0 || !block.endsStream : header.status === 0) {
-      this.#failStream(stream, 'sent header blocks in a wrong order');
-    } else if (isInterim ? block.endsStream || header.status === 101 : false) {
-      this.#failStream(stream, `ended its answer with status ${header.status}`);
-    } else if (!isInterim) {
-      stream.answer ??= header;
-      if (block.endsStream) this.#answer(stream, stream.answer);
+  /** RFC 9113 §8.1: any number of interim headers, one final header, and perhaps a trailer. */
+  #takeHeader(stream: Stream, { endsStream, bytes, start, end }: Block): void {
+    const header = this.#decoder.decode(bytes, start, end);
+    const { status } = header;
+    if (header.fault !== undefined) {
+      this.#failStream(stream, `sent a header block with ${header.fault}`);
+    } else if (stream.answer !== undefined) {
+      if (status === 0 && endsStream) this.#answer(stream, stream.answer);
+      else this.#failStream(stream, 'sent a second header');
+    } else if (status < 200) {
+      // 0 has no status, 101 would be another protocol.
+      const isInterim = status >= 100 && status !== 101 && !endsStream;
+      if (!isInterim) this.#failStream(stream, 'ended its answer without a final status');
+    } else {
+      stream.answer = header;
+      if (endsStream) this.#answer(stream, header);
     }
   }
 
-  #takeReset(streamId: number, code: number): void {
-    const stream = this.#streams.get(streamId);
-    if (stream === undefined) return;
+  #takeReset(stream: Stream, errorCode: number): void {
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
-    else if (code === ErrorCode.refusedStream) this.#handBack(stream);
-    else this.#fail(stream, connectionError(this.#host, `reset the request (HTTP/2 error ${code})`));
+    else if (errorCode === ErrorCode.refusedStream) this.#handBack(stream);
+    else this.#fail(stream, connectionError(this.#host, `reset the request (HTTP/2 error ${errorCode})`));
   }
 
-  #takeSettings(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    checkConnection('SETTINGS', streamId);
-    if ((flags & Flag.ack) !== 0) {
-      checkLength('the acknowledgement of SETTINGS', start, end, 0);
-      return;
-    }
+  #takeSettings(bytes: Buffer, start: number, end: number): void {
     this.#peer.apply(bytes, start, end);
     this.#encoder.resize(this.#peer.headerTableBytes);
     this.#writer.begin(FrameType.settings, Flag.ack, 0, 0);
@@ -296,31 +263,16 @@ export class Http2Session implements Session {
   }
 
   #takeWindowUpdate(streamId: number, increment: number): void {
-    if (streamId === 0) {
-      if (increment === 0) throw protocolFault('a WINDOW_UPDATE of 0');
-      this.#bodies.grantConnection(increment);
-      return;
-    }
-    this.#checkStreamId(streamId);
     const stream = this.#streams.get(streamId);
-    if (stream === undefined) return;
-    if (increment === 0 || !this.#bodies.grantStream(stream, increment)) {
-      this.#failStream(stream, 'granted a window that is not legal', ErrorCode.flowControlError);
-    }
-  }
-
-  /** Streams are ours to begin: odd, and below the next one (RFC 9113 §5.1.1). */
-  #checkStreamId(streamId: number): void {
-    if (streamId % 2 === 0 || streamId >= this.#nextStreamId) {
-      throw protocolFault(`a frame on stream ${streamId}, which we did not open`);
-    }
+    if (stream === undefined || this.#bodies.grantStream(stream, increment)) return;
+    this.#failStream(stream, 'granted a window that is not legal', ErrorCode.flowControlError);
   }
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
     // The answer is complete before the request is: nobody wants the rest of it.
     if (!stream.isWhollySent) this.#reset(stream, ErrorCode.cancel);
     this.#forget(stream);
-    this.#idleFrames = 0;
+    this.#incoming.progressed();
     this.#events.answered(stream.exchange, stream.response(header), stream.sentAtMs, this.#readAtMs);
   }
 
@@ -429,19 +381,6 @@ export class Http2Session implements Session {
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
     else this.#fail(stream, timeoutError(this.#host, 'answer', this.#limits.responseTimeoutMs));
   }
-}
-
-function checkConnection(frame: string, streamId: number): void {
-  if (streamId !== 0) throw protocolFault(`${frame} on a stream`);
-}
-
-function checkLength(frame: string, start: number, end: number, length: number): void {
-  if (end - start === length) return;
-  throw new Http2Fault(ErrorCode.frameSizeError, `${frame} of ${end - start} bytes, not ${length}`);
-}
-
-function protocolFault(what: string): Http2Fault {
-  return new Http2Fault(ErrorCode.protocolError, what);
 }
 
 function connectionError(host: string, what: string, cause?: Error): DeskbellError {
