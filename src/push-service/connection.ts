@@ -48,6 +48,8 @@ export class Connection {
   }
 
   reset(): void {
-    this.socket.resetAndDestroy();
+    // Node never closes a socket that is reset while its end is on the way, and then spins at the end of the process
+    if (this.socket.writableEnded) this.socket.destroy();
+    else this.socket.resetAndDestroy();
   }
 }
