@@ -37,7 +37,11 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
       writeWorkload(folder, origin, subscribers.slice(0, count), vapid.publicKey);
     await checkRestless(place, packages, await write(pushServices.restless, size.restless));
 
-    const workloads = { near: await write(pushServices.near), far: await write(pushServices.far) };
+    const workloads = {
+      near: await write(pushServices.near),
+      nearSlower: await write(pushServices.near, size.slower),
+      far: await write(pushServices.far),
+    };
     const entrants = await listEntrants(size, packages, pushServices, workloads);
     const results = await takeTurns(size.rounds, entrants, place);
     printCosts(results, entrants);

@@ -26,6 +26,7 @@ export function printCosts(results: Results, entrants: Entrants): void {
       const ofLimit = results.shareOfLimit(id);
       return [
         entrants[id]?.label ?? id,
+        String(entrants[id]?.run.workload.count),
         formatSpread(results.spread(id, 'cpuMicroseconds'), 0),
         id === 'web-push' ? '' : formatSpread(less, 2),
         judge(timesLess, less),
@@ -35,7 +36,17 @@ export function printCosts(results: Results, entrants: Entrants): void {
         results.spread(id, 'peakMegabytes').median.toFixed(0),
       ];
     });
-  const head = ['sender', 'CPU µs', 'times less', 'goal', 'of EC limit', 'goal', 'per second', 'MB'];
+  const head = [
+    'sender',
+    'messages',
+    'CPU µs',
+    'times less',
+    'goal',
+    'of EC limit',
+    'goal',
+    'per second',
+    'MB',
+  ];
   printTable('CPU time per delivered message: medians (range)', [head, ...rows]);
   console.log(
     results.ecLimits.length === 0
