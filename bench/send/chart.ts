@@ -49,7 +49,7 @@ export function drawChart(results: Results, entrants: Entrants): string {
   const end = step * Math.ceil(Math.max(...spreads.map(({ max }) => max)) / step);
   const x = (microseconds: number): string => (labelWidth + (microseconds / end) * plotWidth).toFixed(1);
   const bottom = top + drawn.length * rowHeight;
-  const height = bottom + 72;
+  const height = bottom + 66;
 
   const grid = Array.from({ length: Math.round(end / step) + 1 }, (_, index) => {
     const at = x(index * step);
@@ -77,17 +77,18 @@ export function drawChart(results: Results, entrants: Entrants): string {
   const [{ model } = { model: 'unknown processor' }] = cpus();
   const conditions =
     `${command}: Node ${process.versions.node}, ${cpus().length} × ${model.trim()}, nginx with TLS on loopback, ` +
-    '64 in flight,';
-  const rounds = '218 bytes, every answer 201; medians of the rounds, lines are their range.';
+    '218 bytes, every answer 201.';
+  const method =
+    'Medians of the rounds, lines are their range. The senders of npm with 64 messages in flight.';
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title">
 <title id="title">CPU time per delivered push message, by sender</title>
 <style>${style}
 </style>
 <text class="title" x="12" y="28">CPU time per delivered push message</text>
-<text class="quiet" x="12" y="48">Microseconds of all threads of the sender, shorter is better</text>
+<text class="quiet" x="12" y="48">In microseconds, all threads of the sender; × less: than web-push as it comes</text>
 ${[...grid, ...bars].join('\n')}
-<text class="quiet" x="12" y="${height - 28}">${escape(conditions)}</text>
-<text class="quiet" x="12" y="${height - 12}">${escape(rounds)}</text>
+<text class="quiet" x="12" y="${height - 26}">${escape(conditions)}</text>
+<text class="quiet" x="12" y="${height - 10}">${escape(method)}</text>
 </svg>
 `;
 }
