@@ -1,0 +1,237 @@
+// What the tests of faults have in common: a SQLite store, local push services that take down what reaches them, and
+// senders between them. All real, on loopback; only the waits of the retry policy are short.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+import type { RetryPolicy } from '../../src/delivery/retry-policy.ts';
+import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
+import type { PushSubscriptionJson } from '../../src/push-service/sinks.ts';
+import { settlements, type AttemptRecord, type Broadcast } from '../../src/store/broadcast-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store, StoredSubscription } from '../../src/store/store.ts';
+import { createEndpointPolicy } from '../../src/webpush/endpoint-policy.ts';
+import { parseSubscription } from '../../src/webpush/subscription.ts';
+import { generateVapidKeys, type VapidKeys } from '../../src/webpush/vapid.ts';
+import { Gate } from './gate.ts';
+
+export type Protocol = 'HTTP/1.1' | 'HTTP/2';
+export const protocols: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2'];
+
+export const vapidKeys = generateVapidKeys();
+export const message = { title: 'Rehearsed', message: 'a message that goes through much' };
+
+export const fastRetries: RetryPolicy = {
+  firstDelayMs: 40,
+  maxDelayMs: 200,
+  maxAttempts: 6,
+  firstDeferralMs: 40,
+  maxDeferralMs: 300,
+  maxDeferrals: 600,
+};
+
+/** A subscription whose requests are counted by themselves. */
+export interface Sink extends PushSubscriptionJson {
+  /** As events of the push service call it. */
+  readonly name: string;
+}
+
+export interface Witnessed {
+  readonly atMs: number;
+  readonly sink: string;
+  /** The status of the right answer, or the kind of the fault that was carried out. */
+  readonly what: number | string;
+}
+
+/** A local push service that remembers what reached it, in order. */
+export class Witness {
+  readonly protocol: Protocol;
+  readonly service: PushService;
+  readonly gate: Gate;
+  readonly seen: Witnessed[];
+  /** Messages, over all sinks. */
+  accepted = 0;
+  readonly #watchers = new Set<() => void>();
+
+  constructor(protocol: Protocol, service: PushService, gate: Gate, seen: Witnessed[]) {
+    this.protocol = protocol;
+    this.service = service;
+    this.gate = gate;
+    this.seen = seen;
+  }
+
+  get origin(): string {
+    return this.service.origin;
+  }
+
+  get faults(): PushService['faults'] {
+    return this.service.faults;
+  }
+
+  /** Sinks that are counted and named one by one. @param vapidPublicKey the only key that may send to them */
+  sinks(count: number, vapidPublicKey = vapidKeys.publicKey): Sink[] {
+    return Array.from({ length: count }, () => {
+      const [subscription] = this.service.createSinks(1, { vapidPublicKey });
+      assert.ok(subscription);
+      return { ...subscription, name: tokenOf(subscription).slice(0, 8) };
+    });
+  }
+
+  /** How many messages each of these sinks has accepted, in their order. */
+  received(sinks: readonly Sink[]): number[] {
+    const byBatch = new Map(this.service.tallySinks().map(({ batch, messages }) => [batch, messages]));
+    return sinks.map((sink) => byBatch.get(tokenOf(sink).split('-', 1)[0] ?? '') ?? 0);
+  }
+
+  /** What reached one sink, in order. */
+  seenOf({ name }: Sink): Witnessed[] {
+    return this.seen.filter(({ sink }) => sink === name);
+  }
+
+  /** Resolves as soon as `isSo`, which is asked after each request. */
+  until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!isSo()) return;
+        this.#watchers.delete(look);
+        resolve();
+      };
+      this.#watchers.add(look);
+      look();
+    });
+  }
+
+  note(event: PushServiceEvent): void {
+    if (event.type !== 'answered' && event.type !== 'fault') return;
+    const what = event.type === 'answered' ? event.status : event.kind;
+    if (what === 201) this.accepted += 1;
+    this.seen.push({ atMs: Date.now(), sink: event.subscription ?? '', what });
+    for (const look of this.#watchers) look();
+  }
+}
+
+export interface Stage {
+  readonly store: Store;
+  readonly witnesses: readonly Witness[];
+  /** Stores subscriptions, the ids in the order given. */
+  enroll(subscriptions: readonly PushSubscriptionJson[], keys?: VapidKeys): Promise<StoredSubscription[]>;
+  stored(): Promise<StoredSubscription[]>;
+  /** A sender to these push services; closed with the stage. */
+  sender(options?: Partial<SenderOptions>): Sender;
+  /** What was tried for each subscription, by id and in order. */
+  attempts(broadcastId: number): Promise<Map<number, AttemptRecord[]>>;
+}
+
+/** One store, and a push service for each protocol given; all gone after the test. */
+export async function openStage(t: TestContext, ...spoken: readonly Protocol[]): Promise<Stage> {
+  const closers: (() => unknown)[] = [];
+  t.after(async () => {
+    for (const close of closers.toReversed()) await close();
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'deskbell-faults-'));
+  closers.push(() => rmSync(folder, { recursive: true }));
+  const store = await openSqliteStore({ path: join(folder, 'deskbell.db') });
+  closers.push(() => store.close());
+  const witnesses: Witness[] = [];
+  for (const protocol of spoken) {
+    const witness = await startWitness(protocol);
+    closers.push(async () => {
+      await witness.gate.shut();
+      await witness.service.close();
+    });
+    witnesses.push(witness);
+  }
+  const pushServices = witnesses.map(({ origin }) => origin);
+  const ca = witnesses.flatMap(({ service }) => service.ca ?? []);
+  const policy = createEndpointPolicy(pushServices);
+
+  const stored = () => store.subscriptions.page({ afterId: 0, limit: 100_000 });
+  return {
+    store,
+    witnesses,
+    enroll: async (subscriptions, keys = vapidKeys) => {
+      await store.subscriptions.putAll(
+        subscriptions.map((subscription) => ({
+          subscription: parseSubscription(subscription, policy),
+          vapidPublicKey: keys.publicKey,
+        })),
+      );
+      const byEndpoint = new Map((await stored()).map((row) => [row.endpoint, row]));
+      return subscriptions.map(({ endpoint }) => byEndpoint.get(endpoint) as StoredSubscription);
+    },
+    stored: async () => [...(await stored())],
+    sender: (options = {}) => {
+      const vapid = { ...vapidKeys, subject: 'mailto:push@example.org' };
+      const sender = createSender({
+        vapid,
+        store,
+        pushServices,
+        ca,
+        threads: 0,
+        retryPolicy: fastRetries,
+        ...options,
+      });
+      closers.push(() => sender.close());
+      return sender;
+    },
+    attempts: async (broadcastId) => {
+      const byId = new Map<number, AttemptRecord[]>();
+      const newestFirst = await store.broadcasts.attempts({ broadcastId, limit: 100_000 });
+      for (const attempt of newestFirst.toReversed()) {
+        assert.ok(attempt.subscriptionId !== undefined);
+        byId.set(attempt.subscriptionId, [...(byId.get(attempt.subscriptionId) ?? []), attempt]);
+      }
+      return byId;
+    },
+  };
+}
+
+async function startWitness(protocol: Protocol): Promise<Witness> {
+  const gate = new Gate();
+  await gate.open();
+  const isSecure = protocol === 'HTTP/2';
+  const seen: Witnessed[] = [];
+  let witness: Witness | undefined;
+  const service = await startPushService({
+    tls: isSecure,
+    origin: `${isSecure ? 'https' : 'http'}://127.0.0.1:${gate.port}`,
+    onEvent: (event) => witness?.note(event),
+  });
+  gate.leadTo(service.port);
+  witness = new Witness(protocol, service, gate, seen);
+  return witness;
+}
+
+/** Delivers to all who are stored, to the end, and checks that the counts add up. */
+export async function broadcastToAll(
+  stage: Stage,
+  options: { readonly ttlSeconds?: number; readonly sender?: Partial<SenderOptions> } = {},
+): Promise<Broadcast> {
+  const { sender: senderOptions, ...pushOptions } = options;
+  const sender = stage.sender(senderOptions);
+  const run = await sender.broadcast('all', message, pushOptions);
+  const broadcast = await run.finished;
+  checkSums(broadcast);
+  assert.equal(broadcast.state, 'done');
+  await sender.close();
+  return broadcast;
+}
+
+/** Every row of the audience is counted once, in all and by push service. */
+export function checkSums(broadcast: Broadcast): void {
+  const { audience, counts, origins, state } = broadcast;
+  const sum = Object.values(counts).reduce((total, count) => total + count, 0);
+  assert.equal(sum, audience, `the counts add up to the audience: ${JSON.stringify(counts)}`);
+  for (const settlement of settlements) {
+    const byOrigin = origins.reduce((total, origin) => total + origin[settlement], 0);
+    assert.equal(byOrigin, counts[settlement], `${settlement}, by push service`);
+  }
+  if (state === 'done') assert.equal(counts.pending, 0);
+}
+
+function tokenOf({ endpoint }: PushSubscriptionJson): string {
+  return endpoint.slice(endpoint.lastIndexOf('/') + 1);
+}

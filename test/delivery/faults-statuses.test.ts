@@ -1,0 +1,371 @@
+// Every status that a push service may answer with, against whole broadcasts: what becomes of the row, of its
+// subscription, how often and when it is tried. The push service's own record is compared with the attempt log.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+
+import type { Fault } from '../../src/push-service/index.ts';
+import type { Settlement } from '../../src/store/broadcast-store.ts';
+import type { RejectionReason } from '../../src/webpush/outcome.ts';
+import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+import {
+  broadcastToAll,
+  fastRetries,
+  message,
+  openStage,
+  protocols,
+  vapidKeys,
+  type Sink,
+  type Stage,
+  type Witness,
+  type Witnessed,
+} from './fault-stage.ts';
+
+interface StatusCase {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly retryAfter?: number | string;
+  readonly body?: string;
+  /** The fault meets the first request only; by default all. */
+  readonly isPassing?: boolean;
+  readonly becomes: Settlement;
+  readonly alarm?: RejectionReason;
+}
+
+const passing = { isPassing: true, becomes: 'accepted' } as const;
+const reject = (alarm: RejectionReason) => ({ becomes: 'rejected', alarm }) as const;
+const errno = (number: number) => JSON.stringify({ code: 400, errno: number, message: 'no' });
+const apple = (reason: string) => JSON.stringify({ reason });
+
+const cases: readonly StatusCase[] = [
+  ...[200, 201, 202, 204, 299].map((status) => ({ status, becomes: 'accepted' }) as const),
+  { status: 200, headers: { 'x-wns-status': 'received' }, becomes: 'accepted' },
+  { status: 200, headers: { 'x-wns-status': 'dropped' }, becomes: 'rejected' },
+  { status: 200, headers: { 'x-wns-status': 'channelthrottled' }, ...passing },
+  ...[300, 301, 302, 303, 304, 307, 308].map((status) => ({ status, ...reject('redirected') })),
+  { status: 400, body: 'bad TTL, perhaps', ...reject('bad-request') },
+  { status: 400, body: errno(110), ...reject('bad-encryption') },
+  { status: 400, body: errno(111), ...reject('bad-ttl') },
+  { status: 400, body: errno(113), ...reject('bad-topic') },
+  { status: 400, body: apple('BadTtl'), ...reject('bad-ttl') },
+  { status: 400, body: apple('BadUrgency'), ...reject('bad-urgency') },
+  { status: 400, body: apple('BadWebPushTopic'), ...reject('bad-topic') },
+  { status: 400, body: apple('VapidPkHashMismatch'), ...reject('vapid-key-mismatch') },
+  { status: 400, body: 'UnauthorizedRegistration', ...reject('vapid-key-mismatch') },
+  {
+    status: 400,
+    headers: { 'x-wns-error-description': 'Cache-Policy does not fit the TTL' },
+    ...reject('cache-policy'),
+  },
+  { status: 401, ...reject('vapid-refused') },
+  { status: 401, body: 'VAPID public key mismatch', ...reject('vapid-key-mismatch') },
+  { status: 403, body: apple('BadJwtToken'), ...reject('vapid-refused') },
+  ...[402, 405, 409, 411, 414, 415, 418, 422, 431, 451].map((status) => ({
+    status,
+    ...reject('unexpected-status'),
+  })),
+  { status: 404, becomes: 'gone' },
+  { status: 410, becomes: 'gone' },
+  { status: 410, body: '<html><title>NotRegistered</title></html>', becomes: 'gone' },
+  { status: 413, ...reject('payload-too-large') },
+  { status: 413, body: apple('PayloadTooLarge'), ...reject('payload-too-large') },
+  ...[406, 408, 421, 425, 429, 500, 501, 502, 503, 504, 507, 599].map((status) => ({ status, ...passing })),
+  ...[406, 429, 503].map((status) => ({ status, retryAfter: 1, ...passing })),
+  { status: 429, retryAfter: 0, ...passing },
+  { status: 429, retryAfter: 'soon', ...passing },
+  { status: 503, retryAfter: new Date(Date.now() - 60_000).toUTCString(), ...passing },
+  ...[429, 500].map((status) => ({ status, becomes: 'exhausted' }) as const),
+];
+
+const sinksPerCase = 4;
+/** Few, so that those which fail always do not end in a run of failures, for which the origin would be left alone. */
+const retryPolicy = { ...fastRetries, maxAttempts: 3 };
+
+/** A row that only fault `answer` may meet. */
+function rehearse(witness: Witness, sink: Sink, answer: StatusCase): void {
+  const { status, headers, retryAfter, body, isPassing } = answer;
+  witness.faults.rehearse({
+    kind: 'status',
+    endpoint: sink.endpoint,
+    status,
+    // what a push service answers with 2xx it has accepted, as a rule
+    afterAccepting: answer.becomes === 'accepted' && isPassing !== true,
+    ...(headers !== undefined && { headers }),
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(body !== undefined && { body }),
+    ...(isPassing === true && { times: 1 }),
+  });
+}
+
+const refusals: readonly Pick<Extract<Fault, { kind: 'status' }>, 'status' | 'body'>[] = [
+  { status: 401, body: JSON.stringify({ code: 401, errno: 109, message: 'Invalid VAPID token' }) },
+  { status: 403, body: JSON.stringify({ reason: 'BadJwtToken' }) },
+];
+
+describe('answers of push services:', { concurrency: 4 }, () => {
+  for (const protocol of protocols) {
+    test(`over ${protocol} every status leads to its outcome, row by row, in one broadcast`, async (t) => {
+      const stage = await openStage(t, protocol);
+      const [witness] = stage.witnesses;
+      assert.ok(witness);
+      const faulty = cases.flatMap((answer) =>
+        witness.sinks(answer.becomes === 'exhausted' ? 1 : sinksPerCase).map((sink) => {
+          rehearse(witness, sink, answer);
+          return { answer, sink };
+        }),
+      );
+      const good = witness.sinks(faulty.length);
+      const rows = await stage.enroll(faulty.flatMap(({ sink }, index) => [sink, good[index] as Sink]));
+
+      const broadcast = await broadcastToAll(stage, { sender: { retryPolicy } });
+
+      const counts = { accepted: good.length, gone: 0, rejected: 0, expired: 0, exhausted: 0 };
+      const alarms = new Map<string, number>();
+      for (const { answer } of faulty) {
+        counts[answer.becomes] += 1;
+        if (answer.alarm !== undefined) alarms.set(answer.alarm, (alarms.get(answer.alarm) ?? 0) + 1);
+      }
+      assert.deepEqual(broadcast.counts, { ...counts, pending: 0, removed: 0, cancelled: 0 });
+
+      await assertAlarms(stage, broadcast.id, witness.origin, alarms);
+      const kept = new Set((await stage.stored()).map(({ endpoint }) => endpoint));
+      const attempts = await stage.attempts(broadcast.id);
+      assert.deepEqual(new Set(witness.received(good)), new Set([1]));
+      for (const [index, { answer, sink }] of faulty.entries()) {
+        const { status, isPassing, becomes } = answer;
+        const what = JSON.stringify(answer);
+        assert.equal(kept.has(sink.endpoint), becomes !== 'gone', `${what}: is it kept`);
+        assert.deepEqual(witness.received([sink]), [becomes === 'accepted' ? 1 : 0], `${what}: messages`);
+
+        const tried = attempts.get(rows[2 * index]?.id ?? 0) ?? [];
+        const once201 = { outcome: 'accepted', status: 201 };
+        const expected =
+          becomes === 'exhausted'
+            ? Array.from({ length: retryPolicy.maxAttempts }, () => ({ outcome: 'retry', status }))
+            : isPassing === true
+              ? [{ outcome: 'retry', status }, once201]
+              : [{ outcome: becomes, status }];
+        assert.deepEqual(
+          tried.map((attempt) => ({ outcome: attempt.outcome, status: attempt.status })),
+          expected,
+          what,
+        );
+        // a 2xx that was accepted is seen twice: as what it would have been, and as the fault
+        const requests: Witnessed[] = witness
+          .seenOf(sink)
+          .filter((seen) => seen.what === 'status' || isPassing === true);
+        assert.equal(requests.length, expected.length, `${what}: what the push service saw`);
+      }
+      assert.deepEqual(
+        witness.received(good),
+        good.map(() => 1),
+      );
+    });
+  }
+
+  for (const protocol of protocols) {
+    test(`over ${protocol} no row is tried before Retry-After, in seconds or as a date`, async (t) => {
+      const stage = await openStage(t, protocol);
+      const [witness] = stage.witnesses;
+      assert.ok(witness);
+      const atMs = Math.ceil(Date.now() / 1000) * 1000 + 2000;
+      const waits = [
+        { status: 429, retryAfter: 1 },
+        { status: 503, retryAfter: 2 },
+        { status: 406, retryAfter: new Date(atMs).toUTCString() },
+      ].flatMap((fault) => witness.sinks(5).map((sink) => ({ ...fault, sink })));
+      for (const { sink, ...fault } of waits) {
+        witness.faults.rehearse({ kind: 'status', ...fault, times: 1, endpoint: sink.endpoint });
+      }
+      await stage.enroll([...witness.sinks(50), ...waits.map(({ sink }) => sink), ...witness.sinks(50)]);
+
+      const broadcast = await broadcastToAll(stage);
+      assert.equal(broadcast.counts.accepted, broadcast.audience);
+      for (const { sink, retryAfter } of waits) {
+        const [refused, accepted, ...more] = witness.seenOf(sink);
+        assert.ok(refused !== undefined && accepted !== undefined);
+        assert.deepEqual([refused.what, accepted.what, more.length], ['status', 201, 0]);
+        const notBeforeMs: number = typeof retryAfter === 'number' ? refused.atMs + 1000 * retryAfter : atMs;
+        assert.ok(accepted.atMs >= notBeforeMs, `${accepted.atMs - notBeforeMs} ms after ${retryAfter}`);
+      }
+    });
+
+    test(`over ${protocol} a push service that throttles everybody is left alone until Retry-After, and all arrives`, async (t) => {
+      const stage = await openStage(t, protocol);
+      const [witness] = stage.witnesses;
+      assert.ok(witness);
+      const sinks = witness.sinks(400);
+      await stage.enroll(sinks);
+      witness.faults.rehearse({ kind: 'status', status: 429, retryAfter: 1, forMs: 500 });
+
+      const broadcast = await broadcastToAll(stage);
+      assert.equal(broadcast.counts.accepted, sinks.length);
+      assert.deepEqual(new Set(witness.received(sinks)), new Set([1]));
+      const refused = witness.seen.filter(({ what }) => what === 'status');
+      // those in flight at the first answer, and perhaps a probe
+      assert.ok(refused.length <= 110, `${refused.length} requests were thrown at it`);
+      for (const sink of sinks) {
+        const requests = witness.seenOf(sink);
+        for (const [index, { what, atMs }] of requests.entries()) {
+          const nextMs = requests[index + 1]?.atMs;
+          assert.ok(what === 201 ? nextMs === undefined : Number(nextMs) >= atMs + 1000);
+        }
+      }
+    });
+  }
+
+  for (const refusal of refusals) {
+    test(`a ${refusal.status} for everybody stops that push service, raises one alarm in its words and deletes nobody`, async (t) => {
+      const stage = await openStage(t, 'HTTP/2', 'HTTP/1.1');
+      const [refusing, working] = stage.witnesses;
+      assert.ok(refusing && working);
+      const sinks = refusing.sinks(600);
+      const others = working.sinks(600);
+      await stage.enroll(sinks.flatMap((sink, index) => [sink, others[index] as Sink]));
+      refusing.faults.rehearse({ kind: 'status', ...refusal });
+
+      const broadcast = await broadcastToAll(stage);
+      assert.equal(broadcast.counts.rejected, 600);
+      assert.equal(broadcast.counts.accepted, 600);
+      assert.deepEqual(
+        broadcast.alarms.map(({ origin, reason, rows }) => ({ origin, reason, rows })),
+        [{ origin: refusing.origin, reason: 'vapid-refused', rows: 600 }],
+      );
+      assert.match(broadcast.alarms[0]?.detail ?? '', /Invalid VAPID token|BadJwtToken/);
+      assert.deepEqual(new Set(working.received(others)), new Set([1]));
+      assert.equal((await stage.stored()).length, 1200);
+      const asked = refusing.seen.length;
+      assert.ok(asked >= 20 && asked < 400, `${asked} requests before it was left alone`);
+    });
+  }
+
+  test('each row is signed with the key that it was made with; a key that is not ours is not guessed at', async (t) => {
+    const stage = await openStage(t, 'HTTP/2');
+    const [witness] = stage.witnesses;
+    assert.ok(witness);
+    const [previous, foreign] = [generateVapidKeys(), generateVapidKeys()];
+    // these push services check the key: one that is not the subscription's is answered with 403
+    const current = witness.sinks(60);
+    const old = witness.sinks(60, previous.publicKey);
+    const lost = witness.sinks(60, foreign.publicKey);
+    await stage.enroll(current);
+    await stage.enroll(old, previous);
+    await stage.enroll(lost, foreign);
+
+    const vapid = { ...vapidKeys, subject: 'mailto:push@example.org', previousKeys: [previous] };
+    const broadcast = await broadcastToAll(stage, { sender: { vapid } });
+    assert.deepEqual(new Set(witness.received([...current, ...old])), new Set([1]));
+    assert.deepEqual(new Set(witness.received(lost)), new Set([0]));
+    assert.deepEqual(
+      broadcast.alarms.map(({ reason, rows }) => ({ reason, rows })),
+      [{ reason: 'vapid-key-mismatch', rows: 60 }],
+    );
+    assert.equal(witness.service.statistics().answers[403], undefined, 'nothing was sent with a wrong key');
+    assert.equal((await stage.stored()).length, 180);
+  });
+
+  test('no row is tried past its TTL, and none is deleted for it', async (t) => {
+    const stage = await openStage(t, 'HTTP/2');
+    const [witness] = stage.witnesses;
+    assert.ok(witness);
+    const [slow, busy] = [witness.sinks(20), witness.sinks(4)];
+    const late = [...slow, ...busy];
+    const rows = await stage.enroll(late.flatMap((sink) => [sink, ...witness.sinks(4)]));
+    for (const { endpoint } of slow) {
+      witness.faults.rehearse({ kind: 'status', status: 429, retryAfter: 3, endpoint });
+    }
+    for (const { endpoint } of busy) witness.faults.rehearse({ kind: 'status', status: 500, endpoint });
+
+    const untilExpiry = { ...fastRetries, maxAttempts: 1000 };
+    const broadcast = await broadcastToAll(stage, { ttlSeconds: 2, sender: { retryPolicy: untilExpiry } });
+    assert.equal(broadcast.counts.expired, late.length);
+    assert.equal(broadcast.counts.accepted, 4 * late.length);
+    assert.equal((await stage.stored()).length, rows.length);
+    const attempts = await stage.attempts(broadcast.id);
+    for (const index of late.keys()) {
+      const { id = 0 } = rows[5 * index] ?? {};
+      const tried = attempts.get(id) ?? [];
+      const firstMs = tried[0]?.atMs ?? 0;
+      for (const { atMs } of tried) assert.ok(atMs < firstMs + 2000, `${atMs - firstMs} ms after the first`);
+    }
+    assert.deepEqual(new Set(slow.map((sink) => witness.seenOf(sink).length)), new Set([1]));
+    assert.ok(busy.every((sink) => witness.seenOf(sink).length > 1));
+  });
+
+  test('a repetition tells the push service what is left of the TTL', async (t) => {
+    const told: number[] = [];
+    const server = createServer((request, response) => {
+      told.push(Number(request.headers['ttl']));
+      request.resume().on('end', () => {
+        response.writeHead(told.length < 3 ? 500 : 201, { 'content-length': '0' }).end();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const stage = await openStage(t, 'HTTP/1.1');
+    const [sink] = stage.witnesses[0]?.sinks(1) ?? [];
+    assert.ok(sink);
+    const subscription = { ...sink, endpoint: `${origin}/wpush/only` };
+    const inASecond = { ...fastRetries, firstDelayMs: 1200, maxDelayMs: 1200 };
+    const sender = stage.sender({ pushServices: [origin], retryPolicy: inASecond });
+    const run = await sender.broadcast({ subscriptions: [subscription] }, message, { ttlSeconds: 60 });
+    assert.equal((await run.finished).counts.accepted, 1);
+    assert.equal(told[0], 60);
+    assert.ok((told[1] ?? 60) <= 58 && (told[2] ?? 60) <= (told[1] ?? 0) - 1, `told ${told.join(', ')}`);
+  });
+
+  test('neither the attempt log nor alarms hold an endpoint, a key or the message, whatever a push service says', async (t) => {
+    const stage = await openStage(t, 'HTTP/2');
+    const [witness] = stage.witnesses;
+    assert.ok(witness);
+    const sinks = witness.sinks(40);
+    const tellTale = [
+      ({ endpoint }: Sink) => `no such subscription: ${endpoint}`,
+      ({ endpoint }: Sink) =>
+        JSON.stringify({ errno: 102, message: `POST ${new URL(endpoint).pathname}: 404` }),
+      ({ p256dh }: Sink) => `cannot decrypt with ${p256dh}`,
+      () => `${'x'.repeat(5000)}\r\n\u001b[31m${'y'.repeat(5000)}`,
+    ];
+    for (const [index, sink] of sinks.entries()) {
+      const body = tellTale[index % tellTale.length]?.(sink) ?? '';
+      const status = [400, 404, 401, 418, 413][index % 5] ?? 400;
+      witness.faults.rehearse({ kind: 'status', status, body, endpoint: sink.endpoint });
+    }
+    await stage.enroll(sinks);
+    const broadcast = await broadcastToAll(stage, { sender: { retryPolicy } });
+    const { payload: _payload, ...told } = broadcast;
+    const log = await stage.store.broadcasts.attempts({ broadcastId: broadcast.id, limit: 1000 });
+    assert.equal(log.length, sinks.length);
+    const text = JSON.stringify([told, log]);
+    for (const { endpoint, p256dh, auth } of sinks) {
+      const token = endpoint.slice(endpoint.lastIndexOf('/') + 1);
+      for (const secret of [token, p256dh, auth]) assert.ok(!text.includes(secret), `${secret} in the log`);
+    }
+    assert.ok(!text.includes(message.title) && !text.includes(message.message));
+    assert.ok(log.every(({ detail = '' }) => detail.length <= 200 && !/\p{Cc}/u.test(detail)));
+  });
+});
+
+/** Each origin and reason has one alarm, which counts its rows. */
+async function assertAlarms(
+  stage: Stage,
+  broadcastId: number,
+  origin: string,
+  expected: ReadonlyMap<string, number>,
+): Promise<void> {
+  const broadcast = await stage.store.broadcasts.find(broadcastId);
+  const alarms = (broadcast?.alarms ?? []).map((alarm) => {
+    assert.equal(alarm.origin, origin);
+    return [alarm.reason, alarm.rows] as const;
+  });
+  assert.deepEqual(
+    alarms.toSorted(([a], [b]) => a.localeCompare(b)),
+    [...expected].toSorted(([a], [b]) => a.localeCompare(b)),
+  );
+}
