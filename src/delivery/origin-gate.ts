@@ -2,12 +2,13 @@
 //
 //   OPEN    → rows pass
 //   WAITING until a time: the transport said so; rows are put off without being encrypted
-//   SLOW    many rows have been out for long: rows are put off, so that other push services are served meanwhile
+//   SLOW    many rows have been out for long, or some have and nothing is answered at all: rows are put off, so that
+//           other push services are served meanwhile
 //   STOPPED the push service refuses all that we send (token, address): rows are rejected for the rest of the broadcast
 
 /** So many refusals in a row, without one acceptance, mean all of them: a single odd row must not stop a service. */
 const refusalsToStop = 20;
-/** So many rows that hold up the page for so long speak of a slow push service. */
+/** So many rows that hold up the page for so long speak of a slow push service; a single one does where it is silent. */
 const slowRows = 256;
 const slowAfterMs = 1000;
 
@@ -30,6 +31,7 @@ export class OriginGate {
   /** When the rows that hold up their page were sent, the oldest first. */
   readonly #parkedSinceMs = new Map<object, number>();
   #isSlow = false;
+  #answeredAtMs = 0;
 
   verdict(nowMs: number): Verdict {
     if (this.#refusal !== undefined && this.#refusals >= refusalsToStop) {
@@ -42,6 +44,11 @@ export class OriginGate {
       return { kind: 'putOff', afterMs: slowAfterMs };
     }
     return pass;
+  }
+
+  /** Whatever it says: it is not silent. */
+  answered(nowMs: number): void {
+    this.#answeredAtMs = nowMs;
   }
 
   accepted(): void {
@@ -62,9 +69,11 @@ export class OriginGate {
   /**
    * True where one more row may be set aside. A push service has room for some; when it turns out to be slow, all that
    * were sent to it go the same way and no more follow.
+   *
+   * @param hasRoom false where what is left of the room is for those of slow push services
    */
-  mayPark(nowMs: number): boolean {
-    return this.#parkedSinceMs.size < slowRows || this.#isSlowNow(nowMs);
+  mayPark(nowMs: number, hasRoom: boolean): boolean {
+    return (hasRoom && this.#parkedSinceMs.size < slowRows) || this.#isSlowNow(nowMs);
   }
 
   /** The row holds up its page and was set aside. */
@@ -79,10 +88,9 @@ export class OriginGate {
   #isSlowNow(nowMs: number): boolean {
     const parked = this.#parkedSinceMs.size;
     if (parked < slowRows / 2) this.#isSlow = false;
-    else if (parked >= slowRows) {
-      const [oldestMs = nowMs] = this.#parkedSinceMs.values();
-      this.#isSlow ||= nowMs - oldestMs >= slowAfterMs;
-    }
-    return this.#isSlow;
+    if (parked === 0) return false;
+    const [oldestMs = nowMs] = this.#parkedSinceMs.values();
+    if (parked >= slowRows) this.#isSlow ||= nowMs - oldestMs >= slowAfterMs;
+    return this.#isSlow || nowMs - Math.max(oldestMs, this.#answeredAtMs) >= slowAfterMs;
   }
 }

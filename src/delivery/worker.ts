@@ -204,15 +204,16 @@ class Worker {
   #answered(row: HeldRow, result: TransportResult): void {
     this.#inFlight -= 1;
     const outcome = readResult(row.origin, result, Date.now());
-    this.#learn(row, outcome);
     const status = result.kind === 'response' ? result.response.status : undefined;
+    this.#learn(row, outcome, status !== undefined);
     this.#settle(row, toRowResult(row, outcome, status, row.sentAtMs, this.#retryPolicy));
     if (this.#inFlight === 0) this.#commitAll();
   }
 
-  #learn(row: HeldRow, outcome: Outcome): void {
+  #learn(row: HeldRow, outcome: Outcome, wasAnswered: boolean): void {
     const gate = this.#gate(row);
     gate.unpark(row);
+    if (wasAnswered) gate.answered(Date.now());
     if (outcome.kind === 'accepted') gate.accepted();
     else if (outcome.kind === 'rejected' && outcome.scope === 'origin') {
       gate.refused({ reason: outcome.reason, detail: outcome.detail ?? '' });
@@ -260,7 +261,9 @@ class Worker {
   #parkForRoom = (row: HeldRow): boolean => {
     if (this.#pageRows <= maxPageRows / 2 || this.#parkedRows >= maxParkedRows) return false;
     const gate = this.#gate(row);
-    if (!gate.mayPark(Date.now())) return false;
+    // the last of the room takes a whole page, so that push services which all hang at once cannot fill everything
+    const hasRoom = this.#parkedRows < maxParkedRows - maxPageRows;
+    if (!gate.mayPark(Date.now(), hasRoom)) return false;
     gate.park(row, row.sentAtMs);
     return true;
   };

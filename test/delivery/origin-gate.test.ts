@@ -33,6 +33,7 @@ test('many rows without an answer for long make a push service slow, until most 
   const gate = new OriginGate();
   const rows = Array.from({ length: 256 }, () => ({}));
   for (const row of rows) gate.park(row, 1000);
+  gate.answered(1900);
   assert.deepEqual(gate.verdict(1999), { kind: 'pass' }, 'a moment is not long');
   assert.equal(gate.verdict(2000).kind, 'putOff');
   for (const row of rows.slice(0, 128)) gate.unpark(row);
@@ -41,18 +42,33 @@ test('many rows without an answer for long make a push service slow, until most 
   assert.deepEqual(gate.verdict(2000), { kind: 'pass' });
 });
 
-test('a few rows that hang do not make a push service slow', () => {
+test('a few rows that hang do not make a push service slow as long as it answers others', () => {
   const gate = new OriginGate();
   for (let index = 0; index < 255; index += 1) gate.park({}, 0);
+  gate.answered(1e9);
+  assert.deepEqual(gate.verdict(1e9 + 999), { kind: 'pass' });
+  assert.equal(gate.verdict(1e9 + 1000).kind, 'putOff', 'it has fallen silent');
+  gate.answered(1e9 + 1000);
+  assert.deepEqual(gate.verdict(1e9 + 1000), { kind: 'pass' });
+});
+
+test('a push service is not called silent while nothing of it is out', () => {
+  const gate = new OriginGate();
   assert.deepEqual(gate.verdict(1e9), { kind: 'pass' });
+  const row = {};
+  gate.park(row, 1e9);
+  assert.equal(gate.verdict(1e9 + 1000).kind, 'putOff');
+  gate.unpark(row);
+  assert.deepEqual(gate.verdict(1e9 + 1000), { kind: 'pass' });
 });
 
 test('a push service has room for so many parked rows, and for all of them once it is known to be slow', () => {
   const gate = new OriginGate();
   for (let index = 0; index < 256; index += 1) {
-    assert.equal(gate.mayPark(0), true);
+    assert.equal(gate.mayPark(0, true), true);
+    assert.equal(gate.mayPark(0, false), false);
     gate.park({}, 0);
   }
-  assert.equal(gate.mayPark(999), false);
-  assert.equal(gate.mayPark(1000), true);
+  assert.equal(gate.mayPark(999, true), false);
+  assert.equal(gate.mayPark(1000, false), true);
 });
