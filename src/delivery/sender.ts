@@ -1,11 +1,12 @@
 // Sends one push message to one subscription: checks, encrypts, posts, and says what the answer means.
 // Broadcasts, which are stored, retried and delivered by many workers, begin here as well.
+import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast } from '../store/broadcast-store.ts';
 import type { Store } from '../store/store.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import type { PushResponse, TransportOptions, TransportResult } from '../transport/transport.ts';
-import { createEncrypter, type Encrypt } from '../webpush/encryption.ts';
+import type { Encrypt } from '../webpush/encryption.ts';
 import { createEndpointPolicy, splitEndpoint } from '../webpush/endpoint-policy.ts';
 import type { Outcome } from '../webpush/outcome.ts';
 import { encodePayload, type Message } from '../webpush/payload.ts';
@@ -25,7 +26,7 @@ export type { SubscriptionInput } from './subscription-input.ts';
 
 export interface SenderOptions extends TransportOptions {
   readonly vapid: SenderVapid;
-  /** Stands in for the builtin way, e.g. an accelerator. */
+  /** Stands in for the accelerator where that is built, and for the builtin way elsewhere. */
   readonly encrypt?: Encrypt;
   /** Where broadcasts stand; needed for them only. */
   readonly store?: Store;
@@ -106,7 +107,7 @@ export function createSender({
       ...(lifetimeSeconds === undefined ? {} : { lifetimeSeconds }),
     }),
   );
-  const encryptOne = encrypt ?? createEncrypter();
+  let encryptOne = encrypt;
   const transport = createTransport(transportOptions);
   const deliverer =
     store &&
@@ -139,6 +140,7 @@ export function createSender({
       const subscription = readSubscription(input, policy);
       const { origin, path } = splitEndpoint(subscription.endpoint);
       const headers = headersFor(origin, options);
+      encryptOne ??= loadAccelerator().encrypt;
       const body = encryptOne(plaintext, subscription);
       const result = await new Promise<TransportResult>((resolve) => {
         transport.send({ origin, path, headers, body }, resolve);
