@@ -78,9 +78,9 @@ const cases: readonly FaultCase[] = [
   },
 ];
 
-const sinkCount = 400;
+const sinkCount = 300;
 
-describe('a broadcast meets', { concurrency: 4 }, () => {
+describe('a broadcast meets', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
     for (const { title, faults, only = protocol, tries } of cases) {
       if (only !== protocol) continue;
@@ -91,7 +91,7 @@ describe('a broadcast meets', { concurrency: 4 }, () => {
 
         const broadcast = await broadcastToAll(stage, {
           sender: {
-            ...(hangs && { responseTimeoutMs: 2000 }),
+            ...(hangs && { responseTimeoutMs: 1500 }),
             retryPolicy: { ...fastRetries, maxAttempts: 20 },
           },
         });

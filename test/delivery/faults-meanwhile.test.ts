@@ -43,7 +43,7 @@ async function openTroubled(t: TestContext, protocol: Protocol, sinkCount: numbe
 
 const count = 1500;
 
-describe('meanwhile', { concurrency: 4 }, () => {
+describe('meanwhile', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
     for (const status of [404, 410]) {
       test(`who subscribes anew while a ${status} is on its way, over ${protocol}, stays subscribed`, async (t) => {

@@ -46,7 +46,7 @@ const faults: readonly {
 ];
 
 /** More than a worker holds at a time. */
-const brokenRows = 5000;
+const brokenRows = 4500;
 const workingRows = 500;
 const patient: Partial<SenderOptions> = {
   connectTimeoutMs: forever * 1000,

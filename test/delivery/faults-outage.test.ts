@@ -47,14 +47,14 @@ const outages: readonly Outage[] = [
   },
 ];
 
-const downForMs = 2500;
+const downForMs = 2000;
 const impatient: Partial<SenderOptions> = {
   connectTimeoutMs: 1000,
   responseTimeoutMs: 2000,
   retryPolicy: { ...fastRetries, maxAttempts: 40 },
 };
 
-describe('a push service is down and comes back at the same port:', { concurrency: 6 }, () => {
+describe('a push service is down and comes back at the same port:', { concurrency: 12 }, () => {
   for (const protocol of protocols) {
     for (const { title, fall, rise } of outages) {
       test(`${title}, over ${protocol}, in the middle of a broadcast`, async (t) => {

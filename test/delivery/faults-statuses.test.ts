@@ -104,7 +104,7 @@ const refusals: readonly Pick<Extract<Fault, { kind: 'status' }>, 'status' | 'bo
   { status: 403, body: JSON.stringify({ reason: 'BadJwtToken' }) },
 ];
 
-describe('answers of push services:', { concurrency: 4 }, () => {
+describe('answers of push services:', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
     test(`over ${protocol} every status leads to its outcome, row by row, in one broadcast`, async (t) => {
       const stage = await openStage(t, protocol);
@@ -179,7 +179,8 @@ describe('answers of push services:', { concurrency: 4 }, () => {
       for (const { sink, ...fault } of waits) {
         witness.faults.rehearse({ kind: 'status', ...fault, times: 1, endpoint: sink.endpoint });
       }
-      await stage.enroll([...witness.sinks(50), ...waits.map(({ sink }) => sink), ...witness.sinks(50)]);
+      // others between them, so that it is the rows that wait and not the origin
+      await stage.enroll(waits.flatMap(({ sink }) => [...witness.sinks(9), sink]));
 
       const broadcast = await broadcastToAll(stage);
       assert.equal(broadcast.counts.accepted, broadcast.audience);
