@@ -1,6 +1,6 @@
-// The push service that every sender posts to: nginx, which answers 201 to everything and takes a tenth of the work
-// that sending is. Three ways lead to it: one for speed, one that ends every connection after 1000 requests, and one
-// that is 50 ms long.
+// The push service that every sender posts to: nginx, which answers 201 to everything and takes a small part of the
+// work that sending is. Three ways lead to it: one for speed, one that ends every connection after 1000 requests, and
+// one that is 50 ms long.
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
