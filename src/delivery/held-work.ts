@@ -12,6 +12,7 @@ import type {
   RowResult,
   SliceLease,
 } from '../store/broadcast-store.ts';
+import type { OriginGate } from './origin-gate.ts';
 import type { Tries } from './retry-policy.ts';
 import { setAside, type Row } from './row-result.ts';
 
@@ -19,6 +20,7 @@ import { setAside, type Row } from './row-result.ts';
 export interface HeldRow extends Row {
   readonly work: HeldWork;
   origin: string;
+  gate: OriginGate | undefined;
   sentAtMs: number;
   isParked: boolean;
   result: RowResult | undefined;
@@ -50,11 +52,14 @@ export class HeldWork {
   #page: HeldRow[] = [];
   #pageStart = 0;
   readonly #parked = new Set<HeldRow>();
+  /** What every row of a slice begins with. */
+  readonly #untried: Tries;
   #settledParked: RowResult[] = [];
 
   constructor(source: SliceLease | RetryClaim) {
     this.held = { broadcastId: source.broadcastId, token: source.token };
     this.broadcast = source.broadcast;
+    this.#untried = { attempts: 0, deferrals: 0, expiresAtMs: source.broadcast.expiresAtMs };
     if ('rows' in source) {
       this.#waiting = source.rows;
     } else {
@@ -115,7 +120,7 @@ export class HeldWork {
     this.#reachesEnd = isLast;
   }
 
-  /** Takes the next row to be sent; its origin is still to be found out. */
+  /** Takes the next row to be sent; its origin and gate are still to be found out. */
   next(): HeldRow | undefined {
     const recipient = this.#waiting[this.#nextWaiting];
     if (recipient === undefined) return undefined;
@@ -126,7 +131,8 @@ export class HeldWork {
       recipient,
       broadcast: this.broadcast,
       origin: '',
-      tries: triesOf(recipient, this.broadcast),
+      gate: undefined,
+      tries: 'deferrals' in recipient ? triesOf(recipient) : this.#untried,
       sentAtMs: 0,
       isParked,
       result: undefined,
@@ -195,8 +201,8 @@ export class HeldWork {
   }
 }
 
-function triesOf(recipient: Recipient | RetryRow, broadcast: Broadcast): Tries {
-  if (!('deferrals' in recipient)) return { attempts: 0, deferrals: 0, expiresAtMs: broadcast.expiresAtMs };
-  const { attempts, deferrals, expiresAtMs } = recipient;
-  return { attempts, deferrals, expiresAtMs };
-}
+const triesOf = ({ attempts, deferrals, expiresAtMs }: RetryRow): Tries => ({
+  attempts,
+  deferrals,
+  expiresAtMs,
+});

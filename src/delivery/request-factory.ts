@@ -26,7 +26,7 @@ export interface Location {
   readonly origin: string;
   readonly path: string;
   /** Set where the origin is not admitted. */
-  readonly refusal?: Refusal;
+  readonly refusal: Refusal | undefined;
 }
 
 export interface RequestFactoryOptions {
@@ -48,14 +48,14 @@ export function createRequestFactory({
   policy,
   encrypt,
 }: RequestFactoryOptions): RequestFactory {
-  const headers = new Map<string, HeaderSource>();
+  const headerSources = new Map<string, HeaderSource>();
   for (const { publicKey, privateKey } of vapidKeys) {
     const authorize = createVapidAuthorizer({
       keys: { publicKey, privateKey },
       subject,
       ...(lifetimeSeconds !== undefined && { lifetimeSeconds }),
     });
-    headers.set(publicKey, createHeaderSource(authorize));
+    headerSources.set(publicKey, createHeaderSource(authorize));
   }
   const [{ publicKey: currentKey }] = vapidKeys;
   const known = new Map<string, Omit<Location, 'path'>>();
@@ -64,9 +64,7 @@ export function createRequestFactory({
   const judge = (root: string): Omit<Location, 'path'> => {
     const fault = policy.check(root);
     const origin = fault === undefined ? splitEndpoint(root).origin : (URL.parse(root)?.origin ?? 'null');
-    return fault === undefined
-      ? { origin }
-      : { origin, refusal: { reason: 'address-blocked', detail: fault.detail } };
+    return { origin, refusal: fault && { reason: 'address-blocked', detail: fault.detail } };
   };
 
   return {
@@ -84,18 +82,19 @@ export function createRequestFactory({
         found = judge(root);
         known.set(root, found);
       }
-      return { ...found, path: endpoint.slice(pathStart) };
+      return { origin: found.origin, refusal: found.refusal, path: endpoint.slice(pathStart) };
     },
 
     make(recipient, { origin, path }, { payload, urgency, topic }, ttlSeconds) {
-      const headersFor = headers.get(recipient.vapidPublicKey ?? currentKey);
+      const headersFor = headerSources.get(recipient.vapidPublicKey ?? currentKey);
       if (headersFor === undefined) {
         const detail = 'The subscription was made with a VAPID key that is not ours.';
         return { reason: 'vapid-key-mismatch', detail };
       }
-      const options = { ttlSeconds, urgency: urgency as Urgency, ...(topic !== undefined && { topic }) };
+      const options = { ttlSeconds, urgency: urgency as Urgency };
       try {
-        return { origin, path, headers: headersFor(origin, options), body: encrypt(payload, recipient) };
+        const headers = headersFor(origin, topic === undefined ? options : { ...options, topic });
+        return { origin, path, headers, body: encrypt(payload, recipient) };
       } catch (error) {
         // a stored key that is no point must not take the worker down
         if (!(error instanceof DeskbellError)) throw error;

@@ -32,20 +32,15 @@ export function toRowResult(
     return putOff(row, outcome.afterMs ?? 0, Date.now(), policy);
   }
   const attempt = row.tries.attempts + 1;
-  const told: RowResult = {
-    recipient,
-    origin,
-    attempts: 1,
-    result: outcome.kind,
-    record: {
-      atMs: sentAtMs,
-      attempt,
-      outcome: outcome.kind,
-      ...(status !== undefined && { status }),
-      ...('reason' in outcome && { reason: outcome.reason }),
-      ...('detail' in outcome && outcome.detail !== undefined && { detail: outcome.detail }),
-    },
+  const record = {
+    atMs: sentAtMs,
+    attempt,
+    outcome: outcome.kind,
+    status,
+    reason: 'reason' in outcome ? outcome.reason : undefined,
+    detail: 'detail' in outcome ? outcome.detail : undefined,
   };
+  const told: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
   if (outcome.kind === 'retry') {
     const tries = { ...row.tries, attempts: attempt, expiresAtMs: expiryOf(row, sentAtMs) };
     const retry = retryAfterAttempt(policy, tries, outcome.afterMs ?? 0, Date.now(), Math.random());

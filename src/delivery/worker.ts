@@ -26,13 +26,15 @@ const maxClaimedRows = 512;
 const claimRows = 256;
 const readRows = 256;
 /** Encrypted together and handed over together: crypto and sockets taking turns row by row cost nearly twice. */
-const batchRows = 16;
+const batchRows = 64;
 /** So many settled rows are committed at once, or as many as there are after a while. */
 const commitRows = 256;
 const commitEveryMs = 200;
 /** While slices are being read, due retries get a turn this often. */
 const claimEveryMs = 100;
 const lookForWorkEveryMs = 250;
+/** Who waits for the end of one broadcast, which another worker may bring about, looks more often. */
+const lookForEndEveryMs = 50;
 const defaultLeaseMs = 10_000;
 const stopGraceMs = 5000;
 /** A broadcast here and there at one push service each; more gates are not remembered. */
@@ -116,7 +118,8 @@ class Worker {
     if (dueAtMs === undefined && this.#only.broadcastId !== undefined) return false;
     const waitMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - Date.now();
     if (waitMs > 0) {
-      await this.#sleep(Math.min(waitMs, lookForWorkEveryMs));
+      const lookEveryMs = this.#only.broadcastId === undefined ? lookForWorkEveryMs : lookForEndEveryMs;
+      await this.#sleep(Math.min(waitMs, lookEveryMs));
     } else {
       this.#claimNotBeforeMs = 0;
       this.#leaseNotBeforeMs = 0;
@@ -134,13 +137,20 @@ class Worker {
     }
     if (this.#pageRows >= maxPageRows || isSliceInHand) return;
 
-    const unread = [...this.#works].find(({ needsReading }) => needsReading);
+    const unread = [...this.#works].find(({ needsReading }) => needsReading) ?? (await this.#lease(nowMs));
     if (unread !== undefined) await this.#read(unread);
-    else if (nowMs >= this.#leaseNotBeforeMs) {
-      const lease = await this.#queue.leaseSlice({ leaseMs: this.#leaseMs, ...this.#only });
-      if (lease === undefined) this.#leaseNotBeforeMs = nowMs + lookForWorkEveryMs;
-      else this.#works.add(new HeldWork(lease));
+  }
+
+  async #lease(nowMs: number): Promise<HeldWork | undefined> {
+    if (nowMs < this.#leaseNotBeforeMs) return undefined;
+    const lease = await this.#queue.leaseSlice({ leaseMs: this.#leaseMs, ...this.#only });
+    if (lease === undefined) {
+      this.#leaseNotBeforeMs = nowMs + lookForWorkEveryMs;
+      return undefined;
     }
+    const work = new HeldWork(lease);
+    this.#works.add(work);
+    return work;
   }
 
   /** @returns true where there may be more retries that are due */
@@ -159,27 +169,27 @@ class Worker {
 
   /** @returns false where no row is waiting or there is no room for one */
   #sendBatch(): boolean {
+    const nowMs = Date.now();
     let room = batchRows;
     for (const work of this.#works) {
       // claimed rows have their room already
       const most = work.lease === undefined ? room : Math.min(room, maxPageRows - this.#pageRows);
-      room -= this.#sendSome(work, most);
+      room -= this.#sendSome(work, most, nowMs);
     }
     return room < batchRows;
   }
 
-  #sendSome(work: HeldWork, most: number): number {
+  #sendSome(work: HeldWork, most: number, nowMs: number): number {
     let sent = 0;
     for (; sent < most; sent += 1) {
       const row = work.next();
       if (row === undefined) break;
-      this.#send(row);
+      this.#send(row, nowMs);
     }
     return sent;
   }
 
-  #send(row: HeldRow): void {
-    const nowMs = Date.now();
+  #send(row: HeldRow, nowMs: number): void {
     const { broadcast, recipient } = row;
     const location = this.#requests.locate(recipient);
     row.origin = location.origin;
@@ -202,23 +212,24 @@ class Worker {
   }
 
   #answered(row: HeldRow, result: TransportResult): void {
+    const nowMs = Date.now();
     this.#inFlight -= 1;
-    const outcome = readResult(row.origin, result, Date.now());
+    const outcome = readResult(row.origin, result, nowMs);
     const status = result.kind === 'response' ? result.response.status : undefined;
-    this.#learn(row, outcome, status !== undefined);
+    this.#learn(row, outcome, status !== undefined, nowMs);
     this.#settle(row, toRowResult(row, outcome, status, row.sentAtMs, this.#retryPolicy));
     if (this.#inFlight === 0) this.#commitAll();
   }
 
-  #learn(row: HeldRow, outcome: Outcome, wasAnswered: boolean): void {
+  #learn(row: HeldRow, outcome: Outcome, wasAnswered: boolean, nowMs: number): void {
     const gate = this.#gate(row);
     gate.unpark(row);
-    if (wasAnswered) gate.answered(Date.now());
+    if (wasAnswered) gate.answered(nowMs);
     if (outcome.kind === 'accepted') gate.accepted();
     else if (outcome.kind === 'rejected' && outcome.scope === 'origin') {
       gate.refused({ reason: outcome.reason, detail: outcome.detail ?? '' });
     } else if (outcome.kind === 'retry' && outcome.reason === 'deferred') {
-      gate.wait(Date.now() + (outcome.afterMs ?? 0));
+      gate.wait(nowMs + (outcome.afterMs ?? 0));
     }
   }
 
@@ -228,8 +239,12 @@ class Worker {
     if (this.#settledSinceCommit >= commitRows) this.#commitAll();
   }
 
-  #gate({ broadcast, origin }: HeldRow): OriginGate {
-    const key = `${broadcast.id} ${origin}`;
+  #gate(row: HeldRow): OriginGate {
+    row.gate ??= this.#findGate(`${row.broadcast.id} ${row.origin}`);
+    return row.gate;
+  }
+
+  #findGate(key: string): OriginGate {
     let gate = this.#gates.get(key);
     if (gate === undefined) {
       if (this.#gates.size >= maxGates) this.#gates.clear();

@@ -87,7 +87,7 @@ export interface Broadcast extends BroadcastMessage {
 export interface AttemptRecord {
   readonly broadcastId: number;
   /** Absent for a row of a list that is no stored subscription. */
-  readonly subscriptionId?: number;
+  readonly subscriptionId?: number | undefined;
   readonly atMs: number;
   readonly origin: string;
   /** 1 for the first. */
@@ -95,9 +95,9 @@ export interface AttemptRecord {
   /** `accepted`, `gone`, `rejected` or `retry`. */
   readonly outcome: string;
   /** HTTP status, absent where there was no answer. */
-  readonly status?: number;
-  readonly reason?: string;
-  readonly detail?: string;
+  readonly status?: number | undefined;
+  readonly reason?: string | undefined;
+  readonly detail?: string | undefined;
 }
 
 export interface BroadcastStore {
@@ -135,10 +135,10 @@ export interface BroadcastStore {
 export interface Recipient extends Subscription {
   /** Ascending within the audience; where a cursor stands. */
   readonly position: number;
-  /** Absent for a row of a list that is no stored subscription. */
-  readonly subscriptionId?: number;
-  /** The VAPID public key that it was made with; absent where that is not known. */
-  readonly vapidPublicKey?: string;
+  /** `undefined` for a row of a list that is no stored subscription. */
+  readonly subscriptionId: number | undefined;
+  /** The VAPID public key that it was made with; `undefined` where that is not known. */
+  readonly vapidPublicKey: string | undefined;
   readonly updatedAtMs: number;
 }
 

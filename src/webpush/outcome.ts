@@ -101,7 +101,16 @@ export function readResponse(origin: string, response: ResponseFacts, { nowMs }:
   const windowsStatus = headers['x-wns-status'] ?? headers['x-wns-notificationstatus'];
   const isLost = windowsStatus === 'dropped' || windowsStatus === 'channelthrottled';
   if (status >= 200 && status <= 299 && !isLost) return accepted(origin, headers);
+  return notAccepted(origin, response, windowsStatus, nowMs);
+}
 
+function notAccepted(
+  origin: string,
+  response: ResponseFacts,
+  windowsStatus: string | undefined,
+  nowMs: number,
+): Outcome {
+  const { status, headers } = response;
   const said = readWords(response);
   const detail = said.text === '' ? {} : { detail: said.text };
   const retry = (reason: RetryReason, slowsOrigin: boolean): Outcome => {
@@ -153,13 +162,12 @@ export function readResponse(origin: string, response: ResponseFacts, { nowMs }:
 }
 
 function accepted(origin: string, headers: ResponseFacts['headers']): Outcome {
+  const outcome: { kind: 'accepted'; messageUrl?: string; messageId?: string } = { kind: 'accepted' };
   const messageUrl = toAbsolute(headers['location'], origin);
+  if (messageUrl !== undefined) outcome.messageUrl = messageUrl;
   const messageId = headers['apns-id'] ?? headers['x-wns-msg-id'];
-  return {
-    kind: 'accepted',
-    ...(messageUrl === undefined ? {} : { messageUrl }),
-    ...(messageId === undefined ? {} : { messageId }),
-  };
+  if (messageId !== undefined) outcome.messageId = messageId;
+  return outcome;
 }
 
 function toAbsolute(location: string | undefined, origin: string): string | undefined {

@@ -7,9 +7,11 @@ import type { Broadcast, Recipient, RowResult } from '../../src/store/broadcast-
 const broadcast = { id: 1, expiresAtMs: 1e15, ttlSeconds: 60 } as Broadcast;
 const recipient = (position: number): Recipient => ({
   position,
+  subscriptionId: undefined,
   endpoint: `https://fcm.googleapis.com/${position}`,
   p256dh: new Uint8Array(65),
   auth: new Uint8Array(16),
+  vapidPublicKey: undefined,
   updatedAtMs: 0,
 });
 const accepted = (row: HeldRow): RowResult => ({

@@ -1,7 +1,7 @@
 // The attempt log: what was tried, when, and what came of it. It is bounded, and holds nothing that is secret.
 import type { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
-import type { AttemptRecord } from '../broadcast-store.ts';
+import type { AttemptRecord, RowResult } from '../broadcast-store.ts';
 import { parameter, prepare, queries, written } from './statement.ts';
 
 const maxAcceptedPerBroadcast = 1000;
@@ -15,8 +15,13 @@ export interface Logged {
 }
 
 export interface AttemptLog {
-  /** Adds the record as long as there is room, and counts it in `logged`. Inside a transaction. */
-  add(record: AttemptRecord, logged: Logged): void;
+  /** Adds what is told of an attempt as long as there is room, and counts it in `logged`. Inside a transaction. */
+  add(
+    broadcastId: number,
+    row: Pick<RowResult, 'recipient' | 'origin'>,
+    record: NonNullable<RowResult['record']>,
+    logged: Logged,
+  ): void;
   /** Drops what belongs to old broadcasts. Inside a transaction. */
   prune(): void;
   find(filter: {
@@ -63,15 +68,15 @@ export function createAttemptLog(database: DatabaseSync): AttemptLog {
   };
 
   return {
-    add: (record, logged) => {
+    add: (broadcastId, { recipient, origin }, record, logged) => {
       const kind = record.outcome === 'accepted' ? 'accepted' : 'others';
       if (logged[kind] >= (kind === 'accepted' ? maxAcceptedPerBroadcast : maxOthersPerBroadcast)) return;
       logged[kind] += 1;
       insert.run({
-        broadcastId: record.broadcastId,
-        subscriptionId: record.subscriptionId ?? null,
+        broadcastId,
+        subscriptionId: recipient.subscriptionId ?? null,
         atMs: record.atMs,
-        origin: record.origin,
+        origin,
         attempt: record.attempt,
         outcome: record.outcome,
         status: record.status ?? null,

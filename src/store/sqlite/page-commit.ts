@@ -81,13 +81,7 @@ export function createPageCommit(
       tally(tallies, row);
       if (row.alarm !== undefined) raise(alarms, row.origin, row.alarm, nowMs);
       if (row.record !== undefined) {
-        const { subscriptionId } = row.recipient;
-        const of = {
-          broadcastId,
-          origin: row.origin,
-          ...(subscriptionId !== undefined && { subscriptionId }),
-        };
-        log.add({ ...of, ...row.record }, logged);
+        log.add(broadcastId, row, row.record, logged);
       }
     }
 

@@ -12,7 +12,7 @@ export class Stream {
   grantedBytes = 0;
   /** The final header block, once it has come. */
   answer: HeaderBlock | undefined;
-  #body: Buffer[] = [];
+  #body: Buffer[] | undefined;
   #bodyBytes = 0;
 
   constructor(id: number, exchange: Exchange, sentAtMs: number) {
@@ -29,13 +29,13 @@ export class Stream {
   addBody(bytes: Buffer, start: number, end: number): boolean {
     const kept = Math.min(end, start + maxResponseBodyBytes - this.#bodyBytes);
     // Copied: the frame lies in a buffer that is used again.
-    if (kept > start) this.#body.push(Buffer.from(bytes.subarray(start, kept)));
+    if (kept > start) (this.#body ??= []).push(Buffer.from(bytes.subarray(start, kept)));
     this.#bodyBytes += kept - start;
     return kept === end;
   }
 
   response({ status, headers }: HeaderBlock): PushResponse {
-    const body = this.#body.length === 0 ? '' : Buffer.concat(this.#body).toString();
+    const body = this.#body === undefined ? '' : Buffer.concat(this.#body).toString();
     return { status, headers, body };
   }
 }
