@@ -24,7 +24,12 @@ export const acceleratorFile = fileURLToPath(
  * @param file by default where `npm run build:accelerator` puts it
  */
 export function loadAccelerator(file: string = acceleratorFile): Accelerator {
-  if (!existsSync(file)) return builtin('the accelerator is not built (npm run build:accelerator)');
+  if (!existsSync(file)) {
+    const machine = `${process.platform}-${process.arch}`;
+    return builtin(
+      `there is no accelerator for ${machine} here (in a clone, npm run build:accelerator makes one)`,
+    );
+  }
   let addon: Addon;
   try {
     addon = createRequire(import.meta.url)(file) as Addon;

@@ -24,7 +24,7 @@ export const broadcastSettings = [...senderSettings, 'threads'] as const satisfi
 export async function openSender(
   { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads }: Configuration,
   vapidKeys: VapidKeys,
-  { environment }: Pick<Context, 'environment'>,
+  { environment, output }: Pick<Context, 'environment' | 'output'>,
   store?: Store,
 ): Promise<Sender> {
   if (subject === undefined) {
@@ -43,6 +43,7 @@ export async function openSender(
     connectTimeoutMs,
     responseTimeoutMs,
     ...(store !== undefined && { store, threads }),
+    onRemark: (remark) => output.remark(`deskbell: ${remark}`),
     ...proxyFromEnvironment(environment),
   });
 }

@@ -22,6 +22,8 @@ export interface DelivererOptions extends DeliverySettings {
   readonly threads?: number;
   /** For what is delivered in this thread. */
   readonly encrypt?: Encrypt;
+  /** Told once, in words, why the accelerator is not used. */
+  readonly onRemark?: (remark: string) => void;
 }
 
 /** A broadcast that this process works on. */
@@ -58,16 +60,38 @@ const rowsForThread = 2000;
 const firstPauseMs = 1000;
 const maxPauseMs = 60_000;
 
-export function createDeliverer({ store, threads, encrypt, ...settings }: DelivererOptions): Deliverer {
+export function createDeliverer({
+  store,
+  threads,
+  encrypt,
+  onRemark = () => {},
+  ...settings
+}: DelivererOptions): Deliverer {
   const policy = createEndpointPolicy(settings.transport.pushServices);
-  const maxThreads = threads ?? (canBePosted(settings) && encrypt === undefined ? availableParallelism() : 0);
-  if (maxThreads > 0 && !canBePosted(settings)) {
+  const canThread = canBePosted(settings) && encrypt === undefined;
+  const maxThreads = threads ?? (canThread ? availableParallelism() : 0);
+  if (maxThreads > 0 && !canThread) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
       'Functions cannot be given to worker threads: give threads: 0.',
     );
   }
   const running = new Set<{ stop(): Promise<void> }>();
+  const remarks = new Set<string>();
+
+  /** Every thread has the same to say. */
+  const remark = (text: string): void => {
+    if (remarks.has(text)) return;
+    remarks.add(text);
+    onRemark(text);
+  };
+
+  const chooseEncrypt = (): Encrypt => {
+    if (encrypt !== undefined) return encrypt;
+    const accelerator = loadAccelerator();
+    if (accelerator.kind === 'builtin') remark(accelerator.reason);
+    return accelerator.encrypt;
+  };
 
   const runHere = async (signal: AbortSignal, broadcastId?: number): Promise<void> => {
     const transport = createTransport(settings.transport);
@@ -77,7 +101,7 @@ export function createDeliverer({ store, threads, encrypt, ...settings }: Delive
         {
           queue: store.queue,
           transport,
-          requests: createRequests(settings, encrypt ?? loadAccelerator().encrypt),
+          requests: createRequests(settings, chooseEncrypt()),
           ...(broadcastId !== undefined && { broadcastId }),
           ...(retryPolicy !== undefined && { retryPolicy }),
           ...(leaseMs !== undefined && { leaseMs }),
@@ -92,7 +116,7 @@ export function createDeliverer({ store, threads, encrypt, ...settings }: Delive
   const run = (count: number, signal: AbortSignal, broadcastId?: number): Promise<void> => {
     if (count === 0) return runHere(signal, broadcastId);
     const only = broadcastId === undefined ? {} : { broadcastId };
-    return runWorkerThreads(count, { storeAddress: store.address, settings, ...only }, signal);
+    return runWorkerThreads(count, { storeAddress: store.address, settings, ...only }, signal, remark);
   };
 
   /** Starts work that `close` and the stop function end. */

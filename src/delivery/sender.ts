@@ -32,6 +32,8 @@ export interface SenderOptions extends TransportOptions {
   readonly store?: Store;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number;
+  /** Told once, in words, why broadcasts are encrypted with Node's builtins: the accelerator is not built, say. */
+  readonly onRemark?: (remark: string) => void;
   /** When and how often a row of a broadcast is tried again. */
   readonly retryPolicy?: RetryPolicy;
   /** How long a worker that has gone silent keeps its part of a broadcast (default 10 000). */
@@ -94,6 +96,7 @@ export function createSender({
   encrypt,
   store,
   threads,
+  onRemark,
   retryPolicy,
   leaseMs,
   ...transportOptions
@@ -117,6 +120,7 @@ export function createSender({
       transport: transportOptions,
       ...(threads !== undefined && { threads }),
       ...(encrypt !== undefined && { encrypt }),
+      ...(onRemark !== undefined && { onRemark }),
       ...(retryPolicy !== undefined && { retryPolicy }),
       ...(leaseMs !== undefined && { leaseMs }),
     });

@@ -1,5 +1,5 @@
 // A thread that delivers: it opens the store and connections of its own and runs one worker. Its parent posts `stop`
-// to end it; it posts its fault, if there is one, and exits.
+// to end it; it posts what it has to remark, its fault, if there is one, and exits.
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -14,11 +14,10 @@ export interface WorkerThreadData {
   readonly broadcastId?: number;
 }
 
-/** A fault on its way to the parent: errors lose their class and code when they are posted. */
-export interface PostedFault {
-  readonly code?: string;
-  readonly message: string;
-}
+/** On its way to the parent. Of errors, class and code would be lost. */
+export type Posted =
+  | { readonly kind: 'remark'; readonly text: string }
+  | { readonly kind: 'fault'; readonly code?: string; readonly message: string };
 
 const { storeAddress, settings, broadcastId } = workerData as WorkerThreadData;
 const stop = new AbortController();
@@ -29,7 +28,9 @@ try {
     openStore(options: unknown): Promise<Store>;
   };
   const store = await openStore(storeAddress.options);
-  const requests = createRequests(settings, loadAccelerator().encrypt);
+  const accelerator = loadAccelerator();
+  if (accelerator.kind === 'builtin') post({ kind: 'remark', text: accelerator.reason });
+  const requests = createRequests(settings, accelerator.encrypt);
   const transport = createTransport(settings.transport);
   try {
     const { retryPolicy, leaseMs } = settings;
@@ -49,13 +50,17 @@ try {
     await store.close();
   }
 } catch (error) {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
-  parentPort?.postMessage(toPosted(error));
+  post(toPosted(error));
 } finally {
   parentPort?.close();
 }
 
-function toPosted(error: unknown): PostedFault {
-  if (error instanceof DeskbellError) return { code: error.code, message: error.message };
-  return { message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+function post(message: Posted): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+  parentPort?.postMessage(message);
+}
+
+function toPosted(error: unknown): Posted {
+  if (error instanceof DeskbellError) return { kind: 'fault', code: error.code, message: error.message };
+  return { kind: 'fault', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }

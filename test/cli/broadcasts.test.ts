@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import { runCommand, runUntilStopped, startCommand, temporaryFolder, type RunResult } from './run-command.ts';
 
@@ -62,6 +63,8 @@ suite('broadcasts of the command line', () => {
     pushService.expire(endpoint);
     const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
     assert.equal(exitCode, 0, stderr);
+    const accelerator = loadAccelerator();
+    assert.equal(stderr, accelerator.kind === 'builtin' ? `deskbell: ${accelerator.reason}\n` : '');
     assert.match(stdout, /^Broadcast 1 to 40\.\n/);
     assert.match(stdout, /Broadcast 1 is done in \d+:\d\d:\n/);
     assert.match(stdout, /^ +39 accepted /m);

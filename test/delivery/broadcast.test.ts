@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'node:test';
+import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createUserAgent } from '../../src/push-service/index.ts';
+import { createEncrypter } from '../../src/webpush/encryption.ts';
 import { generateUserAgentKeys } from '../../src/webpush/user-agent.ts';
 import { generateVapidKeys } from '../../src/webpush/vapid.ts';
 import {
@@ -332,6 +334,25 @@ describe('a broadcast', () => {
     assert.equal(broadcast.alarms[0]?.reason, 'address-blocked');
     assert.deepEqual(timesReceived(pushService), { 0: 3 });
     assert.equal(await bench.store.subscriptions.count(), 3);
+  });
+
+  test('says once why it goes without the accelerator, and nothing where it has one', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 4200);
+    const accelerator = loadAccelerator();
+    for (const threads of [0, 2]) {
+      const remarks: string[] = [];
+      const sender = bench.createSender({ threads, onRemark: (remark) => remarks.push(remark) });
+      for (let time = 0; time < 2; time += 1) await (await sender.broadcast('all', message)).finished;
+      assert.deepEqual(remarks, accelerator.kind === 'builtin' ? [accelerator.reason] : []);
+    }
+  });
+
+  test('does not take an encrypter of its own together with threads, which cannot be given one', async () => {
+    await using bench = await openBroadcastBench();
+    const encrypt = createEncrypter();
+    assert.throws(() => bench.createSender({ threads: 1, encrypt }), { code: 'ERR_CONFIGURATION' });
   });
 
   test('needs a store, a good message, and a sender that is open', async () => {

@@ -63,7 +63,7 @@ export function serveCommand({ environment, output, stop }: Context): Command {
           log,
         });
         const sender = configuration.deliver
-          ? await openSender(configuration, vapidKeys, { environment }, store)
+          ? await openSender(configuration, vapidKeys, { environment, output }, store)
           : undefined;
         try {
           await listenOn({ host, port }, () => server.listen({ host, port }));
