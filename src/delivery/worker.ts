@@ -26,10 +26,12 @@ const maxClaimedRows = 512;
 const claimRows = 256;
 const readRows = 256;
 /** Encrypted together and handed over together: crypto and sockets taking turns row by row cost nearly twice. */
-const batchRows = 64;
+const batchRows = 32;
 /** So many settled rows are committed at once, or as many as there are after a while. */
 const commitRows = 256;
 const commitEveryMs = 200;
+/** So long may a row keep those behind it from being committed, and from being seen in the progress. */
+const holdUpMs = 1000;
 /** While slices are being read, due retries get a turn this often. */
 const claimEveryMs = 100;
 const lookForWorkEveryMs = 250;
@@ -272,13 +274,15 @@ class Worker {
     return rows;
   }
 
-  /** Rows without an answer may hold up a page as long as there is room in it; then they are parked. */
+  /** Rows without an answer may hold up a page for a moment, as long as there is room in it; then they are parked. */
   #parkForRoom = (row: HeldRow): boolean => {
-    if (this.#pageRows <= maxPageRows / 2 || this.#parkedRows >= maxParkedRows) return false;
+    const nowMs = Date.now();
+    const mayStay = this.#pageRows <= maxPageRows / 2 && nowMs - row.sentAtMs < holdUpMs;
+    if (mayStay || this.#parkedRows >= maxParkedRows) return false;
     const gate = this.#gate(row);
     // the last of the room takes a whole page, so that push services which all hang at once cannot fill everything
     const hasRoom = this.#parkedRows < maxParkedRows - maxPageRows;
-    if (!gate.mayPark(Date.now(), hasRoom)) return false;
+    if (!gate.mayPark(nowMs, hasRoom)) return false;
     gate.park(row, row.sentAtMs);
     return true;
   };

@@ -21,7 +21,7 @@ export type Settlement = (typeof settlements)[number];
 /** How far a broadcast is at one push service. */
 export interface OriginCounts extends Readonly<Record<Settlement, number>> {
   readonly origin: string;
-  /** POSTs, repeats included. */
+  /** POSTs, repeats included, and tries for which no connection could be made. */
   readonly attempts: number;
 }
 

@@ -186,6 +186,27 @@ describe('a broadcast', () => {
     assert.deepEqual(timesReceived(pushService), { 1: 1500 });
   });
 
+  test('that was stopped while a push service does not answer gives its rows back, and another sender sends them', async () => {
+    await using bench = await openBroadcastBench();
+    const [silent, other] = [await bench.startPushService(), await bench.startPushService()];
+    await bench.subscribe(silent, 40);
+    await bench.subscribe(other, 40);
+    silent.faults.rehearse({ kind: 'hang' });
+    const run = await bench.createSender().broadcast('all', message);
+    for await (const { settled } of run.progress()) if (settled === 40) break;
+    const stoppedAtMs = Date.now();
+    await run.stop();
+    assert.ok(Date.now() - stoppedAtMs < 10_000, 'answers are waited for for a while and not for ever');
+    const { state, counts } = await run.finished;
+    assert.deepEqual([state, counts.accepted, counts.pending], ['running', 40, 40]);
+
+    silent.faults.clear();
+    const next = await bench.createSender().resume(run.broadcast.id);
+    assertDone(await next.finished, { accepted: 80 });
+    assert.deepEqual(timesReceived(other), { 1: 40 });
+    assert.equal(await bench.store.subscriptions.count(), 80);
+  });
+
   test('that is cancelled sends no more', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService();
