@@ -1,8 +1,7 @@
 // The attempt log: what was tried, when, and what came of it. It is bounded, and holds nothing that is secret.
 import type { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
 import type { AttemptRecord, RowResult } from '../broadcast-store.ts';
-import { parameter, prepare, queries, written } from './statement.ts';
+import { type NoValues, prepare } from './statement.ts';
 
 const maxAcceptedPerBroadcast = 1000;
 const maxOthersPerBroadcast = 10_000;
@@ -31,40 +30,66 @@ export interface AttemptLog {
   }): readonly AttemptRecord[];
 }
 
+interface AttemptRow {
+  readonly broadcast_id: number;
+  readonly subscription_id: number | null;
+  readonly at_ms: number;
+  readonly origin: string;
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly detail: string | null;
+}
+
 export function createAttemptLog(database: DatabaseSync): AttemptLog {
-  const insert = prepare(
+  const insert = prepare<{
+    broadcastId: number;
+    subscriptionId: number | null;
+    atMs: number;
+    origin: string;
+    attempt: number;
+    outcome: string;
+    status: number | null;
+    reason: string | null;
+    detail: string | null;
+  }>(
     database,
-    queries.insertInto('attempts').values({
-      broadcast_id: parameter<number>('broadcastId'),
-      subscription_id: parameter<number | null>('subscriptionId'),
-      at_ms: parameter<number>('atMs'),
-      origin: parameter<string>('origin'),
-      attempt: parameter<number>('attempt'),
-      outcome: parameter<string>('outcome'),
-      status: parameter<number | null>('status'),
-      reason: parameter<string | null>('reason'),
-      detail: parameter<string | null>('detail'),
-    }),
+    `
+      insert into attempts
+        (broadcast_id, subscription_id, at_ms, origin, attempt, outcome, status, reason, detail)
+      values
+        (:broadcastId, :subscriptionId, :atMs, :origin, :attempt, :outcome, :status, :reason, :detail)
+    `,
   );
-  const prune = prepare(
+  const prune = prepare<NoValues>(
     database,
-    written(sql`
+    `
       delete from attempts where broadcast_id <=
         (select id from broadcasts order by id desc limit 1 offset ${maxBroadcasts})
-    `),
+    `,
   );
-  const newest = queries
-    .selectFrom('attempts')
-    .selectAll()
-    .orderBy('id', 'desc')
-    .limit(parameter<number>('limit'));
-  const ofBroadcast = newest.where('broadcast_id', '=', parameter<number>('broadcastId'));
-  const ofSubscription = newest.where('subscription_id', '=', parameter<number>('subscriptionId'));
   const find = {
-    all: prepare(database, newest),
-    ofBroadcast: prepare(database, ofBroadcast),
-    ofSubscription: prepare(database, ofSubscription),
-    ofBoth: prepare(database, ofBroadcast.where('subscription_id', '=', parameter<number>('subscriptionId'))),
+    all: prepare<{ limit: number }, AttemptRow>(
+      database,
+      'select * from attempts order by id desc limit :limit',
+    ),
+    ofBroadcast: prepare<{ broadcastId: number; limit: number }, AttemptRow>(
+      database,
+      'select * from attempts where broadcast_id = :broadcastId order by id desc limit :limit',
+    ),
+    ofSubscription: prepare<{ subscriptionId: number; limit: number }, AttemptRow>(
+      database,
+      'select * from attempts where subscription_id = :subscriptionId order by id desc limit :limit',
+    ),
+    ofBoth: prepare<{ broadcastId: number; subscriptionId: number; limit: number }, AttemptRow>(
+      database,
+      `
+        select * from attempts
+        where broadcast_id = :broadcastId and subscription_id = :subscriptionId
+        order by id desc limit :limit
+      `,
+    ),
   };
 
   return {
@@ -85,7 +110,7 @@ export function createAttemptLog(database: DatabaseSync): AttemptLog {
       });
     },
     prune: () => {
-      prune.run();
+      prune.run({});
     },
     find: ({ broadcastId, subscriptionId, limit }) => {
       const rows =

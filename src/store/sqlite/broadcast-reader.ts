@@ -1,9 +1,7 @@
 // Puts a broadcast together from its row, its counts per origin, its retries and its alarms.
 import type { DatabaseSync } from 'node:sqlite';
-import type { Selectable } from 'kysely';
-import type { Alarm, Broadcast, OriginCounts } from '../broadcast-store.ts';
-import type { AlarmsTable, BroadcastOriginsTable, BroadcastsTable } from './schema.ts';
-import { parameter, prepare, queries } from './statement.ts';
+import type { Alarm, Broadcast, BroadcastState, OriginCounts } from '../broadcast-store.ts';
+import { prepare } from './statement.ts';
 
 export interface BroadcastReader {
   find(id: number): Broadcast | undefined;
@@ -14,35 +12,58 @@ export interface BroadcastReader {
   list(beforeId: number, limit: number): readonly Broadcast[];
 }
 
+interface BroadcastRow {
+  readonly id: number;
+  readonly idempotency_key: string | null;
+  readonly content_hash: Uint8Array;
+  readonly state: BroadcastState;
+  readonly payload: Uint8Array;
+  readonly ttl_seconds: number;
+  readonly urgency: string;
+  readonly topic: string | null;
+  readonly audience: number;
+  readonly created_at_ms: number;
+  readonly start_at_ms: number;
+  readonly expires_at_ms: number;
+  readonly finished_at_ms: number | null;
+  readonly expired_unread: number;
+}
+
+interface AlarmRow {
+  readonly origin: string;
+  readonly reason: string;
+  readonly detail: string;
+  readonly first_at_ms: number;
+  readonly rows: number;
+}
+
 export function createBroadcastReader(database: DatabaseSync): BroadcastReader {
-  const select = queries.selectFrom('broadcasts').selectAll();
-  const ofBroadcast = parameter<number>('broadcastId');
-  const byId = prepare(database, select.where('id', '=', ofBroadcast));
-  const byKey = prepare(database, select.where('idempotency_key', '=', parameter<string>('key')));
-  const newest = prepare(
+  const byId = prepare<{ broadcastId: number }, BroadcastRow>(
     database,
-    select
-      .where('id', '<', parameter<number>('beforeId'))
-      .orderBy('id', 'desc')
-      .limit(parameter<number>('limit')),
+    'select * from broadcasts where id = :broadcastId',
   );
-  const origins = prepare(
+  const byKey = prepare<{ key: string }, BroadcastRow>(
     database,
-    queries.selectFrom('broadcast_origins').selectAll().where('broadcast_id', '=', ofBroadcast),
+    'select * from broadcasts where idempotency_key = :key',
   );
-  const alarms = prepare(
+  const newest = prepare<{ beforeId: number; limit: number }, BroadcastRow>(
     database,
-    queries.selectFrom('alarms').selectAll().where('broadcast_id', '=', ofBroadcast).orderBy('first_at_ms'),
+    'select * from broadcasts where id < :beforeId order by id desc limit :limit',
   );
-  const waiting = prepare(
+  const origins = prepare<{ broadcastId: number }, OriginCounts>(
     database,
-    queries
-      .selectFrom('retries')
-      .select((row) => row.fn.countAll<number>().as('rows'))
-      .where('broadcast_id', '=', ofBroadcast),
+    'select * from broadcast_origins where broadcast_id = :broadcastId',
+  );
+  const alarms = prepare<{ broadcastId: number }, AlarmRow>(
+    database,
+    'select * from alarms where broadcast_id = :broadcastId order by first_at_ms',
+  );
+  const waiting = prepare<{ broadcastId: number }, { rows: number }>(
+    database,
+    'select count(*) as rows from retries where broadcast_id = :broadcastId',
   );
 
-  const assemble = (row: Selectable<BroadcastsTable>): Broadcast => {
+  const assemble = (row: BroadcastRow): Broadcast => {
     const isOver = row.state === 'done' || row.state === 'cancelled';
     return toBroadcast(
       row,
@@ -66,7 +87,7 @@ export function createBroadcastReader(database: DatabaseSync): BroadcastReader {
 }
 
 function toBroadcast(
-  row: Selectable<BroadcastsTable>,
+  row: BroadcastRow,
   origins: readonly OriginCounts[],
   alarms: readonly Alarm[],
   waiting: number,
@@ -106,11 +127,11 @@ function toBroadcast(
   };
 }
 
-function toOriginCounts(row: BroadcastOriginsTable): OriginCounts {
+function toOriginCounts(row: OriginCounts): OriginCounts {
   const { origin, attempts, accepted, gone, rejected, expired, exhausted } = row;
   return { origin, attempts, accepted, gone, rejected, expired, exhausted };
 }
 
-function toAlarm({ origin, reason, detail, first_at_ms, rows }: AlarmsTable): Alarm {
+function toAlarm({ origin, reason, detail, first_at_ms, rows }: AlarmRow): Alarm {
   return { origin, reason, detail, firstAtMs: first_at_ms, rows };
 }

@@ -1,7 +1,6 @@
 // When a broadcast is over: nothing of it is left to do, or its time has run out.
 import type { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
-import { parameter, prepare, queries, written } from './statement.ts';
+import { prepare } from './statement.ts';
 
 export interface Finish {
   /** Finishes the broadcast where no slice and no retry is left. Inside a transaction. */
@@ -12,45 +11,43 @@ export interface Finish {
 }
 
 export function createFinish(database: DatabaseSync): Finish {
-  const broadcastId = parameter<number>('broadcastId');
-  const nowMs = parameter<number>('nowMs');
-
-  const finishIfOver = prepare(
+  const finishIfOver = prepare<{ broadcastId: number; nowMs: number }>(
     database,
-    written(sql`
-      update broadcasts set state = 'done', finished_at_ms = ${nowMs}
-      where id = ${broadcastId} and state in ('running', 'paused')
+    `
+      update broadcasts set state = 'done', finished_at_ms = :nowMs
+      where id = :broadcastId and state in ('running', 'paused')
         and not exists (select 1 from slices s where s.broadcast_id = broadcasts.id)
         and not exists (select 1 from retries r where r.broadcast_id = broadcasts.id)
-    `),
+    `,
   );
-  const findOverdue = prepare(
+  const findOverdue = prepare<{ nowMs: number }, { id: number }>(
     database,
-    written(
-      sql<{ id: number }>`
-        select b.id from broadcasts b
-        where b.state = 'running' and b.expires_at_ms <= ${nowMs}
-          and not exists (select 1 from slices s
-                          where s.broadcast_id = b.id and s.lease_until_ms > ${nowMs})
-          and not exists (select 1 from retries r
-                          where r.broadcast_id = b.id and r.token is not null and r.due_at_ms > ${nowMs})
-      `,
-    ),
+    `
+      select b.id from broadcasts b
+      where b.state = 'running' and b.expires_at_ms <= :nowMs
+        and not exists (select 1 from slices s
+                        where s.broadcast_id = b.id and s.lease_until_ms > :nowMs)
+        and not exists (select 1 from retries r
+                        where r.broadcast_id = b.id and r.token is not null and r.due_at_ms > :nowMs)
+    `,
   );
-  const expire = prepare(
+  const expire = prepare<{ broadcastId: number; nowMs: number }>(
     database,
-    written(sql`
-      update broadcasts set state = 'done', finished_at_ms = ${nowMs},
+    `
+      update broadcasts set state = 'done', finished_at_ms = :nowMs,
         expired_unread = audience - coalesce((
           select sum(accepted + gone + rejected + expired + exhausted)
           from broadcast_origins o where o.broadcast_id = broadcasts.id), 0)
-      where id = ${broadcastId}
-    `),
+      where id = :broadcastId
+    `,
   );
-  const dropSlices = prepare(database, queries.deleteFrom('slices').where('broadcast_id', '=', broadcastId));
-  const dropRetries = prepare(
+  const dropSlices = prepare<{ broadcastId: number }>(
     database,
-    queries.deleteFrom('retries').where('broadcast_id', '=', broadcastId),
+    'delete from slices where broadcast_id = :broadcastId',
+  );
+  const dropRetries = prepare<{ broadcastId: number }>(
+    database,
+    'delete from retries where broadcast_id = :broadcastId',
   );
 
   return {

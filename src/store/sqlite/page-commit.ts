@@ -1,20 +1,29 @@
 // What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, subscriptions
 // that are gone, the log, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
 import type { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
-import {
-  settlements,
-  type Alarm,
-  type CommitAnswer,
-  type PageCommit,
-  type RowResult,
+import type {
+  Alarm,
+  BroadcastState,
+  CommitAnswer,
+  OriginCounts,
+  PageCommit,
+  RowResult,
 } from '../broadcast-store.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
-import type { BroadcastOriginsTable } from './schema.ts';
-import { parameter, prepare, queries } from './statement.ts';
+import { prepare } from './statement.ts';
 
-type OriginTally = Omit<BroadcastOriginsTable, 'broadcast_id'>;
+type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] };
+
+type RetryValues = {
+  broadcastId: number;
+  position: number;
+  dueAtMs: number;
+  attempts: number;
+  deferrals: number;
+  expiresAtMs: number;
+  token: string | null;
+};
 
 /** @returns a function to be called inside a transaction */
 export function createPageCommit(
@@ -51,7 +60,16 @@ export function createPageCommit(
     if (row.retry === undefined) {
       return isFresh || statements.dropRetry.run({ broadcastId, position, token }) > 0;
     }
-    const values = { broadcastId, position, ...row.retry, token: row.result === 'inFlight' ? token : null };
+    const { dueAtMs, attempts, deferrals, expiresAtMs } = row.retry;
+    const values = {
+      broadcastId,
+      position,
+      dueAtMs,
+      attempts,
+      deferrals,
+      expiresAtMs,
+      token: row.result === 'inFlight' ? token : null,
+    };
     // what is cancelled is not tried again; an answer that is still to come is waited for
     if (isFresh && isCancelled && row.result === 'retry') return true;
     if (isFresh) return statements.addRetry.run(values) > 0;
@@ -98,8 +116,6 @@ export function createPageCommit(
   };
 }
 
-const tallyColumns = ['attempts', ...settlements] as const;
-
 function tally(tallies: Map<string, OriginTally>, { origin, attempts, result }: RowResult): void {
   let counts = tallies.get(origin);
   if (counts === undefined) {
@@ -122,127 +138,102 @@ function raise(
 }
 
 function prepareStatements(database: DatabaseSync) {
-  const broadcastId = parameter<number>('broadcastId');
-  const position = parameter<number>('position');
-  const token = parameter<string | null>('token');
-  const retryValues = {
-    due_at_ms: parameter<number>('dueAtMs'),
-    attempts: parameter<number>('attempts'),
-    deferrals: parameter<number>('deferrals'),
-    expires_at_ms: parameter<number>('expiresAtMs'),
-    token,
-  };
   return {
-    findHead: prepare(
+    findHead: prepare<
+      { broadcastId: number },
+      { state: BroadcastState; logged_accepted: number; logged_others: number }
+    >(database, 'select state, logged_accepted, logged_others from broadcasts where id = :broadcastId'),
+    moveCursor: prepare<
+      { broadcastId: number; token: string; number: number; cursor: number; untilMs: number },
+      { cursor: number; through_position: number }
+    >(
       database,
-      queries
-        .selectFrom('broadcasts')
-        .select(['state', 'logged_accepted', 'logged_others'])
-        .where('id', '=', broadcastId),
+      `
+        update slices set cursor = :cursor, lease_until_ms = :untilMs
+        where broadcast_id = :broadcastId and number = :number and token = :token
+        returning cursor, through_position
+      `,
     ),
-    moveCursor: prepare(
+    dropSlice: prepare<{ broadcastId: number; number: number }>(
       database,
-      queries
-        .updateTable('slices')
-        .set({ cursor: parameter<number>('cursor'), lease_until_ms: parameter<number>('untilMs') })
-        .where('broadcast_id', '=', broadcastId)
-        .where('number', '=', parameter<number>('number'))
-        .where('token', '=', token)
-        .returning(['cursor', 'through_position']),
+      'delete from slices where broadcast_id = :broadcastId and number = :number',
     ),
-    dropSlice: prepare(
+    addRetry: prepare<RetryValues>(
       database,
-      queries
-        .deleteFrom('slices')
-        .where('broadcast_id', '=', broadcastId)
-        .where('number', '=', parameter<number>('number')),
+      `
+        insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token)
+        values (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :token)
+      `,
     ),
-    addRetry: prepare(
+    putOffRetry: prepare<RetryValues & { held: string }>(
       database,
-      queries.insertInto('retries').values({ broadcast_id: broadcastId, position, ...retryValues }),
+      `
+        update retries set
+          due_at_ms = :dueAtMs,
+          attempts = :attempts,
+          deferrals = :deferrals,
+          expires_at_ms = :expiresAtMs,
+          token = :token
+        where broadcast_id = :broadcastId and position = :position and token = :held
+      `,
     ),
-    putOffRetry: prepare(
+    dropRetry: prepare<{ broadcastId: number; position: number; token: string }>(
       database,
-      queries
-        .updateTable('retries')
-        .set(retryValues)
-        .where('broadcast_id', '=', broadcastId)
-        .where('position', '=', position)
-        .where('token', '=', parameter<string>('held')),
-    ),
-    dropRetry: prepare(
-      database,
-      queries
-        .deleteFrom('retries')
-        .where('broadcast_id', '=', broadcastId)
-        .where('position', '=', position)
-        .where('token', '=', token),
+      `
+        delete from retries
+        where broadcast_id = :broadcastId and position = :position and token = :token
+      `,
     ),
     // a subscription that was renewed since it was read lives
-    removeGone: prepare(
+    removeGone: prepare<{ id: number; updatedAtMs: number }>(
       database,
-      queries
-        .deleteFrom('subscriptions')
-        .where('id', '=', parameter<number>('id'))
-        .where('updated_at_ms', '=', parameter<number>('updatedAtMs')),
+      'delete from subscriptions where id = :id and updated_at_ms = :updatedAtMs',
     ),
-    removeGoneByKeys: prepare(
+    removeGoneByKeys: prepare<{ endpoint: string; p256dh: Uint8Array; auth: Uint8Array }>(
       database,
-      queries
-        .deleteFrom('subscriptions')
-        .where('endpoint', '=', parameter<string>('endpoint'))
-        .where('p256dh', '=', parameter<Uint8Array>('p256dh'))
-        .where('auth', '=', parameter<Uint8Array>('auth')),
+      'delete from subscriptions where endpoint = :endpoint and p256dh = :p256dh and auth = :auth',
     ),
-    addTally: prepare(
+    addTally: prepare<OriginTally & { broadcastId: number }>(
       database,
-      queries
-        .insertInto('broadcast_origins')
-        .values({
-          broadcast_id: broadcastId,
-          origin: parameter<string>('origin'),
-          attempts: parameter<number>('attempts'),
-          accepted: parameter<number>('accepted'),
-          gone: parameter<number>('gone'),
-          rejected: parameter<number>('rejected'),
-          expired: parameter<number>('expired'),
-          exhausted: parameter<number>('exhausted'),
-        })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['broadcast_id', 'origin'])
-            .doUpdateSet((row) =>
-              Object.fromEntries(
-                tallyColumns.map((column) => [column, row(column, '+', row.ref(`excluded.${column}`))]),
-              ),
-            ),
-        ),
+      `
+        insert into broadcast_origins
+          (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted)
+        values
+          (:broadcastId, :origin, :attempts, :accepted, :gone, :rejected, :expired, :exhausted)
+        on conflict (broadcast_id, origin) do update set
+          attempts = attempts + excluded.attempts,
+          accepted = accepted + excluded.accepted,
+          gone = gone + excluded.gone,
+          rejected = rejected + excluded.rejected,
+          expired = expired + excluded.expired,
+          exhausted = exhausted + excluded.exhausted
+      `,
     ),
-    setLogged: prepare(
+    setLogged: prepare<{ broadcastId: number; accepted: number; others: number }>(
       database,
-      queries
-        .updateTable('broadcasts')
-        .set({ logged_accepted: parameter<number>('accepted'), logged_others: parameter<number>('others') })
-        .where('id', '=', broadcastId),
+      `
+        update broadcasts set logged_accepted = :accepted, logged_others = :others
+        where id = :broadcastId
+      `,
     ),
-    addAlarm: prepare(
+    addAlarm: prepare<
+      {
+        broadcastId: number;
+        origin: string;
+        reason: string;
+        detail: string;
+        nowMs: number;
+        rows: number;
+      },
+      { rows: number }
+    >(
       database,
-      queries
-        .insertInto('alarms')
-        .values({
-          broadcast_id: broadcastId,
-          origin: parameter<string>('origin'),
-          reason: parameter<string>('reason'),
-          detail: parameter<string>('detail'),
-          first_at_ms: parameter<number>('nowMs'),
-          rows: parameter<number>('rows'),
-        })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['broadcast_id', 'origin', 'reason'])
-            .doUpdateSet({ rows: sql<number>`alarms.rows + excluded.rows` }),
-        )
-        .returning('rows'),
+      `
+        insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
+        values (:broadcastId, :origin, :reason, :detail, :nowMs, :rows)
+        on conflict (broadcast_id, origin, reason) do update set rows = alarms.rows + excluded.rows
+        returning rows
+      `,
     ),
   };
 }

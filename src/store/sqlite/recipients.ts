@@ -1,10 +1,9 @@
 // Reads the rows of an audience by position: of all subscriptions, where the position is the id, or of a list.
 import type { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
 import { pointBytes } from '../../webpush/p256.ts';
 import { authBytes } from '../../webpush/subscription.ts';
 import type { Recipient } from '../broadcast-store.ts';
-import { parameter, prepare, queries, written } from './statement.ts';
+import { prepare } from './statement.ts';
 
 export interface Recipients {
   /** Rows with `afterPosition < position ≤ throughPosition`, in order; those removed meanwhile are left out. */
@@ -55,8 +54,10 @@ export function createRecipients(database: DatabaseSync): Recipients {
   };
 
   const page: Recipients['page'] = (broadcastId, afterPosition, throughPosition, limit) => {
-    const statement = hasList.first({ broadcastId })?.has_list === 1 ? ofList : ofAll;
-    return statement.all({ broadcastId, afterPosition, throughPosition, limit }).map(toRecipient);
+    const range = { afterPosition, throughPosition, limit };
+    const isOfList = hasList.first({ broadcastId })?.has_list === 1;
+    const rows = isOfList ? ofList.all({ broadcastId, ...range }) : ofAll.all(range);
+    return rows.map(toRecipient);
   };
   return {
     page,
@@ -65,51 +66,47 @@ export function createRecipients(database: DatabaseSync): Recipients {
 }
 
 function prepareStatements(database: DatabaseSync) {
-  const afterPosition = parameter<number>('afterPosition');
-  const throughPosition = parameter<number>('throughPosition');
-  const limit = parameter<number>('limit');
   return {
-    hasList: prepare(
+    hasList: prepare<{ broadcastId: number }, { has_list: number }>(
       database,
-      queries.selectFrom('broadcasts').select('has_list').where('id', '=', parameter<number>('broadcastId')),
+      'select has_list from broadcasts where id = :broadcastId',
     ),
-    ofAll: prepare(
+    ofAll: prepare<{ afterPosition: number; throughPosition: number; limit: number }, RecipientRow>(
       database,
-      written(
-        sql<RecipientRow>`
-          select s.id, s.id, s.endpoint, hex(s.p256dh) || hex(s.auth), s.vapid_key_id, s.updated_at_ms
-          from subscriptions s
-          where s.id > ${afterPosition} and s.id <= ${throughPosition}
-          order by s.id
-          limit ${limit}
-        `,
-      ),
+      `
+        select s.id, s.id, s.endpoint, hex(s.p256dh) || hex(s.auth), s.vapid_key_id, s.updated_at_ms
+        from subscriptions s
+        where s.id > :afterPosition and s.id <= :throughPosition
+        order by s.id
+        limit :limit
+      `,
       { arrays: true },
     ),
     // a member is a stored subscription, which may be gone by now, or stands in the list itself
-    ofList: prepare(
+    ofList: prepare<
+      { broadcastId: number; afterPosition: number; throughPosition: number; limit: number },
+      RecipientRow
+    >(
       database,
-      written(
-        sql<RecipientRow>`
-          select m.position, m.subscription_id,
-                 coalesce(m.endpoint, s.endpoint),
-                 hex(coalesce(m.p256dh, s.p256dh)) || hex(coalesce(m.auth, s.auth)),
-                 s.vapid_key_id, s.updated_at_ms
-          from broadcasts b
-          join audience_members m on m.audience_id = b.audience_id
-          left join subscriptions s on s.id = m.subscription_id
-          where b.id = ${parameter<number>('broadcastId')}
-            and m.position > ${afterPosition} and m.position <= ${throughPosition}
-            and (m.endpoint is not null or s.id is not null)
-          order by m.position
-          limit ${limit}
-        `,
-      ),
+      `
+        select m.position, m.subscription_id,
+               coalesce(m.endpoint, s.endpoint),
+               hex(coalesce(m.p256dh, s.p256dh)) || hex(coalesce(m.auth, s.auth)),
+               s.vapid_key_id, s.updated_at_ms
+        from broadcasts b
+        join audience_members m on m.audience_id = b.audience_id
+        left join subscriptions s on s.id = m.subscription_id
+        where b.id = :broadcastId
+          and m.position > :afterPosition and m.position <= :throughPosition
+          and (m.endpoint is not null or s.id is not null)
+        order by m.position
+        limit :limit
+      `,
       { arrays: true },
     ),
-    findVapidKey: prepare(
+    findVapidKey: prepare<{ id: number }, { public_key: string }>(
       database,
-      queries.selectFrom('vapid_keys').select('public_key').where('id', '=', parameter<number>('id')),
+      'select public_key from vapid_keys where id = :id',
     ),
   };
 }

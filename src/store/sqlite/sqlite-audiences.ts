@@ -1,10 +1,9 @@
 // Whom a broadcast is for: all subscriptions, or a list that is written down first, member by member.
 import type { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Subscription } from '../../webpush/subscription.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { parameter, prepare, queries, written } from './statement.ts';
+import { type NoValues, prepare } from './statement.ts';
 
 const unusedForMs = 24 * 60 * 60 * 1000;
 const dropMembersAtOnce = 20_000;
@@ -67,7 +66,7 @@ export function createAudiences(database: DatabaseSync, commits: GroupCommit, no
     add: (audienceId, members) => commits.write(() => add(audienceId, members)),
     extent: (audienceId) => {
       if (audienceId === undefined) {
-        const { rows = 0, first, last } = statements.extentOfAll.first() ?? {};
+        const { rows = 0, first, last } = statements.extentOfAll.first({}) ?? {};
         return { rows, firstPosition: first ?? 1, lastPosition: last ?? 0 };
       }
       const rows = statements.find.first({ audienceId })?.members ?? 0;
@@ -77,74 +76,65 @@ export function createAudiences(database: DatabaseSync, commits: GroupCommit, no
 }
 
 function prepareStatements(database: DatabaseSync) {
-  const audienceId = parameter<number>('audienceId');
-  const position = parameter<number>('position');
-  const isUnused = sql`
+  const isUnused = `
     id not in (select audience_id from broadcasts
                where audience_id is not null and state in ('running', 'paused'))
-    and (created_at_ms < ${parameter<number>('oldestMs')}
+    and (created_at_ms < :oldestMs
          or id in (select audience_id from broadcasts where audience_id is not null))`;
 
   return {
-    open: prepare(
+    open: prepare<{ nowMs: number }, { id: number }>(
       database,
-      queries
-        .insertInto('audiences')
-        .values({ created_at_ms: parameter<number>('nowMs') })
-        .returning('id'),
+      'insert into audiences (created_at_ms) values (:nowMs) returning id',
     ),
-    find: prepare(database, queries.selectFrom('audiences').select('members').where('id', '=', audienceId)),
-    setMembers: prepare(
+    find: prepare<{ audienceId: number }, { members: number }>(
       database,
-      queries
-        .updateTable('audiences')
-        .set({ members: parameter<number>('members') })
-        .where('id', '=', audienceId),
+      'select members from audiences where id = :audienceId',
     ),
-    addId: prepare(
+    setMembers: prepare<{ audienceId: number; members: number }>(
       database,
-      queries
-        .insertInto('audience_members')
-        .values({
-          audience_id: audienceId,
-          position,
-          subscription_id: parameter<number>('subscriptionId'),
-        })
-        .onConflict((conflict) => conflict.doNothing()),
+      'update audiences set members = :members where id = :audienceId',
     ),
-    addSubscription: prepare(
+    addId: prepare<{ audienceId: number; position: number; subscriptionId: number }>(
       database,
-      queries
-        .insertInto('audience_members')
-        .values({
-          audience_id: audienceId,
-          position,
-          endpoint: parameter<string>('endpoint'),
-          p256dh: parameter<Uint8Array>('p256dh'),
-          auth: parameter<Uint8Array>('auth'),
-        })
-        .onConflict((conflict) => conflict.doNothing()),
+      `
+        insert into audience_members (audience_id, position, subscription_id)
+        values (:audienceId, :position, :subscriptionId)
+        on conflict do nothing
+      `,
     ),
-    extentOfAll: prepare(
+    addSubscription: prepare<{
+      audienceId: number;
+      position: number;
+      endpoint: string;
+      p256dh: Uint8Array;
+      auth: Uint8Array;
+    }>(
       database,
-      written(
-        sql<{ rows: number; first: number | null; last: number | null }>`
-          select (select count(*) from subscriptions) as rows,
-                 (select min(id) from subscriptions) as first,
-                 (select max(id) from subscriptions) as last
-        `,
-      ),
+      `
+        insert into audience_members (audience_id, position, endpoint, p256dh, auth)
+        values (:audienceId, :position, :endpoint, :p256dh, :auth)
+        on conflict do nothing
+      `,
     ),
-    dropMembers: prepare(
+    extentOfAll: prepare<NoValues, { rows: number; first: number | null; last: number | null }>(
       database,
-      written(sql`
+      `
+        select (select count(*) from subscriptions) as rows,
+               (select min(id) from subscriptions) as first,
+               (select max(id) from subscriptions) as last
+      `,
+    ),
+    dropMembers: prepare<{ oldestMs: number }>(
+      database,
+      `
         delete from audience_members where (audience_id, position) in (
           select m.audience_id, m.position from audience_members m
           where m.audience_id in (select id from audiences where ${isUnused})
           limit ${dropMembersAtOnce}
         )
-      `),
+      `,
     ),
-    drop: prepare(database, written(sql`delete from audiences where ${isUnused}`)),
+    drop: prepare<{ oldestMs: number }>(database, `delete from audiences where ${isUnused}`),
   };
 }

@@ -1,6 +1,5 @@
 // Broadcasts in SQLite: making one, and steering it.
 import type { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastState, BroadcastStore, NewBroadcast } from '../broadcast-store.ts';
 import { createAttemptLog } from './attempt-log.ts';
@@ -8,7 +7,7 @@ import { createBroadcastReader } from './broadcast-reader.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Read } from './read.ts';
 import { createAudiences } from './sqlite-audiences.ts';
-import { parameter, prepare, queries, written } from './statement.ts';
+import { prepare } from './statement.ts';
 
 const maxSlices = 10_000;
 const dropRowsAtOnce = 20_000;
@@ -121,57 +120,57 @@ function keyTaken(id: number): DeskbellError {
 
 function prepareStatements(database: DatabaseSync) {
   return {
-    insert: prepare(
+    insert: prepare<
+      {
+        idempotencyKey: string | null;
+        contentHash: Uint8Array;
+        state: BroadcastState;
+        payload: Uint8Array;
+        ttlSeconds: number;
+        urgency: string;
+        topic: string | null;
+        audienceId: number | null;
+        hasList: 0 | 1;
+        audience: number;
+        nowMs: number;
+        startAtMs: number;
+        expiresAtMs: number;
+        finishedAtMs: number | null;
+      },
+      { id: number }
+    >(
       database,
-      queries
-        .insertInto('broadcasts')
-        .values({
-          idempotency_key: parameter<string | null>('idempotencyKey'),
-          content_hash: parameter<Uint8Array>('contentHash'),
-          state: parameter<BroadcastState>('state'),
-          payload: parameter<Uint8Array>('payload'),
-          ttl_seconds: parameter<number>('ttlSeconds'),
-          urgency: parameter<string>('urgency'),
-          topic: parameter<string | null>('topic'),
-          audience_id: parameter<number | null>('audienceId'),
-          has_list: parameter<number>('hasList'),
-          audience: parameter<number>('audience'),
-          created_at_ms: parameter<number>('nowMs'),
-          start_at_ms: parameter<number>('startAtMs'),
-          expires_at_ms: parameter<number>('expiresAtMs'),
-          finished_at_ms: parameter<number | null>('finishedAtMs'),
-        })
-        .returning('id'),
+      `
+        insert into broadcasts (
+          idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic,
+          audience_id, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms
+        ) values (
+          :idempotencyKey, :contentHash, :state, :payload, :ttlSeconds, :urgency, :topic,
+          :audienceId, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs
+        ) returning id
+      `,
     ),
-    insertSlice: prepare(
+    insertSlice: prepare<{ broadcastId: number; number: number; cursor: number; throughPosition: number }>(
       database,
-      queries.insertInto('slices').values({
-        broadcast_id: parameter<number>('broadcastId'),
-        number: parameter<number>('number'),
-        cursor: parameter<number>('cursor'),
-        through_position: parameter<number>('throughPosition'),
-      }),
+      `
+        insert into slices (broadcast_id, number, cursor, through_position)
+        values (:broadcastId, :number, :cursor, :throughPosition)
+      `,
     ),
-    setState: prepare(
+    setState: prepare<{ id: number; state: BroadcastState; finishedAtMs: number | null }>(
       database,
-      queries
-        .updateTable('broadcasts')
-        .set({
-          state: parameter<BroadcastState>('state'),
-          finished_at_ms: parameter<number | null>('finishedAtMs'),
-        })
-        .where('id', '=', parameter<number>('id')),
+      'update broadcasts set state = :state, finished_at_ms = :finishedAtMs where id = :id',
     ),
     // what a worker holds right now it settles itself
-    dropRetries: prepare(
+    dropRetries: prepare<{ id: number }>(
       database,
-      written(sql`
-        delete from retries where broadcast_id = ${parameter<number>('id')} and position in (
+      `
+        delete from retries where broadcast_id = :id and position in (
           select position from retries
-          where broadcast_id = ${parameter<number>('id')} and token is null
+          where broadcast_id = :id and token is null
           limit ${dropRowsAtOnce}
         )
-      `),
+      `,
     ),
   };
 }

@@ -1,7 +1,6 @@
 // The work of broadcasts in SQLite: who holds which slice and which retries, and until when.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
 import type { Broadcast, DeliveryQueue, RetryClaim, RetryRow, SliceLease } from '../broadcast-store.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createFinish } from './finish-broadcast.ts';
@@ -9,7 +8,7 @@ import type { GroupCommit } from './group-commit.ts';
 import { createPageCommit } from './page-commit.ts';
 import type { Read } from './read.ts';
 import { createRecipients } from './recipients.ts';
-import { parameter, prepare, queries, written } from './statement.ts';
+import { prepare } from './statement.ts';
 
 /** Stands for "any broadcast" in the statements below. */
 const anyBroadcast = 0;
@@ -106,120 +105,100 @@ export function createSqliteQueue(
 }
 
 function prepareStatements(database: DatabaseSync) {
-  const broadcastId = parameter<number>('broadcastId');
-  const token = parameter<string>('token');
-  const nowMs = parameter<number>('nowMs');
-  const untilMs = parameter<number>('untilMs');
-  const isAsked = (column: string) =>
-    sql`(${broadcastId} = ${anyBroadcast} or ${sql.ref(column)} = ${broadcastId})`;
+  const isAsked = `(:broadcastId = ${anyBroadcast} or b.id = :broadcastId)`;
 
   return {
     // by number first: a small broadcast does not wait for a large one that began earlier
-    findFreeSlice: prepare(
+    findFreeSlice: prepare<
+      { nowMs: number; broadcastId: number },
+      { broadcast_id: number; number: number; cursor: number; through_position: number }
+    >(
       database,
-      written(
-        sql<{ broadcast_id: number; number: number; cursor: number; through_position: number }>`
-          select s.broadcast_id, s.number, s.cursor, s.through_position
-          from broadcasts b join slices s on s.broadcast_id = b.id
-          where b.state = 'running' and b.start_at_ms <= ${nowMs} and s.lease_until_ms <= ${nowMs}
-            and ${isAsked('b.id')}
-          order by s.number, s.broadcast_id
-          limit 1
-        `,
-      ),
+      `
+        select s.broadcast_id, s.number, s.cursor, s.through_position
+        from broadcasts b join slices s on s.broadcast_id = b.id
+        where b.state = 'running' and b.start_at_ms <= :nowMs and s.lease_until_ms <= :nowMs
+          and ${isAsked}
+        order by s.number, s.broadcast_id
+        limit 1
+      `,
     ),
-    takeSlice: prepare(
+    takeSlice: prepare<{ broadcastId: number; number: number; token: string; untilMs: number }>(
       database,
-      queries
-        .updateTable('slices')
-        .set({ token, lease_until_ms: untilMs })
-        .where('broadcast_id', '=', broadcastId)
-        .where('number', '=', parameter<number>('number')),
+      `
+        update slices set token = :token, lease_until_ms = :untilMs
+        where broadcast_id = :broadcastId and number = :number
+      `,
     ),
-    findDue: prepare(
+    findDue: prepare<{ nowMs: number; broadcastId: number }, { broadcast_id: number }>(
       database,
-      written(
-        sql<{ broadcast_id: number }>`
-          select b.id as broadcast_id,
-                 (select min(due_at_ms) from retries r where r.broadcast_id = b.id) as due_at_ms
-          from broadcasts b
-          where b.state = 'running' and b.start_at_ms <= ${nowMs} and due_at_ms <= ${nowMs} and ${isAsked('b.id')}
-          order by due_at_ms
-          limit 1
-        `,
-      ),
+      `
+        select b.id as broadcast_id,
+               (select min(due_at_ms) from retries r where r.broadcast_id = b.id) as due_at_ms
+        from broadcasts b
+        where b.state = 'running' and b.start_at_ms <= :nowMs and due_at_ms <= :nowMs and ${isAsked}
+        order by due_at_ms
+        limit 1
+      `,
     ),
-    dueRetries: prepare(
+    dueRetries: prepare<
+      { broadcastId: number; nowMs: number; limit: number },
+      { position: number; attempts: number; deferrals: number; expires_at_ms: number }
+    >(
       database,
-      queries
-        .selectFrom('retries')
-        .select(['position', 'attempts', 'deferrals', 'expires_at_ms'])
-        .where('broadcast_id', '=', broadcastId)
-        .where('due_at_ms', '<=', nowMs)
-        .orderBy('due_at_ms')
-        .limit(parameter<number>('limit')),
+      `
+        select position, attempts, deferrals, expires_at_ms
+        from retries
+        where broadcast_id = :broadcastId and due_at_ms <= :nowMs
+        order by due_at_ms
+        limit :limit
+      `,
     ),
-    holdRetry: prepare(
+    holdRetry: prepare<{ broadcastId: number; position: number; token: string; untilMs: number }>(
       database,
-      queries
-        .updateTable('retries')
-        .set({ token, due_at_ms: untilMs })
-        .where('broadcast_id', '=', broadcastId)
-        .where('position', '=', parameter<number>('position')),
+      `
+        update retries set token = :token, due_at_ms = :untilMs
+        where broadcast_id = :broadcastId and position = :position
+      `,
     ),
-    dropRetry: prepare(
+    dropRetry: prepare<{ broadcastId: number; position: number }>(
       database,
-      queries
-        .deleteFrom('retries')
-        .where('broadcast_id', '=', broadcastId)
-        .where('position', '=', parameter<number>('position')),
+      'delete from retries where broadcast_id = :broadcastId and position = :position',
     ),
-    renewSlice: prepare(
+    renewSlice: prepare<{ broadcastId: number; token: string; untilMs: number }>(
       database,
-      queries
-        .updateTable('slices')
-        .set({ lease_until_ms: untilMs })
-        .where('broadcast_id', '=', broadcastId)
-        .where('token', '=', token),
+      'update slices set lease_until_ms = :untilMs where broadcast_id = :broadcastId and token = :token',
     ),
-    renewRetries: prepare(
+    renewRetries: prepare<{ broadcastId: number; token: string; untilMs: number }>(
       database,
-      queries
-        .updateTable('retries')
-        .set({ due_at_ms: untilMs })
-        .where('broadcast_id', '=', broadcastId)
-        .where('token', '=', token),
+      'update retries set due_at_ms = :untilMs where broadcast_id = :broadcastId and token = :token',
     ),
-    releaseSlice: prepare(
+    releaseSlice: prepare<{ broadcastId: number; token: string }>(
       database,
-      queries
-        .updateTable('slices')
-        .set({ token: null, lease_until_ms: 0 })
-        .where('broadcast_id', '=', broadcastId)
-        .where('token', '=', token),
+      `
+        update slices set token = null, lease_until_ms = 0
+        where broadcast_id = :broadcastId and token = :token
+      `,
     ),
-    releaseRetries: prepare(
+    releaseRetries: prepare<{ broadcastId: number; token: string; nowMs: number }>(
       database,
-      queries
-        .updateTable('retries')
-        .set({ token: null, due_at_ms: nowMs })
-        .where('broadcast_id', '=', broadcastId)
-        .where('token', '=', token),
+      `
+        update retries set token = null, due_at_ms = :nowMs
+        where broadcast_id = :broadcastId and token = :token
+      `,
     ),
-    nextDue: prepare(
+    nextDue: prepare<{ broadcastId: number }, { due_at_ms: number | null }>(
       database,
-      written(
-        sql<{ due_at_ms: number | null }>`
-          select min(due_at_ms) as due_at_ms from (
-            select max(b.start_at_ms, (select min(s.lease_until_ms) from slices s where s.broadcast_id = b.id))
-                   as due_at_ms
-            from broadcasts b where b.state = 'running' and ${isAsked('b.id')}
-            union all
-            select max(b.start_at_ms, (select min(r.due_at_ms) from retries r where r.broadcast_id = b.id))
-            from broadcasts b where b.state = 'running' and ${isAsked('b.id')}
-          )
-        `,
-      ),
+      `
+        select min(due_at_ms) as due_at_ms from (
+          select max(b.start_at_ms, (select min(s.lease_until_ms) from slices s where s.broadcast_id = b.id))
+                 as due_at_ms
+          from broadcasts b where b.state = 'running' and ${isAsked}
+          union all
+          select max(b.start_at_ms, (select min(r.due_at_ms) from retries r where r.broadcast_id = b.id))
+          from broadcasts b where b.state = 'running' and ${isAsked}
+        )
+      `,
     ),
   };
 }

@@ -1,11 +1,10 @@
 // Subscriptions in SQLite.
 import type { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
 import type { Subscription } from '../../webpush/subscription.ts';
 import type { StoredSubscription, SubscriptionStore } from '../store.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Read } from './read.ts';
-import { parameter, prepare, queries } from './statement.ts';
+import { type NoValues, prepare } from './statement.ts';
 
 interface SubscriptionRow {
   readonly id: number;
@@ -87,7 +86,7 @@ export function createSqliteSubscriptions(
     removeByEndpoint: (endpoint, auth) =>
       commits.write(() => statements.removeByEndpoint.run({ endpoint, auth }) > 0),
 
-    count: () => read(() => statements.count.first()?.count ?? 0),
+    count: () => read(() => statements.count.first({})?.count ?? 0),
 
     page: ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit }) =>
       read(() => statements.page.all({ afterId, throughId, limit }).map(toStored)),
@@ -95,74 +94,51 @@ export function createSqliteSubscriptions(
 }
 
 function prepareStatements(database: DatabaseSync) {
-  const selectRow = queries
-    .selectFrom('subscriptions as s')
-    .innerJoin('vapid_keys as v', 'v.id', 's.vapid_key_id')
-    .select([
-      's.id',
-      's.endpoint',
-      's.p256dh',
-      's.auth',
-      'v.public_key',
-      's.created_at_ms',
-      's.updated_at_ms',
-    ]);
-  const deleteRow = queries.deleteFrom('subscriptions');
+  const selectRow = `
+    select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms
+    from subscriptions s join vapid_keys v on v.id = s.vapid_key_id
+  `;
 
   return {
-    findVapidKey: prepare(
+    findVapidKey: prepare<{ publicKey: string }, { id: number }>(
       database,
-      queries.selectFrom('vapid_keys').select('id').where('public_key', '=', parameter<string>('publicKey')),
+      'select id from vapid_keys where public_key = :publicKey',
     ),
-    addVapidKey: prepare(
+    addVapidKey: prepare<{ publicKey: string }, { id: number }>(
       database,
-      queries
-        .insertInto('vapid_keys')
-        .values({ public_key: parameter<string>('publicKey') })
-        .returning('id'),
+      'insert into vapid_keys (public_key) values (:publicKey) returning id',
     ),
-    put: prepare(
+    put: prepare<
+      { endpoint: string; p256dh: Uint8Array; auth: Uint8Array; vapidKeyId: number; nowMs: number },
+      { id: number; created_at_ms: number; updated_at_ms: number }
+    >(
       database,
-      queries
-        .insertInto('subscriptions')
-        .values({
-          endpoint: parameter<string>('endpoint'),
-          p256dh: parameter<Uint8Array>('p256dh'),
-          auth: parameter<Uint8Array>('auth'),
-          vapid_key_id: parameter<number>('vapidKeyId'),
-          created_at_ms: parameter<number>('nowMs'),
-          updated_at_ms: parameter<number>('nowMs'),
-        })
-        .onConflict((conflict) =>
-          conflict.column('endpoint').doUpdateSet((row) => ({
-            p256dh: row.ref('excluded.p256dh'),
-            auth: row.ref('excluded.auth'),
-            vapid_key_id: row.ref('excluded.vapid_key_id'),
-            updated_at_ms: sql<number>`max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1)`,
-          })),
-        )
-        .returning(['id', 'created_at_ms', 'updated_at_ms']),
+      `
+        insert into subscriptions (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms)
+        values (:endpoint, :p256dh, :auth, :vapidKeyId, :nowMs, :nowMs)
+        on conflict (endpoint) do update set
+          p256dh = excluded.p256dh,
+          auth = excluded.auth,
+          vapid_key_id = excluded.vapid_key_id,
+          -- grows with every change of the row, even within one millisecond
+          updated_at_ms = max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1)
+        returning id, created_at_ms, updated_at_ms
+      `,
     ),
-    findById: prepare(database, selectRow.where('s.id', '=', parameter<number>('id'))),
-    findByEndpoint: prepare(database, selectRow.where('s.endpoint', '=', parameter<string>('endpoint'))),
-    removeById: prepare(database, deleteRow.where('id', '=', parameter<number>('id'))),
-    removeByEndpoint: prepare(
+    findById: prepare<{ id: number }, SubscriptionRow>(database, `${selectRow} where s.id = :id`),
+    findByEndpoint: prepare<{ endpoint: string }, SubscriptionRow>(
       database,
-      deleteRow
-        .where('endpoint', '=', parameter<string>('endpoint'))
-        .where('auth', '=', parameter<Uint8Array>('auth')),
+      `${selectRow} where s.endpoint = :endpoint`,
     ),
-    count: prepare(
+    removeById: prepare<{ id: number }>(database, 'delete from subscriptions where id = :id'),
+    removeByEndpoint: prepare<{ endpoint: string; auth: Uint8Array }>(
       database,
-      queries.selectFrom('subscriptions').select((row) => row.fn.countAll<number>().as('count')),
+      'delete from subscriptions where endpoint = :endpoint and auth = :auth',
     ),
-    page: prepare(
+    count: prepare<NoValues, { count: number }>(database, 'select count(*) as count from subscriptions'),
+    page: prepare<{ afterId: number; throughId: number; limit: number }, SubscriptionRow>(
       database,
-      selectRow
-        .where('s.id', '>', parameter<number>('afterId'))
-        .where('s.id', '<=', parameter<number>('throughId'))
-        .orderBy('s.id')
-        .limit(parameter<number>('limit')),
+      `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,
     ),
   };
 }

@@ -3,20 +3,17 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { UserStore } from '../store.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Read } from './read.ts';
-import { parameter, prepare, queries } from './statement.ts';
+import { prepare } from './statement.ts';
 
 export function createSqliteUsers(database: DatabaseSync, commits: GroupCommit, read: Read): UserStore {
-  const find = prepare(
+  const find = prepare<{ id: bigint }, { id: bigint; name: string; email: string }>(
     database,
-    queries.selectFrom('users').select(['id', 'name', 'email']).where('id', '=', parameter<bigint>('id')),
+    'select id, name, email from users where id = :id',
     { bigints: true },
   );
-  const update = prepare(
+  const update = prepare<{ id: bigint; name: string; email: string }>(
     database,
-    queries
-      .updateTable('users')
-      .set({ name: parameter<string>('name'), email: parameter<string>('email') })
-      .where('id', '=', parameter<bigint>('id')),
+    'update users set name = :name, email = :email where id = :id',
   );
 
   return {
