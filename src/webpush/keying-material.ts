@@ -22,7 +22,7 @@ export function deriveKeyingMaterial(
   userAgentPublicKey: Uint8Array,
   applicationServerPublicKey: Uint8Array,
 ): Uint8Array {
-  const info = new Uint8Array(label.length + 2 * pointBytes);
+  const info = Buffer.allocUnsafe(label.length + 2 * pointBytes);
   info.set(label);
   info.set(userAgentPublicKey, label.length);
   info.set(applicationServerPublicKey, label.length + pointBytes);
