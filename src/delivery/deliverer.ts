@@ -73,7 +73,7 @@ export function createDeliverer({
   if (maxThreads > 0 && !canThread) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
-      'Functions cannot be given to worker threads: give threads: 0.',
+      'encrypt, resolve and connectOverride are functions, which threads cannot be given: leave them out or set threads to 0.',
     );
   }
   const running = new Set<{ stop(): Promise<void> }>();

@@ -14,7 +14,7 @@ export interface WorkerThreadData {
   readonly broadcastId?: number;
 }
 
-/** On its way to the parent. Of errors, class and code would be lost. */
+/** What a thread tells its parent. An error itself would lose its class and code on the way. */
 export type Posted =
   | { readonly kind: 'remark'; readonly text: string }
   | { readonly kind: 'fault'; readonly code?: string; readonly message: string };
