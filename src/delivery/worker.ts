@@ -26,7 +26,7 @@ const maxClaimedRows = 512;
 const claimRows = 256;
 const readRows = 256;
 /** Encrypted together and handed over together: crypto and sockets taking turns row by row cost nearly twice. */
-const batchRows = 64;
+const batchRows = 32;
 /** So many settled rows are committed at once, or as many as there are after a while. */
 const commitRows = 256;
 const commitEveryMs = 200;
