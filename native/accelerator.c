@@ -1,5 +1,5 @@
 // One Web Push message in one call (RFC 8291, RFC 8188), on the OpenSSL that Node itself carries. The same bytes as
-// src/webpush/encryption.ts makes with Node's builtins, without their repeated validation of keys.
+// src/protocol/encryption.ts makes with Node's builtins, without their repeated validation of keys.
 //
 // Every environment (main thread or worker) has its own state; nothing is shared between threads.
 #include <node_api.h>

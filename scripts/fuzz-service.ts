@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { residentMegabytesOf } from '../bench/measure/process-usage.ts';
-import { createSessionCookie } from '../src/service/session-cookie.ts';
+import { createSessionCookie } from '../src/service/demonstration/session-cookie.ts';
 import { openDataDirectory } from '../src/store/data-directory.ts';
 import { fuzz } from '../test/service/description-fuzz.ts';
 

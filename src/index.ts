@@ -1,4 +1,4 @@
-// `deskbell`: the sender and the service for code that embeds them. The protocol alone is `deskbell/webpush`.
+// `deskbell`: the sender and the service for code that embeds them. The protocol alone is `deskbell/protocol`.
 //
 //   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
 //
@@ -30,35 +30,42 @@ export type {
   OriginCounts,
   Settlement,
 } from './store/broadcast-store.ts';
-export type { Message } from './webpush/payload.ts';
-export type { Outcome, RejectionReason, RetryReason } from './webpush/outcome.ts';
-export type { PushOptions, Urgency } from './webpush/request.ts';
+export type { Message } from './protocol/payload.ts';
+export type { Outcome, RejectionReason, RetryReason } from './protocol/outcome.ts';
+export type { PushOptions, Urgency } from './protocol/request.ts';
 export type { PushResponse, ResolvedAddress, TransportOptions } from './transport/transport.ts';
 
 export { createServer } from './service/create-server.ts';
 export { createService } from './service/create-service.ts';
-export { createSessionCookie } from './service/session-cookie.ts';
-export type { SessionCookie, SessionCookieOptions } from './service/session-cookie.ts';
+export { createSessionCookie } from './service/demonstration/session-cookie.ts';
+export type { SessionCookie, SessionCookieOptions } from './service/demonstration/session-cookie.ts';
 export type { DemoActionName, OnSubscribe, ServerOptions, ServiceOptions } from './service/options.ts';
 
 // The four logging mechanisms, for applications of your own (see examples/).
-export { createLog } from './service/log.ts';
-export type { Log, LogOptions, OpenLog } from './service/log.ts';
-export { createActionLogging } from './service/mechanisms/action-logging.ts';
-export type { InAction } from './service/mechanisms/action-logging.ts';
-export { ActionRequest } from './service/mechanisms/action-request.ts';
-export type { ReadSession, SessionEntries } from './service/mechanisms/action-request.ts';
-export { createLoggingFilter, enableFilters } from './service/mechanisms/filter.ts';
-export type { Filter, FilteredResponse, RequestHead } from './service/mechanisms/filter.ts';
+export { createLog } from './service/http/log.ts';
+export type { Log, LogOptions, OpenLog } from './service/http/log.ts';
+export { createActionLogging } from './service/demonstration/mechanisms/action-logging.ts';
+export type { InAction } from './service/demonstration/mechanisms/action-logging.ts';
+export { ActionRequest } from './service/demonstration/mechanisms/action-request.ts';
+export type { ReadSession, SessionEntries } from './service/demonstration/mechanisms/action-request.ts';
+export { createLoggingFilter, enableFilters } from './service/demonstration/mechanisms/filter.ts';
+export type { Filter, FilteredResponse, RequestHead } from './service/demonstration/mechanisms/filter.ts';
 export {
   annotateClass,
   createSessionAuthenticator,
   obeyAuthenticators,
-} from './service/mechanisms/authenticator.ts';
-export type { Authenticator, Authorize, Verdict } from './service/mechanisms/authenticator.ts';
-export { createLoggingActionCreator, useActionCreator } from './service/mechanisms/action-creator.ts';
-export type { ActionCreator, ActionResult } from './service/mechanisms/action-creator.ts';
-export type { LoggingMechanism, MechanismRecord, RecordLog } from './service/mechanisms/record.ts';
+} from './service/demonstration/mechanisms/authenticator.ts';
+export type { Authenticator, Authorize, Verdict } from './service/demonstration/mechanisms/authenticator.ts';
+export {
+  createLoggingActionCreator,
+  useActionCreator,
+} from './service/demonstration/mechanisms/action-creator.ts';
+export type { ActionCreator, ActionResult } from './service/demonstration/mechanisms/action-creator.ts';
+export type {
+  LoggingMechanism,
+  MechanismRecord,
+  RecordLog,
+} from './service/demonstration/mechanisms/record.ts';
 
 export { openDataDirectory } from './store/data-directory.ts';
 export type { DataDirectory } from './store/data-directory.ts';
@@ -66,9 +73,9 @@ export { openSqliteStore } from './store/sqlite/open-sqlite-store.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
 export type { Store, StoredSubscription, SubscriptionStore, User, UserStore } from './store/store.ts';
 
-export { generateVapidKeys } from './webpush/vapid.ts';
-export type { VapidKeys } from './webpush/vapid.ts';
-export type { Subscription } from './webpush/subscription.ts';
+export { generateVapidKeys } from './protocol/vapid.ts';
+export type { VapidKeys } from './protocol/vapid.ts';
+export type { Subscription } from './protocol/subscription.ts';
 
 export { DeskbellError } from './errors/deskbell-error.ts';
 export type { FieldError } from './errors/deskbell-error.ts';

@@ -64,7 +64,7 @@ test('imports between folders run along the arrows of the table', () => {
 test('the protocol imports no package and of Node only node:crypto', () => {
   const wrong = imports.filter(
     ({ file, specifier }) =>
-      roomOf(file) === 'webpush' && !specifier.startsWith('.') && specifier !== 'node:crypto',
+      roomOf(file) === 'protocol' && !specifier.startsWith('.') && specifier !== 'node:crypto',
   );
   assert.deepEqual(wrong, []);
 });

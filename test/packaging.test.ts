@@ -16,8 +16,8 @@ const oldestMajor = 24;
 const program = `
 import { createSender, createService, createServer, createSessionCookie, openDataDirectory, DeskbellError } from 'deskbell';
 import type { Outcome, Sender, ServiceOptions, Store, Subscription } from 'deskbell';
-import { encryptPushMessage, generateVapidKeys, maxPlaintextBytes, parseSubscription } from 'deskbell/webpush';
-import type { VapidKeys } from 'deskbell/webpush';
+import { encryptPushMessage, generateVapidKeys, maxPlaintextBytes, parseSubscription } from 'deskbell/protocol';
+import type { VapidKeys } from 'deskbell/protocol';
 import * as client from 'deskbell/client';
 import { startPushService } from 'deskbell/push-service';
 import type { PushService } from 'deskbell/push-service';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { install, nginx as nginxProgram } from '../../scripts/install-test-tools.ts';
-import { makeCertificate } from '../../src/push-service/certificate.ts';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 
 export interface NginxSink {
   readonly origin: string;

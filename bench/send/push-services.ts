@@ -8,7 +8,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { find, install, nginx as nginxProgram } from '../../scripts/install-test-tools.ts';
-import { makeCertificate } from '../../src/push-service/certificate.ts';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { cpuSecondsOf } from '../measure/process-usage.ts';
 
 export const roundTripMs = 50;

@@ -1,6 +1,6 @@
 // The native addon as JavaScript sees it, and how it becomes an `Encrypt`. What it does stands in
 // native/accelerator.c.
-import { checkEncryptionInput, offCurve, type Encrypt } from '../webpush/encryption.ts';
+import { checkEncryptionInput, offCurve, type Encrypt } from '../protocol/encryption.ts';
 
 export interface Addon {
   /**

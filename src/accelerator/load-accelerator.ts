@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-import { createEncrypter, type Encrypt } from '../webpush/encryption.ts';
+import { createEncrypter, type Encrypt } from '../protocol/encryption.ts';
 import { encryptWithAddon, type Addon } from './addon.ts';
 import { findFault } from './self-check.ts';
 

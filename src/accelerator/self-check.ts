@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { createEncrypter, maxPlaintextBytes, type Encrypt } from '../webpush/encryption.ts';
-import { decryptPushMessage, generateUserAgentKeys } from '../webpush/user-agent.ts';
+import { createEncrypter, maxPlaintextBytes, type Encrypt } from '../protocol/encryption.ts';
+import { decryptPushMessage, generateUserAgentKeys } from '../protocol/user-agent.ts';
 import { encryptWithAddon, type Addon } from './addon.ts';
 
 /** RFC 8291 §5 and appendix A. */

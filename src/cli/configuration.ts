@@ -3,8 +3,8 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
-import { checkVapidSubject } from '../webpush/vapid.ts';
+import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { checkVapidSubject } from '../protocol/vapid.ts';
 import { boolean, integer, list, namesAmong, orWord, text, type Setting } from './setting.ts';
 
 export const settings = {

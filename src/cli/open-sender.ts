@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store } from '../store/store.ts';
-import type { VapidKeys } from '../webpush/vapid.ts';
+import type { VapidKeys } from '../protocol/vapid.ts';
 import { variableOf, type Configuration, type SettingName } from './configuration.ts';
 import type { Context } from './context.ts';
 

@@ -8,7 +8,11 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { createSender } from '../delivery/sender.ts';
 import { startPushService } from '../push-service/push-service.ts';
-import { createUserAgent, type ReceivedMessage, type UserAgent } from '../push-service/user-agent.ts';
+import {
+  createUserAgent,
+  type ReceivedMessage,
+  type UserAgent,
+} from '../push-service/browser-side/user-agent.ts';
 import { createServer } from '../service/create-server.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 import type { Context } from './context.ts';

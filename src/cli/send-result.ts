@@ -1,7 +1,7 @@
 // What `deskbell send` to one prints: one line with the outcome.
 import type { SendResult } from '../delivery/sender.ts';
 import type { StoredSubscription } from '../store/store.ts';
-import type { Outcome } from '../webpush/outcome.ts';
+import type { Outcome } from '../protocol/outcome.ts';
 import type { Output } from './output.ts';
 
 const colours = { accepted: 'green', gone: 'yellow', retry: 'yellow', rejected: 'red' } as const;

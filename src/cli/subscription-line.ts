@@ -2,10 +2,10 @@
 // `PushSubscription.toJSON()`, which other web push tools take, with what the store knows beside it.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import type { StoredSubscription } from '../store/store.ts';
-import { decodeBase64, encodeBase64url } from '../webpush/base64.ts';
-import type { EndpointPolicy } from '../webpush/endpoint-policy.ts';
-import { isP256Point } from '../webpush/p256.ts';
-import { parseSubscription, type Subscription } from '../webpush/subscription.ts';
+import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
+import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { isP256Point } from '../protocol/p256.ts';
+import { parseSubscription, type Subscription } from '../protocol/subscription.ts';
 
 /** Longest line that is read: an endpoint has at most 4096 characters, the rest is short. */
 export const maxLineBytes = 65_536;

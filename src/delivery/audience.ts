@@ -3,8 +3,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { BroadcastStore } from '../store/broadcast-store.ts';
-import type { EndpointPolicy } from '../webpush/endpoint-policy.ts';
-import type { Subscription } from '../webpush/subscription.ts';
+import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import type { Subscription } from '../protocol/subscription.ts';
 import { readSubscription, type SubscriptionInput } from './subscription-input.ts';
 
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
-import type { EndpointPolicy } from '../webpush/endpoint-policy.ts';
-import { encodePayload, type Message } from '../webpush/payload.ts';
-import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../webpush/request.ts';
+import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { encodePayload, type Message } from '../protocol/payload.ts';
+import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../protocol/request.ts';
 import { writeAudience, type Audience } from './audience.ts';
 
 export interface BroadcastOptions extends PushOptions {

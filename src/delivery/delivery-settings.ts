@@ -1,8 +1,8 @@
 // What a worker needs beside its store, in a form that can be posted to a thread, and the parts made of it.
-import type { Encrypt } from '../webpush/encryption.ts';
-import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
+import type { Encrypt } from '../protocol/encryption.ts';
+import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { TransportOptions } from '../transport/transport.ts';
-import type { VapidKeys } from '../webpush/vapid.ts';
+import type { VapidKeys } from '../protocol/vapid.ts';
 import { createRequestFactory, type RequestFactory } from './request-factory.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 

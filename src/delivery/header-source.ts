@@ -1,8 +1,8 @@
 // The header fields of push requests, one object for all messages that share them: the transport encodes such an
 // object once.
 import type { PushHeaders } from '../transport/transport.ts';
-import { pushHeaders, type PushOptions } from '../webpush/request.ts';
-import type { VapidAuthorizer } from '../webpush/vapid.ts';
+import { pushHeaders, type PushOptions } from '../protocol/request.ts';
+import type { VapidAuthorizer } from '../protocol/vapid.ts';
 
 export type HeaderSource = (origin: string, options: PushOptions) => PushHeaders;
 

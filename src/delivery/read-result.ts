@@ -1,6 +1,6 @@
 // What came of one request, as an outcome: the push service's answer, or why there was none.
 import type { TransportResult } from '../transport/transport.ts';
-import { readResponse, type Outcome } from '../webpush/outcome.ts';
+import { readResponse, type Outcome } from '../protocol/outcome.ts';
 
 /**
  * Tells what a result of the transport means. Whatever goes wrong on the way never ends a subscription.

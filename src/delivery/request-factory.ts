@@ -2,10 +2,10 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast, Recipient } from '../store/broadcast-store.ts';
 import type { PushRequest } from '../transport/transport.ts';
-import type { Encrypt } from '../webpush/encryption.ts';
-import { splitEndpoint, type EndpointPolicy } from '../webpush/endpoint-policy.ts';
-import type { Urgency } from '../webpush/request.ts';
-import { createVapidAuthorizer, type VapidKeys } from '../webpush/vapid.ts';
+import type { Encrypt } from '../protocol/encryption.ts';
+import { splitEndpoint, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import type { Urgency } from '../protocol/request.ts';
+import { createVapidAuthorizer, type VapidKeys } from '../protocol/vapid.ts';
 import { createHeaderSource, type HeaderSource } from './header-source.ts';
 import type { Refusal } from './origin-gate.ts';
 

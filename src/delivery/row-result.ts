@@ -1,6 +1,6 @@
 // What an outcome means for a row of a broadcast: settled, or stored to be tried again.
 import type { Broadcast, Recipient, RowResult } from '../store/broadcast-store.ts';
-import type { Outcome } from '../webpush/outcome.ts';
+import type { Outcome } from '../protocol/outcome.ts';
 import type { Refusal } from './origin-gate.ts';
 import { retryAfterAttempt, retryAfterDeferral, type RetryPolicy, type Tries } from './retry-policy.ts';
 

@@ -1,7 +1,7 @@
 // Subscriptions in the forms in which callers have them.
-import { encodeBase64url } from '../webpush/base64.ts';
-import type { EndpointPolicy } from '../webpush/endpoint-policy.ts';
-import { parseSubscription, type Subscription } from '../webpush/subscription.ts';
+import { encodeBase64url } from '../protocol/base64.ts';
+import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { parseSubscription, type Subscription } from '../protocol/subscription.ts';
 
 /** A subscription as a client sends it, base64 in either alphabet, or as a store gives it, in bytes. */
 export type SubscriptionInput =

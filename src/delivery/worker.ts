@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeliveryQueue } from '../store/broadcast-store.ts';
 import type { Transport, TransportResult } from '../transport/transport.ts';
-import type { Outcome } from '../webpush/outcome.ts';
+import type { Outcome } from '../protocol/outcome.ts';
 import { HeldWork, type HeldRow, type Portion } from './held-work.ts';
 import { OriginGate } from './origin-gate.ts';
 import { readResult } from './read-result.ts';

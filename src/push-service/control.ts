@@ -1,8 +1,8 @@
 // The control resource: what the library offers, for other processes, as JSON over HTTP. Loopback only, and never
 // for a web page: a browser sends `Origin` with whatever a page could do harm with.
-import { type Answer, answerEmpty, answerJson, refuse } from './answer.ts';
-import type { Exchange } from './exchange.ts';
-import type { Fault } from './faults.ts';
+import { type Answer, answerEmpty, answerJson, refuse } from './http/answer.ts';
+import type { Exchange } from './http/exchange.ts';
+import type { Fault } from './faults/faults.ts';
 import type { PushService } from './push-service.ts';
 
 const maxControlBytes = 64 * 1024;

@@ -1,9 +1,9 @@
 // `deskbell/push-service`: a push service for development, tests and CI, and a user agent to go with it.
 export { startPushService } from './push-service.ts';
 export type { PushService, PushServiceOptions, Statistics } from './push-service.ts';
-export type { Fault, FaultKind, Faults, FaultScope, RehearsedFault } from './faults.ts';
+export type { Fault, FaultKind, Faults, FaultScope, RehearsedFault } from './faults/faults.ts';
 export type { Limits } from './limits.ts';
 export type { PushServiceEvent } from './events.ts';
-export type { PushSubscriptionJson, SinkTally } from './sinks.ts';
-export { createUserAgent } from './user-agent.ts';
-export type { ReceivedMessage, UserAgent, UserAgentOptions } from './user-agent.ts';
+export type { PushSubscriptionJson, SinkTally } from './sender-side/sinks.ts';
+export { createUserAgent } from './browser-side/user-agent.ts';
+export type { ReceivedMessage, UserAgent, UserAgentOptions } from './browser-side/user-agent.ts';

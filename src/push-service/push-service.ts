@@ -2,19 +2,19 @@
 import { WebSocketServer } from 'ws';
 import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
 import { parseApplicationServerKey } from './application-server-key.ts';
-import { serveUserAgent } from './autopush.ts';
-import { makeCertificate } from './certificate.ts';
+import { serveUserAgent } from './browser-side/autopush.ts';
+import { makeCertificate } from './http/certificate.ts';
 import { serveControl } from './control.ts';
 import { createEventLog, type EventCounts, type PushServiceEvent } from './events.ts';
-import { Exchange } from './exchange.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { Exchange } from './http/exchange.ts';
+import { createFaults, type Faults } from './faults/faults.ts';
 import { type Limits, withDefaultLimits } from './limits.ts';
-import { listen } from './listener.ts';
+import { listen } from './http/listener.ts';
 import { route, type Routes } from './routing.ts';
-import { createSenderApi } from './sender-api.ts';
-import { type PushSubscriptionJson, Sinks, type SinkTally } from './sinks.ts';
-import { UserAgents, type UserAgentStatistics } from './user-agents.ts';
-import { createVapidVerifier } from './vapid-verification.ts';
+import { createSenderApi } from './sender-side/sender-api.ts';
+import { type PushSubscriptionJson, Sinks, type SinkTally } from './sender-side/sinks.ts';
+import { UserAgents, type UserAgentStatistics } from './browser-side/user-agents.ts';
+import { createVapidVerifier } from './sender-side/vapid-verification.ts';
 
 export interface PushServiceOptions {
   /** Address to listen on, by default `127.0.0.1`. */

@@ -1,13 +1,13 @@
 // Which request goes where, and what goes wrong on its way.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Addresses, nameOf } from './addresses.ts';
-import { type Answer, answerJson, refuse } from './answer.ts';
-import { carryOut } from './carry-out.ts';
+import { type Answer, answerJson, refuse } from './http/answer.ts';
+import { carryOut } from './faults/apply-fault.ts';
 import type { EventLog } from './events.ts';
-import type { Exchange } from './exchange.ts';
-import type { Encounter } from './faults.ts';
+import type { Exchange } from './http/exchange.ts';
+import type { Encounter } from './faults/faults.ts';
 import type { Limits } from './limits.ts';
-import type { SenderApi } from './sender-api.ts';
+import type { SenderApi } from './sender-side/sender-api.ts';
 
 export interface Routes {
   readonly addresses: Addresses;

@@ -1,11 +1,16 @@
 // The service as a server of its own, with the time-outs and limits that bound what one client can take.
 import Fastify, { type FastifyInstance } from 'fastify';
 
-import { answerClientError, noteResponses } from './client-errors.ts';
+import { answerClientError, noteResponses } from './http/client-errors.ts';
 import { addRoutes, prepare } from './create-service.ts';
-import { answerOddRequests, answerRefusedUrl, forgetTypesWithoutBody, requireHost } from './odd-requests.ts';
+import {
+  answerOddRequests,
+  answerRefusedUrl,
+  forgetTypesWithoutBody,
+  requireHost,
+} from './http/edge-cases.ts';
 import { settle, type ServerOptions } from './options.ts';
-import { dropStalledReaders } from './stalled-readers.ts';
+import { dropStalledReaders } from './http/slow-clients.ts';
 
 /**
  * Makes a Fastify instance that serves the whole service: `await createServer(options).listen({ host, port })`.

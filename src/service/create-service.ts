@@ -3,24 +3,24 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
-import { allowCrossOrigin } from './cors.ts';
-import { refuseForgedRequests } from './csrf.ts';
-import { addDescriptionRoute, gatherDescription } from './description.ts';
-import { readJsonBodies } from './json-body.ts';
-import type { ReadSession } from './mechanisms/action-request.ts';
-import { enableFilters } from './mechanisms/filter.ts';
+import { allowCrossOrigin } from './http/cors.ts';
+import { refuseForgedRequests } from './demonstration/csrf.ts';
+import { addDescriptionRoute, gatherDescription } from './http/openapi-document.ts';
+import { readJsonBodies } from './http/json-body.ts';
+import type { ReadSession } from './demonstration/mechanisms/action-request.ts';
+import { enableFilters } from './demonstration/mechanisms/filter.ts';
 import { settle, type ServiceOptions, type Settings } from './options.ts';
-import { answerErrorsAsProblems } from './problem.ts';
-import { addClientFiles } from './routes/client-files.ts';
-import { addDemoApi } from './routes/demo-api.ts';
-import { addDocsPage } from './routes/docs-page.ts';
-import { addHealthRoutes } from './routes/health.ts';
-import { addUserRoutes } from './routes/users.ts';
-import { addVapidKeyRoute } from './routes/vapid-key.ts';
-import { addWebPushRoutes } from './routes/web-push.ts';
-import type { RequestSessions } from './session.ts';
-import { answerOptions, answerUnknownPaths } from './unknown-paths.ts';
-import { compileValidator } from './validation.ts';
+import { answerErrorsAsProblems } from './http/problem.ts';
+import { addClientFiles } from './push/client-files.ts';
+import { addDemoApi } from './demonstration/actions.ts';
+import { addDocsPage } from './http/docs-page.ts';
+import { addHealthRoutes } from './http/health.ts';
+import { addUserRoutes } from './demonstration/users.ts';
+import { addVapidKeyRoute } from './push/vapid-key.ts';
+import { addWebPushRoutes } from './push/web-push.ts';
+import type { RequestSessions } from './demonstration/session.ts';
+import { answerOptions, answerUnknownPaths } from './http/unknown-paths.ts';
+import { compileValidator } from './http/validation.ts';
 
 /**
  * Makes a Fastify plugin of the service: `app.register(createService({ store, vapidPublicKey, sessionKey }))`.

@@ -3,12 +3,12 @@ import type { FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store, StoredSubscription } from '../store/store.ts';
-import { createEndpointPolicy, type EndpointPolicy } from '../webpush/endpoint-policy.ts';
-import { createLog, type Log } from './log.ts';
-import type { Authorize } from './mechanisms/authenticator.ts';
-import { createLoggingFilter, type Filter } from './mechanisms/filter.ts';
-import type { LoggingMechanism } from './mechanisms/record.ts';
-import { createRequestSessions, createSessionVault, type RequestSessions } from './session.ts';
+import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { createLog, type Log } from './http/log.ts';
+import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
+import { createLoggingFilter, type Filter } from './demonstration/mechanisms/filter.ts';
+import type { LoggingMechanism } from './demonstration/mechanisms/record.ts';
+import { createRequestSessions, createSessionVault, type RequestSessions } from './demonstration/session.ts';
 
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
 

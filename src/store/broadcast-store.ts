@@ -5,7 +5,7 @@
 //   a row of its audience  in a slice → settled, or stored as a retry → settled
 //
 // A row is settled once and counted once: in the same transaction as the cursor of its slice, or as its retry.
-import type { Subscription } from '../webpush/subscription.ts';
+import type { Subscription } from '../protocol/subscription.ts';
 
 export type BroadcastState = 'running' | 'paused' | 'cancelled' | 'done';
 

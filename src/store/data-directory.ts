@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { VapidKeys } from '../webpush/vapid.ts';
-import { loadOrCreateKeyFile, loadOrCreateSessionKey, readKeyFile } from './key-file.ts';
+import type { VapidKeys } from '../protocol/vapid.ts';
+import { loadOrCreateKeyFile, loadOrCreateSessionKey, readKeyFile } from '../keys/key-file.ts';
 import { openSqliteStore } from './sqlite/open-sqlite-store.ts';
 import type { Store } from './store.ts';
 

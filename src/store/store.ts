@@ -1,5 +1,5 @@
 // The store as everyone else sees it: one interface, any database behind it. Types only.
-import type { Subscription } from '../webpush/subscription.ts';
+import type { Subscription } from '../protocol/subscription.ts';
 import type { BroadcastStore, DeliveryQueue } from './broadcast-store.ts';
 
 /** A subscription as stored. */

@@ -1,7 +1,7 @@
 // The way to the push services: every origin gets its own queue, connections and pace, so that a slow one holds up
 // nobody else.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { createEndpointPolicy } from '../webpush/endpoint-policy.ts';
+import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { resolveWithSystem } from './address-guard.ts';
 import { createTrust, type ConnectSettings } from './connect.ts';
 import { settle, type Exchange, type SessionLimits } from './exchange.ts';

@@ -11,7 +11,7 @@
 // One connection is opened until ALPN has told the protocol. Then there are as many as the requests wanted in flight
 // need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { readResponse } from '../webpush/outcome.ts';
+import { readResponse } from '../protocol/outcome.ts';
 import { Breaker } from './breaker.ts';
 import { connect, type Connection, type ConnectSettings } from './connect.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionLimits } from './exchange.ts';

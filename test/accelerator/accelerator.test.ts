@@ -16,8 +16,8 @@ import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
 import { encryptWithAddon, type Addon } from '../../src/accelerator/addon.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { findFault } from '../../src/accelerator/self-check.ts';
-import { createEncrypter, maxPlaintextBytes, type Encrypt } from '../../src/webpush/encryption.ts';
-import { decryptPushMessage, generateUserAgentKeys } from '../../src/webpush/user-agent.ts';
+import { createEncrypter, maxPlaintextBytes, type Encrypt } from '../../src/protocol/encryption.ts';
+import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deskbell-accelerator-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -8,8 +8,8 @@ import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { StoredSubscription } from '../../src/store/store.ts';
-import type { Message } from '../../src/webpush/payload.ts';
-import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+import type { Message } from '../../src/protocol/payload.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 
 /** How the sender and the service get to the push service of a test. */
 export type PushServiceAccess = Pick<SenderOptions, 'pushServices' | 'ca' | 'connectOverride'>;

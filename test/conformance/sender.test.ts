@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
-import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { contact, openStage, subscribe, type Stage } from './stage.ts';
 
 let stage: Stage;

@@ -8,7 +8,7 @@ import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
-import { createSessionCookie, type SessionCookie } from '../../src/service/session-cookie.ts';
+import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import { openDataDirectory, type DataDirectory } from '../../src/store/data-directory.ts';
 
 export type LogRecord = Readonly<Record<string, unknown>>;

@@ -9,9 +9,9 @@ import { startPushService, type PushService, type PushServiceOptions } from '../
 import type { Broadcast } from '../../src/store/broadcast-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createEndpointPolicy } from '../../src/webpush/endpoint-policy.ts';
-import { parseSubscription } from '../../src/webpush/subscription.ts';
-import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 
 export const vapidKeys = generateVapidKeys();
 export const vapid = { ...vapidKeys, subject: 'mailto:push@example.org' };

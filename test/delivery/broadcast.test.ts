@@ -7,9 +7,9 @@ import { describe, test } from 'node:test';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createUserAgent } from '../../src/push-service/index.ts';
-import { createEncrypter } from '../../src/webpush/encryption.ts';
-import { generateUserAgentKeys } from '../../src/webpush/user-agent.ts';
-import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+import { createEncrypter } from '../../src/protocol/encryption.ts';
+import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import {
   assertDone,
   message,

@@ -9,13 +9,13 @@ import type { TestContext } from 'node:test';
 import type { RetryPolicy } from '../../src/delivery/retry-policy.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
-import type { PushSubscriptionJson } from '../../src/push-service/sinks.ts';
+import type { PushSubscriptionJson } from '../../src/push-service/sender-side/sinks.ts';
 import { settlements, type AttemptRecord, type Broadcast } from '../../src/store/broadcast-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store, StoredSubscription } from '../../src/store/store.ts';
-import { createEndpointPolicy } from '../../src/webpush/endpoint-policy.ts';
-import { parseSubscription } from '../../src/webpush/subscription.ts';
-import { generateVapidKeys, type VapidKeys } from '../../src/webpush/vapid.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
 import { Gate } from './gate.ts';
 
 export type Protocol = 'HTTP/1.1' | 'HTTP/2';

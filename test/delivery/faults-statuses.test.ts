@@ -8,8 +8,8 @@ import { describe, test } from 'node:test';
 
 import type { Fault } from '../../src/push-service/index.ts';
 import type { Settlement } from '../../src/store/broadcast-store.ts';
-import type { RejectionReason } from '../../src/webpush/outcome.ts';
-import { generateVapidKeys } from '../../src/webpush/vapid.ts';
+import type { RejectionReason } from '../../src/protocol/outcome.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import {
   broadcastToAll,
   fastRetries,

@@ -8,10 +8,10 @@ import { after, before, describe, test } from 'node:test';
 import { createHeaderSource } from '../../src/delivery/header-source.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createUserAgent, startPushService, type PushService } from '../../src/push-service/index.ts';
-import { encodeBase64url } from '../../src/webpush/base64.ts';
-import { generateUserAgentKeys } from '../../src/webpush/user-agent.ts';
-import { generateVapidKeys } from '../../src/webpush/vapid.ts';
-import { verifyVapidAuthorization } from '../../src/webpush/vapid-verification.ts';
+import { encodeBase64url } from '../../src/protocol/base64.ts';
+import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 
 const keys = generateVapidKeys();
 const vapid = { ...keys, subject: 'mailto:push@example.org' };

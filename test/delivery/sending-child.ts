@@ -2,7 +2,7 @@
 // `node sending-child.ts DATABASE ORIGIN VAPID_KEYS_JSON THREADS`
 import { createSender } from '../../src/delivery/sender.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
-import type { VapidKeys } from '../../src/webpush/vapid.ts';
+import type { VapidKeys } from '../../src/protocol/vapid.ts';
 
 const [path = '', origin = '', keys = '', threads = '0'] = process.argv.slice(2);
 const store = await openSqliteStore({ path });

@@ -101,7 +101,7 @@ test('over TLS a reset is a reset of the TCP connection, for both versions', asy
 });
 
 test('a certificate of one’s own is taken as it is', async (t) => {
-  const { makeCertificate } = await import('../../src/push-service/certificate.ts');
+  const { makeCertificate } = await import('../../src/push-service/http/certificate.ts');
   const { key, cert } = await makeCertificate('localhost');
   const service = await start(t, { tls: { key, cert }, origin: 'https://localhost' });
   assert.deepEqual([service.ca, service.origin], [undefined, 'https://localhost']);

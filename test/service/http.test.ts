@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Problem } from '../../src/service/problem.ts';
+import type { Problem } from '../../src/service/http/problem.ts';
 import {
   newSubscription,
   sendJson,

@@ -7,16 +7,22 @@ import { inspect } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { prepare } from '../../src/service/create-service.ts';
-import type { ServiceApp } from '../../src/service/service-app.ts';
-import { useActionCreator, type ActionCreator } from '../../src/service/mechanisms/action-creator.ts';
-import { createActionLogging } from '../../src/service/mechanisms/action-logging.ts';
-import { ActionRequest } from '../../src/service/mechanisms/action-request.ts';
-import { obeyAuthenticators, type Authenticator } from '../../src/service/mechanisms/authenticator.ts';
-import { enableFilters, type Filter } from '../../src/service/mechanisms/filter.ts';
-import type { LoggingMechanism } from '../../src/service/mechanisms/record.ts';
+import type { ServiceApp } from '../../src/service/http/service-app.ts';
+import {
+  useActionCreator,
+  type ActionCreator,
+} from '../../src/service/demonstration/mechanisms/action-creator.ts';
+import { createActionLogging } from '../../src/service/demonstration/mechanisms/action-logging.ts';
+import { ActionRequest } from '../../src/service/demonstration/mechanisms/action-request.ts';
+import {
+  obeyAuthenticators,
+  type Authenticator,
+} from '../../src/service/demonstration/mechanisms/authenticator.ts';
+import { enableFilters, type Filter } from '../../src/service/demonstration/mechanisms/filter.ts';
+import type { LoggingMechanism } from '../../src/service/demonstration/mechanisms/record.ts';
 import { settle, type ServerOptions } from '../../src/service/options.ts';
-import { addDemoApi, createDemoActions, type DemoActions } from '../../src/service/routes/demo-api.ts';
-import { createSessionCookie } from '../../src/service/session-cookie.ts';
+import { addDemoApi, createDemoActions, type DemoActions } from '../../src/service/demonstration/actions.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import {
   openConnection,
   openTestStore,

@@ -11,7 +11,7 @@ import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { encodeBase64url } from '../../src/webpush/base64.ts';
+import { encodeBase64url } from '../../src/protocol/base64.ts';
 
 export const vapidPublicKey = encodeBase64url(newPoint());
 

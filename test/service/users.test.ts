@@ -1,7 +1,7 @@
 // The example user API: int64 to the last digit, in and out.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Problem } from '../../src/service/problem.ts';
+import type { Problem } from '../../src/service/http/problem.ts';
 import type { User } from '../../src/store/store.ts';
 import {
   openTestStore,

@@ -2,8 +2,8 @@
 // was. Beside each family of bad input its good twins, which are accepted.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Problem } from '../../src/service/problem.ts';
-import { decodeBase64, encodeBase64url } from '../../src/webpush/base64.ts';
+import type { Problem } from '../../src/service/http/problem.ts';
+import { decodeBase64, encodeBase64url } from '../../src/protocol/base64.ts';
 import { exchange, newPoint, newSubscription, startService, type RunningService } from './running-service.ts';
 
 const good = newSubscription();

@@ -1,5 +1,5 @@
 // Subscriptions for tests of the store: right in shape and length, distinct, and not points on the curve.
-import type { Subscription } from '../../src/webpush/subscription.ts';
+import type { Subscription } from '../../src/protocol/subscription.ts';
 
 export const vapidPublicKey = `B${'A'.repeat(86)}`;
 export const otherVapidPublicKey = `B${'C'.repeat(86)}`;

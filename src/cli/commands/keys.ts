@@ -3,7 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../../webpush/vapid.ts';
+import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { isThere, requireData } from '../data.ts';
@@ -50,7 +50,7 @@ function generateCommand({ environment, input, output }: Context): Command {
           : findPair(flags.import === '-' ? await readAll(input) : await readText(flags.import));
       const force = flags.force ?? false;
       if (!force) await refuseToLoseSubscribers(data, keys);
-      const { writeKeyFile } = await import('../../store/key-file.ts');
+      const { writeKeyFile } = await import('../../keys/key-file.ts');
       await mkdir(data, { recursive: true, mode: 0o700 });
       await writeKeyFile(data, keys, { force });
       const { publicKey } = keys;
@@ -70,7 +70,7 @@ function showCommand({ environment, output }: Context): Command {
     .action(async (flags: { readonly private?: true; readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
       await requireData(data);
-      const { readKeyFile } = await import('../../store/key-file.ts');
+      const { readKeyFile } = await import('../../keys/key-file.ts');
       const { publicKey, privateKey } = await readKeyFile(data);
       const shown = flags.private ? { publicKey, privateKey } : { publicKey };
       await output.line(

@@ -42,7 +42,7 @@ export function serveCommand({ environment, output, stop }: Context): Command {
       const { host, port, data, prefix, logFile, authenticate, trustProxy } = configuration;
       await withData(data, async ({ store, vapidKeys, sessionKey }) => {
         const { createServer } = await import('../../service/create-server.ts');
-        const { createLog } = await import('../../service/log.ts');
+        const { createLog } = await import('../../service/http/log.ts');
         if (logFile !== undefined) await checkLogFile(logFile);
         const log = createLog({
           ...(logFile !== undefined && { file: logFile }),

@@ -22,7 +22,7 @@ export function sessionCommand({ environment, output }: Context): Command {
     .action(async (value: string, flags: { readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
       await withExistingData(data, async ({ sessionKey }) => {
-        const { createSessionCookie } = await import('../../service/session-cookie.ts');
+        const { createSessionCookie } = await import('../../service/demonstration/session-cookie.ts');
         const { cookie, csrfToken } = await createSessionCookie({ sessionKey, value });
         await output.line(
           flags.json ? JSON.stringify({ cookie, csrfToken }) : `Cookie: ${cookie}\nCsrf-Token: ${csrfToken}`,

@@ -6,7 +6,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory } from '../../store/data-directory.ts';
-import { createEndpointPolicy, type EndpointPolicy } from '../../webpush/endpoint-policy.ts';
+import { createEndpointPolicy, type EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';

@@ -1,7 +1,7 @@
 // Reads the rows of an audience by position: of all subscriptions, where the position is the id, or of a list.
 import type { DatabaseSync } from 'node:sqlite';
-import { pointBytes } from '../../webpush/p256.ts';
-import { authBytes } from '../../webpush/subscription.ts';
+import { pointBytes } from '../../protocol/p256.ts';
+import { authBytes } from '../../protocol/subscription.ts';
 import type { Recipient } from '../broadcast-store.ts';
 import { prepare } from './statement.ts';
 

@@ -1,7 +1,7 @@
 // Whom a broadcast is for: all subscriptions, or a list that is written down first, member by member.
 import type { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Subscription } from '../../webpush/subscription.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type NoValues, prepare } from './statement.ts';
 

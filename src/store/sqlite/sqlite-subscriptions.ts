@@ -1,6 +1,6 @@
 // Subscriptions in SQLite.
 import type { DatabaseSync } from 'node:sqlite';
-import type { Subscription } from '../../webpush/subscription.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription, SubscriptionStore } from '../store.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Read } from './read.ts';

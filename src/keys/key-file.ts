@@ -1,0 +1,102 @@
+// The secrets beside the database: the VAPID pair and the key of the session cookies. Neither is ever replaced
+// silently: a new pair would lose every subscriber.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
+import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid.ts';
+import { readPrivateFile, writePrivateFile } from './private-file.ts';
+
+/** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
+const vapidFileName = 'vapid-keys.json';
+/** 32 bytes in base64url. */
+const sessionFileName = 'session-key';
+const sessionKeyBytes = 32;
+
+/**
+ * Reads the VAPID pair of a data directory.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED
+ */
+export async function readKeyFile(directory: string): Promise<VapidKeys> {
+  const keys = await readPair(directory);
+  if (keys !== undefined) return keys;
+  throw new DeskbellError('ERR_KEY_FILE_MISSING', `There is no key file ${join(directory, vapidFileName)}.`);
+}
+
+/**
+ * Reads the VAPID pair; makes one where there is none. To be called only where no subscription can be lost by it.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED
+ */
+export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys> {
+  const present = await readPair(directory);
+  if (present !== undefined) return present;
+  const made = generateVapidKeys();
+  const isWritten = await writePrivateFile(join(directory, vapidFileName), toText(made), { replace: false });
+  return isWritten ? made : readKeyFile(directory);
+}
+
+/**
+ * Writes a VAPID pair.
+ *
+ * @param options `force`: replaces the pair that is there, and so loses its subscribers
+ * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID
+ */
+export async function writeKeyFile(
+  directory: string,
+  keys: VapidKeys,
+  options: { readonly force: boolean },
+): Promise<void> {
+  checkVapidKeys(keys);
+  const path = join(directory, vapidFileName);
+  if (await writePrivateFile(path, toText(keys), { replace: options.force })) return;
+  throw new DeskbellError('ERR_KEY_FILE_EXISTS', `There is a key file ${path} already.`);
+}
+
+/**
+ * Reads the key of the session cookies, 32 bytes; makes one where there is none: that ends sessions and loses
+ * nothing else.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED
+ */
+export async function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
+  const path = join(directory, sessionFileName);
+  const made = randomBytes(sessionKeyBytes);
+  const text =
+    (await readPrivateFile(path)) ??
+    ((await writePrivateFile(path, `${encodeBase64url(made)}\n`, { replace: false }))
+      ? encodeBase64url(made)
+      : await readPrivateFile(path));
+  const key = text === undefined ? undefined : decodeBase64(text.trim());
+  if (key?.length === sessionKeyBytes) return key;
+  throw corrupt(path, `it does not hold ${sessionKeyBytes} bytes of base64url`);
+}
+
+async function readPair(directory: string): Promise<VapidKeys | undefined> {
+  const path = join(directory, vapidFileName);
+  const text = await readPrivateFile(path);
+  return text === undefined ? undefined : parsePair(text, path);
+}
+
+function parsePair(text: string, path: string): VapidKeys {
+  try {
+    const { publicKey, privateKey } = JSON.parse(text) as VapidKeys;
+    checkVapidKeys({ publicKey, privateKey });
+    return { publicKey, privateKey };
+  } catch (error) {
+    // the parser's own words would quote the file
+    if (error instanceof DeskbellError) throw corrupt(path, error.message, error);
+    throw corrupt(path, 'it is not JSON with publicKey and privateKey; it may be half-written');
+  }
+}
+
+function corrupt(path: string, reason: string, cause?: Error): DeskbellError {
+  return new DeskbellError('ERR_KEY_FILE_CORRUPT', `The key file ${path} cannot be used: ${reason}`, {
+    cause,
+  });
+}
+
+function toText(keys: VapidKeys): string {
+  return `${JSON.stringify({ publicKey: keys.publicKey, privateKey: keys.privateKey })}\n`;
+}

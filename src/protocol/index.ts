@@ -1,0 +1,47 @@
+// The public entry `deskbell/protocol`: the protocol alone, with no connection, store or service.
+export { decodeBase64, encodeBase64url } from './base64.ts';
+export {
+  createEncrypter,
+  encryptPushMessage,
+  maxPlaintextBytes,
+  type Encrypt,
+  type EncryptionOptions,
+} from './encryption.ts';
+export {
+  createEndpointPolicy,
+  splitEndpoint,
+  type EndpointFault,
+  type EndpointParts,
+  type EndpointPolicy,
+} from './endpoint-policy.ts';
+export {
+  readResponse,
+  type Outcome,
+  type RejectionReason,
+  type ResponseContext,
+  type ResponseFacts,
+  type RetryReason,
+} from './outcome.ts';
+export { encodePayload, type Message } from './payload.ts';
+export {
+  defaultTtlSeconds,
+  pushHeaders,
+  toTopic,
+  urgencies,
+  type PushOptions,
+  type Urgency,
+} from './request.ts';
+export { parseSubscription, type Subscription } from './subscription.ts';
+export { decryptPushMessage, generateUserAgentKeys, type UserAgentKeys } from './user-agent.ts';
+export {
+  checkVapidKeys,
+  checkVapidSubject,
+  createVapidAuthorizer,
+  generateVapidKeys,
+  type VapidAuthorizer,
+  type VapidAuthorizerOptions,
+  type VapidKeys,
+} from './vapid.ts';
+export { verifyVapidAuthorization, type VapidClaims, type VapidFault } from './vapid-verification.ts';
+export { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+export type { ErrorCode } from '../errors/catalogue.ts';

@@ -1,0 +1,176 @@
+// What the answer of a push service means, by status; how single push services word a refusal stands elsewhere.
+import { readWords } from './refusal-reason.ts';
+import { readRetryAfterMs } from './retry-after.ts';
+import { isWindowsPushService } from './vendor.ts';
+
+/** Why a message will be tried again. */
+export type RetryReason =
+  /** 429, and how Windows' push service says the same. */
+  | 'throttled'
+  /** 5xx: a run of them should open the origin's breaker. */
+  | 'server-error'
+  /** 408, 421, 425: this request met a passing condition. */
+  | 'not-handled'
+  /** No answer: network, TLS or time-out. Made by the sender, never by `readResponse`. */
+  | 'connection'
+  /** Nothing was sent, since the origin is being spared. Made by the sender, never by `readResponse`. */
+  | 'deferred';
+
+/** Why a message will not be tried again. */
+export type RejectionReason =
+  /** 400 and the like: the push service does not accept the request itself. */
+  | 'bad-request'
+  | 'bad-encryption'
+  | 'bad-ttl'
+  | 'bad-topic'
+  | 'bad-urgency'
+  /** WNS: the cache policy and the TTL contradict each other. */
+  | 'cache-policy'
+  /** The subscription was made with another VAPID key: sign with the row's own, or wait until its page re-subscribes. */
+  | 'vapid-key-mismatch'
+  /** The push service accepts no token of ours (401, 403). */
+  | 'vapid-refused'
+  | 'payload-too-large'
+  /** WNS took the request and dropped the message. */
+  | 'dropped'
+  | 'redirected'
+  /** The address is not one to connect to. Made by the sender, never by `readResponse`. */
+  | 'address-blocked'
+  | 'unexpected-status';
+
+/** What came of one attempt. */
+export type Outcome =
+  | {
+      /** The push service took the message over. Not: it was shown. */
+      readonly kind: 'accepted';
+      /** Absolute URL of the message at the push service (RFC 8030 §5). A capability, like the endpoint. */
+      readonly messageUrl?: string;
+      /** The push service's own name of the message (`apns-id`, `x-wns-msg-id`). */
+      readonly messageId?: string;
+    }
+  | {
+      /** The subscription has ended: delete it. */
+      readonly kind: 'gone';
+      /** The push service's own words, at most 200 characters. */
+      readonly detail?: string;
+    }
+  | {
+      /** Keep the subscription and try again, never past the TTL. */
+      readonly kind: 'retry';
+      readonly reason: RetryReason;
+      /** Told by `Retry-After`: not before that. */
+      readonly afterMs?: number;
+      /** The whole origin asks for fewer messages, not only this subscription. */
+      readonly slowsOrigin: boolean;
+      /** The request may have reached the push service all the same: a repeat may be delivered twice. */
+      readonly isInDoubt?: boolean;
+      readonly detail?: string;
+    }
+  | {
+      /** Keep the subscription and do not repeat this message. */
+      readonly kind: 'rejected';
+      readonly reason: RejectionReason;
+      /** `message`: this message for this subscription. `origin`: every further message there would fare the same. */
+      readonly scope: 'message' | 'origin';
+      /** An operator should hear of it: once per origin and reason. */
+      readonly isAlarm: boolean;
+      readonly detail?: string;
+    };
+
+export interface ResponseFacts {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The beginning of the body as text. */
+  readonly body: string;
+}
+
+export interface ResponseContext {
+  /** The clock, in milliseconds since 1970, for a `Retry-After` that is a date. */
+  readonly nowMs: number;
+}
+
+/**
+ * Tells what an answer means.
+ *
+ * @param origin of the endpoint that the message was posted to
+ * @see RFC 8030 §5, §8.4; RFC 8292 §4.2
+ */
+export function readResponse(origin: string, response: ResponseFacts, { nowMs }: ResponseContext): Outcome {
+  const { status, headers } = response;
+  const windowsStatus = headers['x-wns-status'] ?? headers['x-wns-notificationstatus'];
+  const isLost = windowsStatus === 'dropped' || windowsStatus === 'channelthrottled';
+  if (status >= 200 && status <= 299 && !isLost) return accepted(origin, headers);
+  return notAccepted(origin, response, windowsStatus, nowMs);
+}
+
+function notAccepted(
+  origin: string,
+  response: ResponseFacts,
+  windowsStatus: string | undefined,
+  nowMs: number,
+): Outcome {
+  const { status, headers } = response;
+  const said = readWords(response);
+  const detail = said.text === '' ? {} : { detail: said.text };
+  const retry = (reason: RetryReason, slowsOrigin: boolean): Outcome => {
+    const afterMs = readRetryAfterMs(headers['retry-after'], nowMs);
+    return { kind: 'retry', reason, slowsOrigin, ...(afterMs === undefined ? {} : { afterMs }), ...detail };
+  };
+  const reject = (reason: RejectionReason, scope: 'message' | 'origin' = 'message'): Outcome => ({
+    kind: 'rejected',
+    reason,
+    scope,
+    // What Windows drops, it drops because of the device or its user.
+    isAlarm: reason !== 'dropped',
+    ...detail,
+  });
+
+  if (status >= 200 && status <= 299) {
+    return windowsStatus === 'dropped' ? reject('dropped') : retry('throttled', true);
+  }
+  if (status >= 300 && status <= 399) return reject('redirected');
+  if (status >= 500 && status <= 599) return retry('server-error', status === 503);
+
+  // One subscription made with another key says nothing about the others: anyone can register such a one.
+  if ((status === 400 || status === 401 || status === 403) && said.reason === 'vapid-key-mismatch') {
+    return reject('vapid-key-mismatch');
+  }
+  switch (status) {
+    case 400:
+      return reject(said.reason ?? 'bad-request');
+    case 401:
+      return reject('vapid-refused', 'origin');
+    case 403:
+      // WNS: "not authorized to send to this channel, even though authenticated".
+      return isWindowsPushService(origin) ? reject('vapid-key-mismatch') : reject('vapid-refused', 'origin');
+    case 404:
+    case 410:
+      return { kind: 'gone', ...detail };
+    case 406: // WNS' old way to say 429
+    case 429:
+      return retry('throttled', true);
+    case 408:
+    case 421:
+    case 425:
+      return retry('not-handled', false);
+    case 413:
+      return reject('payload-too-large');
+    default:
+      return reject('unexpected-status');
+  }
+}
+
+function accepted(origin: string, headers: ResponseFacts['headers']): Outcome {
+  const outcome: { kind: 'accepted'; messageUrl?: string; messageId?: string } = { kind: 'accepted' };
+  const messageUrl = toAbsolute(headers['location'], origin);
+  if (messageUrl !== undefined) outcome.messageUrl = messageUrl;
+  const messageId = headers['apns-id'] ?? headers['x-wns-msg-id'];
+  if (messageId !== undefined) outcome.messageId = messageId;
+  return outcome;
+}
+
+function toAbsolute(location: string | undefined, origin: string): string | undefined {
+  if (location === undefined || /^https?:\/\/[^/]/.test(location)) return location;
+  return URL.parse(location, origin)?.href;
+}

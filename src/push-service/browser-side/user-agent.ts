@@ -1,0 +1,172 @@
+// A user agent for tests and demonstrations: what a browser does between its push service and its service worker.
+// It shows nothing and keeps nothing on disk.
+import { createECDH, type ECDH, randomBytes, randomUUID } from 'node:crypto';
+import { AutopushClient, type Frame } from './autopush-client.ts';
+import { decryptPushMessage, type NotificationHeaders } from './decryption.ts';
+import { MessageQueue } from './message-queue.ts';
+import type { PushSubscriptionJson } from '../sender-side/sinks.ts';
+
+export interface UserAgentOptions {
+  /** `PushService.webSocketUrl`. */
+  readonly webSocketUrl: string;
+  /** Authorities to trust for `wss:`, PEM: `PushService.ca`. */
+  readonly ca?: string | undefined;
+  /** False leaves every message unacknowledged, so that it comes again after each reconnect. */
+  readonly acknowledges?: boolean;
+}
+
+export interface ReceivedMessage {
+  readonly endpoint: string;
+  /** The push service's name for this message. */
+  readonly version: string;
+  /** Decrypted; `undefined` for a push without payload. */
+  readonly data: Uint8Array | undefined;
+  /** The payload as UTF-8, `''` without one. */
+  text(): string;
+  /** @throws {SyntaxError} the payload is not JSON */
+  json(): unknown;
+}
+
+export interface UserAgent {
+  /** The push service's name for this user agent; another one means that all subscriptions were lost. */
+  readonly uaid: string;
+  /** Endpoints of the subscriptions that it has. */
+  readonly endpoints: readonly string[];
+  /**
+   * @param applicationServerKey VAPID public key, base64url: only its owner may then send
+   * @throws {Error} the push service refuses; the message says why
+   */
+  subscribe(applicationServerKey?: string): Promise<PushSubscriptionJson>;
+  /** False where there is no such subscription. */
+  unsubscribe(endpoint: string): Promise<boolean>;
+  /** Each message once, however often it is delivered. What cannot be decrypted is thrown at the reader. */
+  readonly messages: AsyncIterable<ReceivedMessage>;
+  /**
+   * Waits for one message, for tests that expect one.
+   *
+   * @param timeoutMs by default 10 000
+   * @throws {Error} none came in time, the user agent was closed, or the message cannot be decrypted
+   */
+  nextMessage(timeoutMs?: number): Promise<ReceivedMessage>;
+  /** Drops the connection and stays away. */
+  disconnect(): Promise<void>;
+  /** Comes back after `disconnect()`, with its `uaid`. */
+  connect(): Promise<void>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+interface Channel extends PushSubscriptionJson {
+  readonly channelId: string;
+  readonly privateKey: ECDH;
+  readonly authSecret: Buffer;
+}
+
+const maxQueuedMessages = 1000;
+const maxRememberedVersions = 10_000;
+
+/**
+ * Starts a user agent and connects it.
+ *
+ * @throws {Error} the push service cannot be reached or does not answer the hello
+ */
+export async function createUserAgent(options: UserAgentOptions): Promise<UserAgent> {
+  const channels = new Map<string, Channel>();
+  const seenVersions = new Set<string>();
+  const client = new AutopushClient({
+    webSocketUrl: options.webSocketUrl,
+    ca: options.ca,
+    onNotification: receive,
+    onForgotten: () => channels.clear(),
+  });
+  const messages = new MessageQueue<ReceivedMessage>(() => {
+    if (messages.size < maxQueuedMessages) client.resume();
+  });
+
+  function receive(frame: Frame): void {
+    const channelID = String(frame['channelID']);
+    const version = String(frame['version']);
+    const code = take(channels.get(channelID), version, frame);
+    if (options.acknowledges === false) return;
+    client.send({ messageType: 'ack', updates: [{ channelID, version, code }] });
+  }
+
+  /** @returns 100 delivered, 101 not decrypted, 102 not delivered */
+  function take(channel: Channel | undefined, version: string, { data, headers }: Frame): 100 | 101 | 102 {
+    if (channel === undefined) return 102;
+    if (seenVersions.has(version)) return 100;
+    remember(version);
+    try {
+      const body = typeof data === 'string' ? Buffer.from(data, 'base64url') : undefined;
+      const plaintext = body && decryptPushMessage(body, (headers ?? {}) as NotificationHeaders, channel);
+      messages.push(toMessage(channel.endpoint, version, plaintext));
+    } catch (error) {
+      messages.push(new Error('a push message cannot be decrypted', { cause: error }));
+      return 101;
+    }
+    if (messages.size >= maxQueuedMessages) client.pause();
+    return 100;
+  }
+
+  function remember(version: string): void {
+    seenVersions.add(version);
+    const [oldest] = seenVersions;
+    if (seenVersions.size > maxRememberedVersions && oldest !== undefined) seenVersions.delete(oldest);
+  }
+
+  await client.connect();
+
+  const agent: UserAgent = {
+    messages,
+    get uaid() {
+      return client.uaid;
+    },
+    get endpoints() {
+      return [...channels.values()].map(({ endpoint }) => endpoint);
+    },
+
+    async subscribe(applicationServerKey) {
+      const channelId = randomUUID();
+      const privateKey = createECDH('prime256v1');
+      const p256dh = privateKey.generateKeys('base64url');
+      const authSecret = randomBytes(16);
+      const key = applicationServerKey === undefined ? {} : { key: applicationServerKey };
+      const answer = await client.request('register', { channelID: channelId, ...key });
+      if (answer['status'] !== 200) {
+        const reason = String(answer['reason'] ?? answer['status']);
+        throw new Error(`the push service refuses to register: ${reason}`);
+      }
+      const endpoint = String(answer['pushEndpoint']);
+      const auth = authSecret.toString('base64url');
+      channels.set(channelId, { endpoint, p256dh, auth, channelId, privateKey, authSecret });
+      return { endpoint, p256dh, auth };
+    },
+
+    async unsubscribe(endpoint) {
+      const channel = [...channels.values()].find((candidate) => candidate.endpoint === endpoint);
+      if (channel === undefined) return false;
+      await client.request('unregister', { channelID: channel.channelId, code: 200 });
+      return channels.delete(channel.channelId);
+    },
+
+    async nextMessage(timeoutMs = 10_000) {
+      const result = await messages.next(timeoutMs);
+      if (result.done === true) throw new Error('the user agent is closed');
+      return result.value;
+    },
+
+    connect: () => client.connect(),
+    disconnect: () => client.disconnect(),
+    async close() {
+      await client.disconnect();
+      messages.close();
+    },
+    [Symbol.asyncDispose]: () => agent.close(),
+  };
+  return agent;
+}
+
+function toMessage(endpoint: string, version: string, plaintext: Buffer | undefined): ReceivedMessage {
+  const text = (): string => plaintext?.toString('utf8') ?? '';
+  return { endpoint, version, data: plaintext, text, json: () => JSON.parse(text()) as unknown };
+}

@@ -1,0 +1,35 @@
+// Carries a rehearsed fault out on one exchange.
+import { STATUS_CODES } from 'node:http';
+import { type Answer, answerJson } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { EndingFault } from './faults.ts';
+
+/** @param push processes the message as if nothing were wrong, and gives the answer to it */
+export function carryOut(fault: EndingFault, exchange: Exchange, push: () => Answer): void {
+  if (fault.afterAccepting === true) push();
+  switch (fault.kind) {
+    case 'status':
+      exchange.answer(rehearsedAnswer(fault));
+      break;
+    case 'half':
+      exchange.answerHalf(push());
+      break;
+    case 'reset':
+      exchange.connection.reset();
+      break;
+    case 'reset-stream':
+      exchange.resetStream(fault.code ?? 7); // REFUSED_STREAM
+      break;
+    case 'hang':
+      break; // the exchange ends when the sender or the service closes the connection
+  }
+}
+
+function rehearsedAnswer(fault: Extract<EndingFault, { kind: 'status' }>): Answer {
+  const { status, retryAfter, headers, body } = fault;
+  const retryHeader = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
+  const further = { ...retryHeader, ...headers };
+  if (body !== undefined) return { status, headers: further, body };
+  const message = 'rehearsed';
+  return answerJson(status, { code: status, errno: null, error: STATUS_CODES[status], message }, further);
+}

@@ -1,0 +1,154 @@
+// What application servers may ask for (RFC 8030 §5): POST to a push resource, DELETE of a message resource.
+// Receipts (§5.1, `Prefer: respond-async`) are left out, as browsers' push services leave them out.
+import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Answer, answerEmpty, refuse } from '../http/answer.ts';
+import { readParameters } from '../http/header-parameters.ts';
+import type { Limits } from '../limits.ts';
+import type { ContentHeaders, PushMessage, RecipientLookup, Urgency } from '../push-message.ts';
+import type { VapidVerifier } from './vapid-verification.ts';
+
+export interface SenderApiOptions {
+  readonly limits: Limits;
+  readonly verifyVapid: VapidVerifier;
+  readonly lookUp: (token: string) => RecipientLookup;
+  /** False where there is no such message, or no more. */
+  readonly withdraw: (version: string) => boolean;
+  readonly messageUrl: (version: string) => string;
+  readonly checksBodies: boolean;
+  readonly now: () => number;
+}
+
+/** A request for push message delivery; `body` is `'tooLarge'` where it went over the limit. */
+export interface PushRequest {
+  readonly token: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Uint8Array | 'tooLarge';
+}
+
+export interface SenderApi {
+  push(request: PushRequest): Answer;
+  withdraw(version: string): Answer;
+}
+
+const retryAfterSeconds = '60';
+
+export function createSenderApi(options: SenderApiOptions): SenderApi {
+  const { limits, verifyVapid, lookUp, messageUrl, checksBodies, now } = options;
+
+  /** The message, or why there is none. */
+  function readMessage({ headers, body }: PushRequest): PushMessage | Answer {
+    if (body === 'tooLarge') {
+      return refuse('bodyTooLarge', `the body is over the limit of ${limits.maxBodyBytes} bytes`);
+    }
+    const { ttl, topic } = headers;
+    if (ttl === undefined) return refuse('ttlMissing', 'the TTL header is missing');
+    if (typeof ttl !== 'string' || !/^\d{1,15}$/.test(ttl)) {
+      return refuse('ttlInvalid', 'TTL must be a whole number of seconds, one value');
+    }
+    // RFC 8030 §5.4: at most 32 base64url characters
+    if (topic !== undefined && !(typeof topic === 'string' && /^[\w-]{1,32}$/.test(topic))) {
+      return refuse('topicInvalid', 'Topic must be 1 to 32 characters of base64url');
+    }
+    const urgency = readUrgency(headers['urgency']);
+    if (urgency === undefined) {
+      return refuse('urgencyInvalid', 'Urgency must be one of very-low, low, normal, high');
+    }
+    const contentHeaders =
+      body.byteLength === 0 ? undefined : readContentHeaders(headers, body, checksBodies);
+    if (typeof contentHeaders === 'string') return refuse('encryptionInvalid', contentHeaders);
+    const ttlSeconds = Math.min(Number(ttl), limits.maxTtlSeconds);
+    return {
+      version: randomBytes(16).toString('base64url'),
+      body,
+      contentHeaders,
+      topic,
+      urgency,
+      ttlSeconds,
+      expiresAtMs: now() + ttlSeconds * 1000,
+    };
+  }
+
+  /** Why this sender may not send to this subscription, or `undefined`. */
+  function refuseSender(headers: IncomingHttpHeaders, requiredKey: string | undefined): Answer | undefined {
+    const verdict = verifyVapid(headers);
+    if (verdict.kind === 'invalid') return refuse('authorizationInvalid', verdict.reason);
+    if (requiredKey === undefined) return undefined;
+    if (verdict.kind === 'absent') {
+      return refuse('authorizationMissing', 'this subscription asks for VAPID (RFC 8292)', {
+        'www-authenticate': 'vapid',
+      });
+    }
+    if (verdict.publicKey === requiredKey) return undefined;
+    return refuse('authorizationInvalid', 'the subscription was made for another application server key');
+  }
+
+  return {
+    push(request) {
+      const recipient = lookUp(request.token);
+      if (recipient === undefined) return refuse('endpointUnknown', 'there is no such subscription');
+      if (recipient === 'gone') return refuse('endpointGone', 'the subscription has ended');
+      const refusal = refuseSender(request.headers, recipient.applicationServerKey);
+      if (refusal !== undefined) return refusal;
+      const message = readMessage(request);
+      if ('status' in message) return message;
+      const outcome = recipient.accept(message);
+      if (outcome === 'subscriptionFull') {
+        const limit = limits.maxMessagesPerSubscription;
+        const reason = `the subscription has ${limit} undelivered messages, as many as it may`;
+        return refuse('subscriptionFull', reason, { 'retry-after': retryAfterSeconds });
+      }
+      if (outcome === 'serviceFull') {
+        const reason = `undelivered messages fill the ${limits.maxStoredBytes} bytes there are for them`;
+        return refuse('serviceFull', reason, { 'retry-after': retryAfterSeconds });
+      }
+      return answerEmpty(201, { location: messageUrl(message.version), ttl: String(message.ttlSeconds) });
+    },
+
+    withdraw(version) {
+      if (options.withdraw(version)) return answerEmpty(204);
+      return refuse('messageUnknown', 'there is no such message, or it has arrived or expired');
+    },
+  };
+}
+
+function readUrgency(value: string | string[] | undefined): Urgency | undefined {
+  const urgency = String(value ?? 'normal').toLowerCase();
+  return ['very-low', 'low', 'normal', 'high'].includes(urgency) ? (urgency as Urgency) : undefined;
+}
+
+/** What the user agent needs to decrypt, or what is wrong. The VAPID key is not passed on (RFC 8292 §4.2). */
+function readContentHeaders(
+  headers: IncomingHttpHeaders,
+  body: Uint8Array,
+  checksBody: boolean,
+): ContentHeaders | string {
+  const encoding = headers['content-encoding'];
+  if (encoding === 'aes128gcm') {
+    const fault = checksBody ? findBodyFault(body) : undefined;
+    return fault ?? { encoding };
+  }
+  if (encoding === 'aesgcm') {
+    const salt = readParameters(String(headers['encryption'] ?? ''), /[;,]/).get('salt');
+    const senderKey = readParameters(String(headers['crypto-key'] ?? ''), /[;,]/).get('dh');
+    if (salt === undefined) return 'aesgcm needs "salt" in the Encryption header';
+    if (senderKey === undefined) return 'aesgcm needs "dh" in the Crypto-Key header';
+    return { encoding, encryption: `salt=${salt}`, crypto_key: `dh=${senderKey}` };
+  }
+  return `Content-Encoding must be aes128gcm, not ${encoding ?? 'missing'}`;
+}
+
+/** What keeps a user agent from decrypting, as far as it can be seen without the keys (RFC 8291 §4). */
+function findBodyFault(body: Uint8Array): string | undefined {
+  const headerBytes = 16 + 4 + 1 + 65; // salt, rs, idlen, keyid
+  const leastRecordBytes = 1 + 16; // padding delimiter, tag
+  if (body.byteLength < headerBytes + leastRecordBytes) {
+    return `an aes128gcm body has at least ${headerBytes + leastRecordBytes} bytes, this one ${body.byteLength}`;
+  }
+  if (body[20] !== 65 || body[21] !== 0x04) return 'the keyid of the body must be a 65-byte P-256 point';
+  const recordSize = new DataView(body.buffer, body.byteOffset).getUint32(16);
+  if (recordSize < body.byteLength - headerBytes) {
+    return `the body must be one record, but is longer than its record size of ${recordSize}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,130 @@
+// Subscriptions without a user agent, for load tests: an endpoint that takes messages like any other, counts them
+// and forgets them. A batch of a million costs 4 MB, because a sink is nothing but a place in an array.
+import { createECDH, randomBytes } from 'node:crypto';
+import type { Addresses } from '../addresses.ts';
+import type { Limits } from '../limits.ts';
+import type { RecipientLookup } from '../push-message.ts';
+
+/** A subscription as a page would send it to its application server. */
+export interface PushSubscriptionJson {
+  readonly endpoint: string;
+  /** 65-byte P-256 point, base64url. */
+  readonly p256dh: string;
+  /** 16 bytes, base64url. */
+  readonly auth: string;
+}
+
+export interface SinkTally {
+  readonly batch: string;
+  readonly sinks: number;
+  /** Messages accepted by all sinks together. */
+  readonly messages: number;
+  /** How many sinks have accepted how many messages: `{"0": 3, "1": 997}` means that 3 were missed. */
+  readonly sinksByMessages: Readonly<Record<number, number>>;
+}
+
+interface Batch {
+  readonly name: string;
+  readonly applicationServerKey: string | undefined;
+  /** Messages accepted by each sink; `goneMark` where it is no more. */
+  readonly counts: Uint32Array;
+}
+
+const goneMark = 0xffffffff;
+const tokenForm = /^([0-9a-f]{16})-(0|[1-9][0-9]{0,9})$/;
+
+export class Sinks {
+  readonly #batches = new Map<string, Batch>();
+  readonly #addresses: Addresses;
+  readonly #limits: Limits;
+  #size = 0;
+
+  constructor(limits: Limits, addresses: Addresses) {
+    this.#limits = limits;
+    this.#addresses = addresses;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * Makes a batch of sinks. Each gets a key pair of its own when it is read; the private half is not kept, so what
+   * they are sent cannot be decrypted by anybody.
+   *
+   * @throws {RangeError} `count` is not a positive integer, or too many sinks
+   */
+  create(count: number, applicationServerKey: string | undefined): Iterable<PushSubscriptionJson> {
+    const room = this.#limits.maxSinks - this.#size;
+    if (!Number.isSafeInteger(count) || count < 1 || count > room) {
+      throw new RangeError(`the number of sinks must be an integer from 1 to ${room}, not ${count}`);
+    }
+    const name = randomBytes(8).toString('hex');
+    this.#batches.set(name, { name, applicationServerKey, counts: new Uint32Array(count) });
+    this.#size += count;
+    return subscriptionsOf(count, (index) => this.#addresses.endpoint(`${name}-${index}`));
+  }
+
+  lookUp(token: string): RecipientLookup {
+    const place = this.#place(token);
+    if (place === undefined) return undefined;
+    const { batch, index } = place;
+    const count = batch.counts[index] ?? goneMark;
+    if (count === goneMark) return 'gone';
+    return {
+      applicationServerKey: batch.applicationServerKey,
+      accept() {
+        batch.counts[index] = count + 1;
+        return 'accepted';
+      },
+    };
+  }
+
+  /** From now on this sink is gone (410). */
+  expire(token: string): boolean {
+    const place = this.#place(token);
+    if (place === undefined || place.batch.counts[place.index] === goneMark) return false;
+    place.batch.counts[place.index] = goneMark;
+    return true;
+  }
+
+  tally(): SinkTally[] {
+    return [...this.#batches.values()].map(({ name, counts }) => {
+      let messages = 0;
+      const sinksByMessages: Record<number, number> = {};
+      for (const count of counts) {
+        if (count === goneMark) continue;
+        messages += count;
+        sinksByMessages[count] = (sinksByMessages[count] ?? 0) + 1;
+      }
+      return { batch: name, sinks: counts.length, messages, sinksByMessages };
+    });
+  }
+
+  /** Forgets every batch; its endpoints are then unknown (404). */
+  clear(): void {
+    this.#batches.clear();
+    this.#size = 0;
+  }
+
+  #place(token: string): { batch: Batch; index: number } | undefined {
+    const [, name = '', digits = ''] = tokenForm.exec(token) ?? [];
+    const batch = this.#batches.get(name);
+    const index = Number(digits);
+    return batch !== undefined && index < batch.counts.length ? { batch, index } : undefined;
+  }
+}
+
+function* subscriptionsOf(
+  count: number,
+  endpointOf: (index: number) => string,
+): Generator<PushSubscriptionJson> {
+  const ecdh = createECDH('prime256v1');
+  for (let index = 0; index < count; index += 1) {
+    yield {
+      endpoint: endpointOf(index),
+      p256dh: ecdh.generateKeys('base64url'),
+      auth: randomBytes(16).toString('base64url'),
+    };
+  }
+}

@@ -1,0 +1,113 @@
+// Verifies who sends (RFC 8292), with node:crypto alone. Reads the form of the RFC, `vapid t=…, k=…`, and the
+// older `WebPush <jwt>` with `Crypto-Key: p256ecdsa=…` that some libraries still send beside `aesgcm`.
+import { verify } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type ApplicationServerKey, parseApplicationServerKey } from '../application-server-key.ts';
+import { decodeBase64url } from '../base64url.ts';
+import { readParameters } from '../http/header-parameters.ts';
+
+export type VapidVerdict =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'valid'; readonly publicKey: string }
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+export type VapidVerifier = (headers: IncomingHttpHeaders) => VapidVerdict;
+
+const maxLifetimeSeconds = 24 * 60 * 60; // RFC 8292 §2
+const maxRememberedTokens = 1000;
+
+/**
+ * Makes a verifier for push resources of one origin. A token that was found valid is remembered until it expires:
+ * senders use one for many messages.
+ *
+ * @param origin scheme, host and port as in the endpoints; `aud` must name exactly it
+ */
+export function createVapidVerifier(origin: string, now: () => number): VapidVerifier {
+  const remembered = new Map<string, { publicKey: string; expiresAtSeconds: number }>();
+
+  return (headers) => {
+    if (headers.authorization === undefined) return { kind: 'absent' };
+    const cacheKey = `${headers.authorization}\n${String(headers['crypto-key'])}`;
+    const nowSeconds = now() / 1000;
+    const known = remembered.get(cacheKey);
+    if (known !== undefined && known.expiresAtSeconds > nowSeconds) {
+      return { kind: 'valid', publicKey: known.publicKey };
+    }
+    const credentials = readCredentials(headers.authorization, headers['crypto-key']);
+    if (typeof credentials === 'string') return { kind: 'invalid', reason: credentials };
+    const key = parseApplicationServerKey(credentials.key);
+    if (key === undefined)
+      return { kind: 'invalid', reason: 'the key is not a 65-byte P-256 point in base64url' };
+    const claims = verifyToken(credentials.token, key, origin, nowSeconds);
+    if (typeof claims === 'string') return { kind: 'invalid', reason: claims };
+    if (remembered.size >= maxRememberedTokens) remembered.clear();
+    remembered.set(cacheKey, { publicKey: key.text, expiresAtSeconds: claims.exp });
+    return { kind: 'valid', publicKey: key.text };
+  };
+}
+
+/** The token and the key, or what is wrong with the header. */
+function readCredentials(
+  authorization: string,
+  cryptoKey: string | string[] | undefined,
+): { token: string; key: string } | string {
+  const [, scheme = '', rest = ''] = /^(\S+)\s+(.*)$/s.exec(authorization) ?? [];
+  if (scheme.toLowerCase() === 'vapid') {
+    const parameters = readParameters(rest, ',');
+    const token = parameters.get('t');
+    const key = parameters.get('k');
+    if (token === undefined) return 'the vapid scheme needs the parameter "t"';
+    if (key === undefined) return 'the vapid scheme needs the parameter "k"';
+    return { token, key };
+  }
+  if (scheme.toLowerCase() === 'webpush') {
+    const key = readParameters(String(cryptoKey ?? ''), /[;,]/).get('p256ecdsa');
+    if (key === undefined) return 'the WebPush scheme needs "p256ecdsa" in the Crypto-Key header';
+    return { token: rest.trim(), key };
+  }
+  return 'the Authorization header must use the scheme "vapid"';
+}
+
+/** The claims, or what is wrong with the token. */
+function verifyToken(
+  token: string,
+  key: ApplicationServerKey,
+  origin: string,
+  nowSeconds: number,
+): { exp: number } | string {
+  const parts = token.split('.');
+  if (parts.length !== 3) return `a JWT has 3 parts, this one has ${parts.length}`;
+  const [header = '', payload = '', signature = ''] = parts;
+  if (readJson(header)?.['alg'] !== 'ES256') return 'the JWT must be signed with ES256';
+  const signatureBytes = decodeBase64url(signature);
+  if (signatureBytes?.length !== 64) return 'an ES256 signature has 64 bytes';
+  const signed = Buffer.from(`${header}.${payload}`);
+  if (!verify('sha256', signed, { key: key.key, dsaEncoding: 'ieee-p1363' }, signatureBytes)) {
+    return 'the signature does not fit the key';
+  }
+  const { aud, exp, sub } = readJson(payload) ?? {};
+  if (![aud].flat().includes(origin)) {
+    return `"aud" must be the origin of the push resource, ${origin}, not ${JSON.stringify(aud)}`;
+  }
+  if (typeof exp !== 'number') return '"exp" must be a number of seconds since 1970';
+  if (exp <= nowSeconds) return `"exp" has passed ${Math.ceil(nowSeconds - exp)} s ago`;
+  if (exp > nowSeconds + maxLifetimeSeconds) {
+    return `"exp" is ${Math.ceil(exp - nowSeconds)} s away, at most ${maxLifetimeSeconds} are allowed`;
+  }
+  if (sub !== undefined && !(typeof sub === 'string' && /^(mailto:|https:\/\/)[^\s<>]+$/.test(sub))) {
+    return '"sub" must be a mailto: or https: URI';
+  }
+  return { exp };
+}
+
+/** A JSON object in base64url, or `undefined`. */
+function readJson(text: string): Record<string, unknown> | undefined {
+  const bytes = decodeBase64url(text);
+  if (bytes === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(bytes.toString());
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+// The demonstration actions under /api: fixed JSON strings, there to show the four logging mechanisms at work.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import * as Type from 'typebox';
+
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import type { ServiceApp } from '../http/service-app.ts';
+import { answers, bodyProblems, problems } from '../http/openapi-responses.ts';
+import { jsonContentType } from '../http/json-text.ts';
+import { useActionCreator, createLoggingActionCreator } from './mechanisms/action-creator.ts';
+import { createActionLogging, type Action, type InAction } from './mechanisms/action-logging.ts';
+import { ActionRequest, type ReadSession } from './mechanisms/action-request.ts';
+import {
+  annotateClass,
+  createSessionAuthenticator,
+  obeyAuthenticators,
+  type Authenticator,
+} from './mechanisms/authenticator.ts';
+import type { DemoActionName, Settings } from '../options.ts';
+
+export type DemoActions = Readonly<Record<DemoActionName, Action>>;
+
+const maxArgLength = 256;
+const argParams = Type.Object({ arg: Type.String({ minLength: 1, maxLength: maxArgLength }) });
+const postBody = Type.Object({}, { description: 'Any JSON object.', examples: [{ note: 'anything' }] });
+
+export function createDemoActions({ logging, log }: Settings): DemoActions {
+  const inAction: InAction = logging.includes('action')
+    ? createActionLogging(log)
+    : (_request, work) => work();
+  return {
+    get: (request) => inAction(request, () => 'This is the answer to get.'),
+    getWithArg: (request) =>
+      inAction(request, () => `This is the answer to getWithArg with ${request.params['arg']}.`),
+    post: (request) => inAction(request, () => 'This is the answer to post.'),
+  };
+}
+
+/** To be registered in a scope of its own: the action creator and the class's authenticator hold for all of it. */
+export function addDemoApi(
+  app: ServiceApp,
+  settings: Settings,
+  readSession: ReadSession,
+  actions: DemoActions = createDemoActions(settings),
+): void {
+  const { logging, log, authenticate, authorize } = settings;
+  const authenticator = createSessionAuthenticator(
+    authorize,
+    logging.includes('authenticator') ? log : undefined,
+  );
+  if (authenticate === 'all') annotateClass(app, authenticator);
+  obeyAuthenticators(app, readSession);
+  if (logging.includes('action-creator')) {
+    useActionCreator(app, createLoggingActionCreator(log), readSession);
+  }
+  const annotation = (name: DemoActionName): { authenticator?: Authenticator } =>
+    Array.isArray(authenticate) && authenticate.includes(name) ? { authenticator } : {};
+  // What an action gives is answered as JSON, a string as a JSON string.
+  const run = (action: Action) => (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('content-type', jsonContentType);
+    const value = action(new ActionRequest(request, readSession));
+    return value instanceof Promise ? value.then(toText) : toText(value);
+  };
+
+  app.get(
+    '/api/get',
+    { schema: describe('A fixed answer', 'This is the answer to get.'), config: annotation('get') },
+    run(actions.get),
+  );
+  app.get(
+    '/api/getWithArg/:arg',
+    {
+      schema: {
+        ...describe('An answer that shows the argument', 'This is the answer to getWithArg with x.'),
+        params: argParams,
+      },
+      config: annotation('getWithArg'),
+    },
+    run(actions.getWithArg),
+  );
+  app.post(
+    '/api/post',
+    {
+      schema: {
+        ...describe('A fixed answer to any JSON object', 'This is the answer to post.', ...bodyProblems),
+        body: postBody,
+      },
+      config: { ...annotation('post'), csrfExempt: true },
+    },
+    run(actions.post),
+  );
+}
+
+const toText = (value: unknown): string => JSON.stringify(value);
+
+function describe(summary: string, example: string, ...codes: readonly ErrorCode[]) {
+  return {
+    tags: ['Demonstration'],
+    summary,
+    security: [{}, { session: [] }],
+    response: {
+      200: answers('application/json', 'A JSON string.', Type.String(), example),
+      ...problems(...codes, 'ERR_UNAUTHENTICATED', 'ERR_FORBIDDEN'),
+    },
+  };
+}

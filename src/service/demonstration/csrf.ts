@@ -1,0 +1,37 @@
+// Protection against forged requests: an unsafe method that carries the session cookie needs a token that only whoever
+// made the session can have told. Without the cookie there is nothing to forge, and the request passes.
+import { Tokens } from '@fastify/csrf';
+import type { FastifyInstance } from 'fastify';
+
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { readSessionCookie, type RequestSessions, type Session } from './session.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Annotation of a route: it takes unsafe methods without a CSRF token. */
+    csrfExempt?: boolean;
+  }
+}
+
+// Nothing is stored: a token is salted and hashed with the session's own secret, so that it is good for no other.
+const tokens = new Tokens({ userInfo: false });
+
+export const createCsrfToken = ({ secret }: Session): string => tokens.create(secret);
+
+/** RFC 9110 §9.2.1. */
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+export function refuseForgedRequests(app: FastifyInstance, sessions: RequestSessions): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isPassed =
+      safeMethods.has(request.method) ||
+      request.routeOptions.config.csrfExempt ||
+      readSessionCookie(request.headers.cookie) === undefined;
+    if (isPassed) return done();
+    const token = request.headers['csrf-token'];
+    const session = sessions.of(request);
+    if (session && typeof token === 'string' && tokens.verify(session.secret, token)) return done();
+    const what = token === undefined ? 'has no Csrf-Token header' : 'has a Csrf-Token of another session';
+    done(new DeskbellError('ERR_CSRF', `The request carries a session cookie and ${what}.`));
+  });
+}

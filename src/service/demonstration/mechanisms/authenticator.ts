@@ -1,0 +1,61 @@
+// Authenticators: attached to one action, or to a class of actions, by annotation of the route. One is handed the
+// request with its body and session, before the action exists, so that there is no response to be seen.
+import type { FastifyInstance } from 'fastify';
+
+import { DeskbellError } from '../../../errors/deskbell-error.ts';
+import { ActionRequest, type ReadSession } from './action-request.ts';
+import { requestRecord, type RecordLog } from './record.ts';
+
+export type Verdict = 'pass' | 'unauthenticated' | 'forbidden';
+export type Authenticator = (request: ActionRequest) => Verdict | Promise<Verdict>;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Annotation of a route: who may pass to its action. */
+    authenticator?: Authenticator;
+  }
+}
+
+/** Has the annotation `config: { authenticator }` obeyed by every route of the scope that comes after. */
+export function obeyAuthenticators(app: FastifyInstance, readSession: ReadSession): void {
+  app.addHook('onRoute', (route) => {
+    const authenticator = route.config?.authenticator;
+    if (authenticator === undefined) return;
+    const authenticate = async (request: Parameters<ReadSession>[0]): Promise<void> => {
+      const verdict = await authenticator(new ActionRequest(request, readSession));
+      if (verdict === 'unauthenticated') {
+        throw new DeskbellError('ERR_UNAUTHENTICATED', 'The session has no entry SESSION.');
+      }
+      if (verdict === 'forbidden') {
+        throw new DeskbellError('ERR_FORBIDDEN', 'The session may not do this.');
+      }
+    };
+    // Once the body is there to be seen, and before anything is said about it.
+    route.preValidation = [route.preValidation ?? [], authenticate].flat();
+  });
+}
+
+/** Annotates a whole class of actions: every route of the scope that comes after and has no annotation of its own. */
+export function annotateClass(app: FastifyInstance, authenticator: Authenticator): void {
+  app.addHook('onRoute', (route) => {
+    route.config = { authenticator, ...route.config };
+  });
+}
+
+/** @param session the entry `SESSION`, present but perhaps empty */
+export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
+
+/** Passes whoever has the session entry `SESSION`, even empty, unless `authorize` refuses its value. */
+export function createSessionAuthenticator(authorize: Authorize, log?: RecordLog): Authenticator {
+  return async (request) => {
+    const verdict = await judge(request, authorize);
+    log?.info({ mechanism: 'authenticator', phase: 'request', ...requestRecord(request), verdict });
+    return verdict;
+  };
+}
+
+async function judge(request: ActionRequest, authorize: Authorize): Promise<Verdict> {
+  const value = request.session['SESSION'];
+  if (value === undefined) return 'unauthenticated';
+  return (await authorize(value, request)) ? 'pass' : 'forbidden';
+}

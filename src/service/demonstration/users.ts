@@ -1,0 +1,84 @@
+// The example user API. Ids are int64: in the path a decimal, in an answer a JSON number with every digit.
+import * as Type from 'typebox';
+
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { UserStore } from '../../store/store.ts';
+import type { ServiceApp } from '../http/service-app.ts';
+import { answers, answersNothing, bodyProblems, problems } from '../http/openapi-responses.ts';
+import { exactNumber, sendJson } from '../http/json-text.ts';
+import { compileValidator } from '../http/validation.ts';
+
+const minId = -(2n ** 63n);
+const maxId = 2n ** 63n - 1n;
+const decimal = /^(0|-?[1-9][0-9]{0,18})$/;
+
+const userParams = Type.Object({
+  user_id: Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description: 'A decimal int64.' }),
+});
+const userUpdate = Type.Object(
+  { name: Type.String(), email: Type.String() },
+  { examples: [{ name: 'Ada Example', email: 'ada@example.org' }] },
+);
+const userRecord = Type.Object({
+  id: userParams.properties.user_id,
+  name: Type.String(),
+  email: Type.String(),
+});
+const exampleUser = { id: 1, name: 'Ada Example', email: 'ada@example.org' };
+
+const getSchema = {
+  tags: ['Example'],
+  summary: 'A user',
+  params: userParams,
+  response: {
+    200: answers('application/json', 'The user.', userRecord, exampleUser),
+    ...problems('ERR_USER_ID_INVALID', 'ERR_USER_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'),
+  },
+};
+const putSchema = {
+  tags: ['Example'],
+  summary: 'Replaces name and email of a user',
+  security: [{}, { session: [], csrfToken: [] }],
+  params: userParams,
+  body: userUpdate,
+  response: {
+    200: answersNothing('Replaced.'),
+    ...problems(
+      ...bodyProblems,
+      'ERR_CSRF',
+      'ERR_USER_ID_INVALID',
+      'ERR_USER_NOT_FOUND',
+      'ERR_STORE_UNAVAILABLE',
+    ),
+  },
+};
+
+export function addUserRoutes(app: ServiceApp, users: UserStore): void {
+  app.get('/v1/user/:user_id', { schema: getSchema, validatorCompiler }, async (request, reply) => {
+    const user = await users.find(request.params.user_id);
+    if (user === undefined) throw notFound();
+    return sendJson(reply, { ...user, id: exactNumber(user.id) });
+  });
+
+  app.put('/v1/user/:user_id', { schema: putSchema, validatorCompiler }, async (request, reply) => {
+    const { name, email } = request.body;
+    if (!(await users.update({ id: request.params.user_id, name, email }))) throw notFound();
+    return reply.send();
+  });
+}
+
+// A path parameter is text: it is read as an int64 instead of being held against the schema.
+const validatorCompiler: typeof compileValidator = (route) =>
+  route.httpPart === 'params' ? validateUserId : compileValidator(route);
+
+function validateUserId({ user_id: text }: { user_id: string }) {
+  const id = decimal.test(text) ? BigInt(text) : undefined;
+  if (id !== undefined && id >= minId && id <= maxId) return { value: { user_id: id } };
+  const detail = `The user id is not a decimal between ${minId} and ${maxId}.`;
+  const fields = [{ pointer: '/user_id', code: 'ERR_USER_ID_INVALID', detail }] as const;
+  return { error: new DeskbellError('ERR_USER_ID_INVALID', detail, { fields }) };
+}
+
+function notFound(): DeskbellError {
+  return new DeskbellError('ERR_USER_NOT_FOUND', 'No user has this id.');
+}

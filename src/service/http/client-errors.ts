@@ -1,0 +1,84 @@
+// Requests that break off or are not HTTP: oversized, too slow, malformed, or with a method that Node's parser does not
+// know. Each gets one answer, behind those to the requests before it.
+import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { answerBarely, endConnection, linger, type BareAnswer } from './render-error.ts';
+import type { Filter } from '../demonstration/mechanisms/filter.ts';
+import { refuse } from './unknown-paths.ts';
+
+export interface ClientError extends Error {
+  readonly code?: string | undefined;
+  /** What the parser was given, and how far it came. */
+  readonly rawPacket?: unknown;
+  readonly bytesParsed?: number | undefined;
+}
+
+const errorCodes: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'ERR_HEADERS_TOO_LARGE',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'ERR_BODY_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'ERR_REQUEST_TIMEOUT',
+};
+
+const endedTooEarly = 'HPE_INVALID_EOF_STATE';
+
+/** The answer to the request that a connection carried last. */
+const newestResponse = Symbol('newest response');
+type AnsweredSocket = Duplex & { [newestResponse]?: ServerResponse<IncomingMessage> };
+
+/** Has each connection know its newest answer, which `answerClientError` must not write into. */
+export function noteResponses(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    (request.raw.socket as AnsweredSocket)[newestResponse] = reply.raw;
+    done();
+  });
+}
+
+/** For Fastify's option `clientErrorHandler`. */
+export function answerClientError(
+  app: FastifyInstance,
+  error: ClientError,
+  socket: Duplex,
+  filters: readonly Filter[],
+): void {
+  const response = (socket as AnsweredSocket)[newestResponse];
+  if (response === undefined || response.writableFinished) {
+    endConnection(socket, answerUnread(app, error, filters));
+  } else if (response.req.complete) {
+    // The fault is in a later request of the same connection; answers keep their order.
+    response.once('finish', () => endConnection(socket, answerUnread(app, error, filters)));
+  } else if (response.headersSent || error.code === endedTooEarly) {
+    socket.destroy();
+  } else {
+    const { method, url } = response.req;
+    const { status, headers, body } = answerBarely({ method, url }, { fault: toFault(error) }, filters);
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body);
+    linger(socket);
+  }
+}
+
+/** The answer to something that never became a request. */
+function answerUnread(app: FastifyInstance, error: ClientError, filters: readonly Filter[]): BareAnswer {
+  // A method of the client's own is well-formed HTTP (RFC 9110 §9.1); Node's parser has a list and knows no others.
+  const line = error.code === 'HPE_INVALID_METHOD' ? refusedLine(error) : '';
+  const [, method, url] = requestLine.exec(line) ?? [];
+  const refusal = method && url ? refuse(app, method, url) : { fault: toFault(error) };
+  return answerBarely({ method, url }, refusal, filters);
+}
+
+const requestLine = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.[01]\r?\n/;
+
+/** What the parser was given, from the line on that it stopped in. */
+function refusedLine({ rawPacket, bytesParsed = 0 }: ClientError): string {
+  if (!Buffer.isBuffer(rawPacket)) return '';
+  const start = rawPacket.lastIndexOf('\n', Math.max(bytesParsed - 1, 0)) + 1;
+  return rawPacket.toString('latin1', start);
+}
+
+function toFault(cause: ClientError): DeskbellError {
+  const code = errorCodes[cause.code ?? ''] ?? 'ERR_REQUEST_INVALID';
+  return new DeskbellError(code, `${catalogue[code].title}.`, { cause });
+}

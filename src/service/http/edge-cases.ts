@@ -1,0 +1,48 @@
+// Requests that are HTTP and still no route's: a URL that cannot be decoded, no Host, CONNECT, an expectation. Fastify
+// and Node would answer them in forms of their own.
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { answerBarely, endConnection } from './render-error.ts';
+import type { Filter } from '../demonstration/mechanisms/filter.ts';
+import { refuse } from './unknown-paths.ts';
+
+/** For Fastify's option `frameworkErrors`: a path that is not percent-encoded UTF-8. */
+export function answerRefusedUrl(
+  cause: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  filters: readonly Filter[],
+): void {
+  const message = 'The path of the URL is not percent-encoded UTF-8.';
+  const fault = new DeskbellError('ERR_REQUEST_INVALID', message, { cause });
+  const { status, headers, body } = answerBarely(request, { fault }, filters);
+  reply.code(status).headers(headers).send(body);
+}
+
+/** RFC 9112 §3.2: a request of HTTP/1.1 without Host is a 400. */
+export function requireHost(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return done();
+    done(new DeskbellError('ERR_REQUEST_INVALID', 'The request has no Host header.'));
+  });
+}
+
+/** A content type without a body says nothing; Fastify would wait for a body that has ended before it began. */
+export function forgetTypesWithoutBody(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
+    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+    if (!hasBody && headers['content-type'] !== undefined) delete headers['content-type'];
+    done();
+  });
+}
+
+/** CONNECT, and an `expect` that is not `100-continue`. */
+export function answerOddRequests(app: FastifyInstance, filters: readonly Filter[]): void {
+  const { server } = app;
+  server.on('connect', ({ method = '', url = '' }, socket) => {
+    endConnection(socket, answerBarely({ method, url }, refuse(app, method, url), filters));
+  });
+  // RFC 9110 §10.1.1 lets a server look away from an expectation that it does not know.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}

@@ -1,0 +1,37 @@
+// GET /healthz: the process answers. GET /readyz: the store does, too.
+import * as Type from 'typebox';
+
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Store } from '../../store/store.ts';
+import type { ServiceApp } from './service-app.ts';
+import { answers, problems } from './openapi-responses.ts';
+import { sendJson } from './json-text.ts';
+
+export function addHealthRoutes(app: ServiceApp, store: Store): void {
+  app.get('/healthz', { schema: describe('The process answers', 'live') }, (_request, reply) =>
+    sendJson(reply, { status: 'live' }),
+  );
+
+  app.get(
+    '/readyz',
+    { schema: describe('The store can be read and written', 'ready', 'ERR_NOT_READY') },
+    async (_request, reply) => {
+      try {
+        await store.check();
+      } catch (cause) {
+        throw new DeskbellError('ERR_NOT_READY', 'The store cannot be read or written.', { cause });
+      }
+      return sendJson(reply, { status: 'ready' });
+    },
+  );
+}
+
+function describe(summary: string, status: string, ...codes: readonly ErrorCode[]) {
+  const body = Type.Object({ status: Type.Literal(status) });
+  return {
+    tags: ['Service'],
+    summary,
+    response: { 200: answers('application/json', `${summary}.`, body, { status }), ...problems(...codes) },
+  };
+}

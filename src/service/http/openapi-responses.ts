@@ -1,0 +1,134 @@
+// What a route says about its answers in the description document: one entry per status, each with an example, the
+// errors made from the very catalogue that answers them.
+import * as Type from 'typebox';
+import type { TSchema } from 'typebox';
+
+import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
+import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { problemType, toProblem } from './problem.ts';
+
+/** A Response Object of OpenAPI 3.1, as Fastify takes it for `schema.response[status]`. */
+export interface ResponseDescription {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, object>>;
+  /** For an answer without a body. */
+  readonly type?: 'null';
+  readonly content?: Readonly<Record<string, { schema: object; example?: unknown; examples?: object }>>;
+}
+
+export type Responses = Readonly<Record<number, ResponseDescription>>;
+
+/** Every problem's form (RFC 9457). */
+export const problemSchema = Type.Object(
+  {
+    type: Type.String({ format: 'uri' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    code: Type.String({ description: 'Stable; says which error it is.' }),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          pointer: Type.String({ description: 'JSON Pointer of the field; empty for the whole value.' }),
+          code: Type.String(),
+          detail: Type.String(),
+        }),
+        { description: 'Every field that is wrong.' },
+      ),
+    ),
+  },
+  { description: 'An RFC 9457 problem.' },
+);
+
+const commonHeaders = {
+  'Access-Control-Allow-Origin': { type: 'string', const: '*' },
+  'Request-Time': {
+    type: 'string',
+    pattern: '^[0-9]+$',
+    description: 'Milliseconds that the request was handled; present while the logging filter is on.',
+  },
+};
+
+export function answers(
+  contentType: string,
+  description: string,
+  schema: TSchema,
+  example: unknown,
+  headers: Readonly<Record<string, object>> = {},
+): ResponseDescription {
+  return {
+    description,
+    headers: { ...commonHeaders, ...headers },
+    content: { [contentType]: { schema, example } },
+  };
+}
+
+export function answersNothing(
+  description: string,
+  headers: Readonly<Record<string, object>> = {},
+): ResponseDescription {
+  return { description, headers: { ...commonHeaders, ...headers }, type: 'null' };
+}
+
+/** Errors that any request may meet, whatever its route. */
+const everywhere = [
+  'ERR_REQUEST_INVALID',
+  'ERR_REQUEST_TIMEOUT',
+  'ERR_HEADERS_TOO_LARGE',
+  'ERR_INTERNAL',
+] as const satisfies readonly ErrorCode[];
+
+/** Errors that any request with a body may meet. */
+export const bodyProblems = [
+  'ERR_JSON_MALFORMED',
+  'ERR_BODY_TOO_LARGE',
+  'ERR_CONTENT_TYPE',
+] as const satisfies readonly ErrorCode[];
+
+/** Error responses by status: those that a route names, and those that are possible everywhere. */
+export function problems(...codes: readonly ErrorCode[]): Responses {
+  const byStatus = Map.groupBy([...codes, ...everywhere], (code) => catalogue[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, [first, ...others]]) => [
+      status,
+      describeProblem([first as ErrorCode, ...others]),
+    ]),
+  );
+}
+
+function describeProblem(codes: readonly [ErrorCode, ...ErrorCode[]]): ResponseDescription {
+  const { status } = catalogue[codes[0]];
+  const headers = status === 429 ? { 'Retry-After': { type: 'string', pattern: '^[0-9]+$' } } : {};
+  return {
+    description: codes.map((code) => `${code}: ${catalogue[code].title}.`).join(' '),
+    headers: { ...commonHeaders, ...headers },
+    content: {
+      [problemType]: {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { summary: catalogue[code].remedy, value: exampleProblem(code) }]),
+        ),
+      },
+    },
+  };
+}
+
+const exampleFields: Partial<Record<ErrorCode, FieldError>> = {
+  ERR_SUBSCRIPTION_INVALID: {
+    pointer: '/auth',
+    code: 'ERR_BASE64_INVALID',
+    detail: 'auth is not base64 (standard or URL-safe, padded or not).',
+  },
+  ERR_USER_ID_INVALID: {
+    pointer: '/user_id',
+    code: 'ERR_USER_ID_INVALID',
+    detail: 'The user id is not a decimal int64.',
+  },
+};
+
+function exampleProblem(code: ErrorCode): object {
+  const field = exampleFields[code];
+  return toProblem(
+    new DeskbellError(code, field?.detail ?? `${catalogue[code].title}.`, { fields: field ? [field] : [] }),
+  );
+}

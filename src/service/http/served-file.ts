@@ -1,0 +1,41 @@
+// A file that is served as it is: read when it is first asked for, kept in memory, asked about again by its etag.
+import * as Type from 'typebox';
+
+import { represent, sendRepresentation, type Representation } from './conditional.ts';
+import type { ServiceApp } from './service-app.ts';
+import { answers, answersNothing, problems } from './openapi-responses.ts';
+
+export interface ServedFile {
+  readonly summary: string;
+  readonly contentType: string;
+  readonly contentSecurityPolicy: string;
+  read(): Promise<string | Buffer>;
+}
+
+export function serveFile(app: ServiceApp, path: string, file: ServedFile): void {
+  let representation: Promise<Representation> | undefined;
+  const schema = {
+    tags: ['Service'],
+    summary: file.summary,
+    response: {
+      200: answers(file.contentType.split(';')[0] as string, file.summary, Type.String(), '…'),
+      304: answersNothing('Unchanged.'),
+      ...problems(),
+    },
+  };
+  const read = async (): Promise<Representation> => {
+    try {
+      return represent(await file.read(), file.contentType);
+    } catch (error) {
+      representation = undefined;
+      throw error;
+    }
+  };
+  app.get(path, { schema, prefixTrailingSlash: 'slash' }, async (request, reply) => {
+    representation ??= read();
+    reply
+      .header('content-security-policy', file.contentSecurityPolicy)
+      .header('x-content-type-options', 'nosniff');
+    return sendRepresentation(request, reply, await representation);
+  });
+}

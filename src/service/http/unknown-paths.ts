@@ -1,0 +1,48 @@
+// Paths and methods that no route takes: 404, or 405 with `allow` where the path is known, and OPTIONS wherever
+// something is. (A preflight has been answered by then.)
+import type { FastifyInstance } from 'fastify';
+
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Refusal } from './render-error.ts';
+
+/** Answers OPTIONS on each path of this scope, also where the unknown paths around it are someone else's. */
+export function answerOptions(app: FastifyInstance): void {
+  const paths = new Set<string>();
+  app.addHook('onRoute', ({ url, routePath }) => {
+    if (paths.has(url)) return;
+    paths.add(url);
+    app.options(routePath, { prefixTrailingSlash: 'slash', schema: { hide: true } }, (request, reply) =>
+      reply.code(204).header('allow', allowedMethods(app, request.url).join(', ')).send(),
+    );
+  });
+}
+
+/** Takes the paths that nothing answers. To be called where all of them, or all under a prefix, are the service's. */
+export function answerUnknownPaths(app: FastifyInstance): void {
+  // Ahead of reading the body, which has no meaning here.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done();
+    const { fault, allow } = refuse(app, request.method, request.url);
+    if (allow) reply.header('allow', allow);
+    done(fault);
+  });
+  app.setNotFoundHandler((request) => {
+    throw refuse(app, request.method, request.url).fault;
+  });
+}
+
+/** Why no route takes a request, and the `allow` header where the path is known (RFC 9110 §15.5.6). */
+export function refuse(app: FastifyInstance, method: string, url: string): Refusal {
+  const allow = allowedMethods(app, url).join(', ');
+  if (allow === '')
+    return { fault: new DeskbellError('ERR_ROUTE_UNKNOWN', 'There is nothing at this path.') };
+  return {
+    fault: new DeskbellError('ERR_METHOD_NOT_ALLOWED', `${method} is not one of ${allow}.`),
+    allow,
+  };
+}
+
+function allowedMethods(app: FastifyInstance, url: string): string[] {
+  const [path = ''] = url.split(/[?#]/, 1);
+  return app.supportedMethods.filter((method) => app.findRoute({ method, url: path }) !== null);
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { openDataDirectory } from '../../src/store/data-directory.ts';
+import {
+  loadOrCreateKeyFile,
+  loadOrCreateSessionKey,
+  readKeyFile,
+  writeKeyFile,
+} from '../../src/keys/key-file.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+
+const isWindows = process.platform === 'win32';
+
+describe('key files', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'deskbell-keys-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const keyFile = () => join(folder, 'vapid-keys.json');
+
+  test('a pair is made once and read ever after', async () => {
+    const made = await loadOrCreateKeyFile(folder);
+    assert.deepEqual(await loadOrCreateKeyFile(folder), made);
+    assert.deepEqual(await readKeyFile(folder), made);
+  });
+
+  test('first runs at once end up with one and the same pair', async () => {
+    const pairs = await Promise.all(Array.from({ length: 8 }, () => loadOrCreateKeyFile(folder)));
+    assert.equal(new Set(pairs.map(({ privateKey }) => privateKey)).size, 1);
+    assert.deepEqual(readdirSync(folder), ['vapid-keys.json'], 'no temporary file is left');
+  });
+
+  test('nobody but the owner may read the files', { skip: isWindows }, async () => {
+    await loadOrCreateKeyFile(folder);
+    await loadOrCreateSessionKey(folder);
+    for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+  });
+
+  test('a file that others may read is refused', { skip: isWindows }, async () => {
+    await loadOrCreateKeyFile(folder);
+    for (const mode of [0o640, 0o604, 0o644, 0o620]) {
+      chmodSync(keyFile(), mode);
+      await assert.rejects(readKeyFile(folder), { code: 'ERR_KEY_FILE_EXPOSED' });
+    }
+  });
+
+  test('a pair is not overwritten without force, and is with it', async () => {
+    const first = generateVapidKeys();
+    const second = generateVapidKeys();
+    await writeKeyFile(folder, first, { force: false });
+    await assert.rejects(writeKeyFile(folder, second, { force: false }), { code: 'ERR_KEY_FILE_EXISTS' });
+    assert.deepEqual(await readKeyFile(folder), first);
+    await writeKeyFile(folder, second, { force: true });
+    assert.deepEqual(await readKeyFile(folder), second);
+    assert.deepEqual(readdirSync(folder), ['vapid-keys.json']);
+  });
+
+  test('halves of two pairs are not written', async () => {
+    const { publicKey } = generateVapidKeys();
+    const { privateKey } = generateVapidKeys();
+    await assert.rejects(writeKeyFile(folder, { publicKey, privateKey }, { force: true }), {
+      code: 'ERR_VAPID_KEY_INVALID',
+    });
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+  test('a file cut off at any byte is ERR_KEY_FILE_CORRUPT and stays as it is', async () => {
+    await loadOrCreateKeyFile(folder);
+    const whole = readFileSync(keyFile(), 'utf8');
+    for (let length = whole.trimEnd().length - 1; length >= 0; length -= 1) {
+      truncateSync(keyFile(), length);
+      await assert.rejects(loadOrCreateKeyFile(folder), { code: 'ERR_KEY_FILE_CORRUPT' });
+      assert.equal(statSync(keyFile()).size, length);
+      writeFileSync(keyFile(), whole);
+    }
+  });
+
+  test('other contents are ERR_KEY_FILE_CORRUPT, and the error does not show them', async () => {
+    const { publicKey } = generateVapidKeys();
+    const other = generateVapidKeys();
+    const contents = [
+      'null',
+      '[]',
+      '"text"',
+      '{}',
+      JSON.stringify({ publicKey }),
+      JSON.stringify({ publicKey: 1, privateKey: 2 }),
+      JSON.stringify({ publicKey, privateKey: other.privateKey }),
+      `${other.privateKey} {`,
+    ];
+    for (const content of contents) {
+      writeFileSync(keyFile(), content, { mode: 0o600 });
+      await assert.rejects(readKeyFile(folder), (error: Error & { code: string }) => {
+        assert.equal(error.code, 'ERR_KEY_FILE_CORRUPT', content);
+        for (let fault: unknown = error; fault instanceof Error; fault = fault.cause) {
+          assert.ok(!fault.message.includes(other.privateKey.slice(0, 12)), 'the key stands in the message');
+        }
+        return true;
+      });
+    }
+  });
+
+  test('a session key is made once; a damaged one is ERR_KEY_FILE_CORRUPT', async () => {
+    const key = await loadOrCreateSessionKey(folder);
+    assert.equal(key.length, 32);
+    assert.deepEqual([...(await loadOrCreateSessionKey(folder))], [...key]);
+    truncateSync(join(folder, 'session-key'), 20);
+    await assert.rejects(loadOrCreateSessionKey(folder), { code: 'ERR_KEY_FILE_CORRUPT' });
+  });
+});
+
+describe('data directory', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'deskbell-data-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test('the first run makes everything, with mode 0700; the next finds it again', async () => {
+    const path = join(folder, 'a', 'b');
+    const first = await openDataDirectory(path);
+    await first.close();
+    if (!isWindows) assert.equal(statSync(path).mode & 0o777, 0o700);
+    const second = await openDataDirectory(path);
+    assert.deepEqual(second.vapidKeys, first.vapidKeys);
+    assert.deepEqual([...second.sessionKey], [...first.sessionKey]);
+    await second.close();
+  });
+
+  test('a database without its key file is an error, never a new pair', async () => {
+    const first = await openDataDirectory(folder);
+    await first.close();
+    rmSync(join(folder, 'vapid-keys.json'));
+    await assert.rejects(openDataDirectory(folder), { code: 'ERR_KEY_FILE_MISSING' });
+    assert.ok(!readdirSync(folder).includes('vapid-keys.json'));
+  });
+
+  test('a folder that cannot be made is ERR_STORE_UNAVAILABLE', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    await assert.rejects(openDataDirectory(join(file, 'data')), { code: 'ERR_STORE_UNAVAILABLE' });
+  });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import * as fc from 'fast-check';
+
+import { pushHeaders, toTopic, type PushOptions } from '../../src/protocol/request.ts';
+
+const mozilla = 'https://updates.push.services.mozilla.com';
+const windows = 'https://db5p.notify.windows.com';
+
+test('the headers of a push request are those of RFC 8030, 8188 and 8292', () => {
+  assert.deepEqual(
+    pushHeaders({ ttlSeconds: 60, urgency: 'high', topic: 'upd' }, 'vapid t=a, k=b', mozilla),
+    {
+      ttl: '60',
+      urgency: 'high',
+      topic: 'upd',
+      'content-encoding': 'aes128gcm',
+      'content-type': 'application/octet-stream',
+      authorization: 'vapid t=a, k=b',
+    },
+  );
+});
+
+test('without options a message lives four weeks, has normal urgency and no topic', () => {
+  const headers = pushHeaders({}, 'vapid t=a, k=b', mozilla);
+  assert.equal(headers['ttl'], '2419200');
+  assert.equal(headers['urgency'], 'normal');
+  assert.ok(!('topic' in headers));
+});
+
+const cachePolicies: readonly [string, number, string | undefined][] = [
+  [windows, 0, 'no-cache'],
+  [windows, 60, 'cache'],
+  [mozilla, 0, undefined],
+  [mozilla, 60, undefined],
+  ['https://notify.windows.com.example.org', 60, undefined],
+  ['https://evilnotify.windows.com', 60, undefined],
+];
+for (const [origin, ttlSeconds, cachePolicy] of cachePolicies) {
+  test(`${origin} with TTL ${ttlSeconds}: cache policy ${cachePolicy ?? 'not sent'}`, () => {
+    assert.equal(pushHeaders({ ttlSeconds }, '', origin)['x-wns-cache-policy'], cachePolicy);
+  });
+}
+
+const refused: readonly [string, unknown][] = [
+  ['a TTL below zero', { ttlSeconds: -1 }],
+  ['a TTL with a fraction', { ttlSeconds: 1.5 }],
+  ['a TTL that is no number', { ttlSeconds: Number.NaN }],
+  ['a TTL that is text', { ttlSeconds: '60' }],
+  ['a TTL beyond 2^31 - 1', { ttlSeconds: 2 ** 31 }],
+  ['an unknown urgency', { urgency: 'urgent' }],
+  ['an urgency in capitals', { urgency: 'High' }],
+  ['an urgency that is no text', { urgency: 1 }],
+  ['a topic that is no text', { topic: 1 }],
+];
+for (const [what, options] of refused) {
+  test(`${what} is refused`, () => {
+    assert.throws(() => pushHeaders(options as PushOptions, '', mozilla), { code: 'ERR_MESSAGE_INVALID' });
+  });
+}
+
+test('a legal topic stays as it is', () => {
+  for (const topic of ['ab', 'abc', 'abcd', 'Topic_1-', 'x'.repeat(32)]) assert.equal(toTopic(topic), topic);
+});
+
+test('a topic that Apple refuses for its length gets another', () => {
+  for (const topic of ['a', 'abcde', 'x'.repeat(29)]) {
+    assert.notEqual(toTopic(topic), topic);
+    assert.equal(toTopic(topic).length, 32);
+  }
+});
+
+test('any label becomes a legal topic, always the same, and different labels different ones', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (label, other) => {
+      const topic = toTopic(label);
+      assert.match(topic, /^[A-Za-z0-9_-]{2,32}$/);
+      assert.notEqual(topic.length % 4, 1);
+      assert.equal(toTopic(label), topic);
+      if (label.toWellFormed() !== other.toWellFormed()) assert.notEqual(toTopic(other), topic);
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,156 @@
+// RFC 8291: the example of §5 with the intermediate values of appendix A, the limit of §4, and bad keys.
+import assert from 'node:assert/strict';
+import { createECDH } from 'node:crypto';
+import { test } from 'node:test';
+
+import {
+  createEncrypter,
+  encryptPushMessage,
+  maxPlaintextBytes,
+  type Encrypt,
+} from '../../src/protocol/encryption.ts';
+import { deriveKeyingMaterial } from '../../src/protocol/keying-material.ts';
+import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
+
+const bytes = (base64url: string): Buffer => Buffer.from(base64url, 'base64url');
+
+const plaintext = Buffer.from('When I grow up, I want to be a watermelon');
+const auth = bytes('BTBZMqHH6r4Tts7J_aSIgg');
+const salt = bytes('DGv6ra1nlYgDCS1FRnbzlw');
+const userAgentPublicKey = bytes(
+  'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+);
+const userAgentPrivateKey = bytes('q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94');
+const applicationServerPublicKey = bytes(
+  'BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8',
+);
+const applicationServerPrivateKey = bytes('yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw');
+const ecdhSecret = bytes('kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs');
+const inputKeyingMaterial = bytes('S4lYMb_L0FxCeq0WhDx813KgSYqU26kOyzWUdsXYyrg');
+const body = bytes(
+  'DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3' +
+    'jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN',
+);
+
+const subscription = { endpoint: 'https://push.example.net/p/1', p256dh: userAgentPublicKey, auth };
+const userAgentKeys = { privateKey: userAgentPrivateKey, p256dh: userAgentPublicKey, auth };
+
+test('the message of §5 is written byte for byte', () => {
+  const written = encryptPushMessage(plaintext, subscription, { salt, applicationServerPrivateKey });
+  assert.deepEqual(Buffer.from(written), body);
+});
+
+test('the message of §5 is read', () => {
+  assert.deepEqual(Buffer.from(decryptPushMessage(body, userAgentKeys)), plaintext);
+});
+
+test('the keying material is the one of appendix A', () => {
+  const derived = deriveKeyingMaterial(ecdhSecret, auth, userAgentPublicKey, applicationServerPublicKey);
+  assert.deepEqual(Buffer.from(derived), inputKeyingMaterial);
+});
+
+const ways: readonly [string, Encrypt][] = [
+  ['encryptPushMessage', (text, to) => encryptPushMessage(text, to)],
+  ['an encrypter', createEncrypter()],
+];
+
+for (const [name, encrypt] of ways) {
+  test(`${name}: a body has 4096 bytes at most, and one byte of plaintext more is refused`, () => {
+    assert.equal(maxPlaintextBytes, 3993);
+    const largest = encrypt(new Uint8Array(maxPlaintextBytes), subscription);
+    assert.equal(largest.length, 4096);
+    assert.equal(decryptPushMessage(largest, userAgentKeys).length, maxPlaintextBytes);
+    assert.throws(() => encrypt(new Uint8Array(maxPlaintextBytes + 1), subscription), {
+      code: 'ERR_PAYLOAD_TOO_LARGE',
+      message: /3994 bytes.*3993/,
+    });
+  });
+
+  test(`${name}: an empty plaintext is a message too`, () => {
+    assert.equal(decryptPushMessage(encrypt(new Uint8Array(0), subscription), userAgentKeys).length, 0);
+  });
+
+  test(`${name}: every message has its own key pair and salt`, () => {
+    const salts = new Set<string>();
+    const keys = new Set<string>();
+    for (let count = 0; count < 1000; count += 1) {
+      const message = Buffer.from(encrypt(plaintext, subscription));
+      salts.add(message.toString('hex', 0, 16));
+      keys.add(message.toString('hex', 21, 86));
+    }
+    assert.equal(salts.size, 1000);
+    assert.equal(keys.size, 1000);
+  });
+
+  test(`${name}: an earlier message stays as it is while later ones are made`, () => {
+    const first = encrypt(plaintext, subscription);
+    const before = Buffer.from(first);
+    for (let count = 0; count < 600; count += 1) encrypt(plaintext, subscription);
+    assert.deepEqual(Buffer.from(first), before);
+  });
+
+  const offCurve = Buffer.from(userAgentPublicKey);
+  offCurve.writeUInt8(offCurve.readUInt8(64) ^ 1, 64);
+  const beyondPrime = Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 0xff)]);
+  const compressed = createECDH('prime256v1').generateKeys(undefined, 'compressed');
+  const hybrid = Buffer.from(userAgentPublicKey);
+  hybrid.writeUInt8(6 + (hybrid.readUInt8(64) & 1), 0);
+  const badPoints: readonly [string, Uint8Array][] = [
+    ['a point off the curve', offCurve],
+    ['coordinates beyond the prime', beyondPrime],
+    ['the point (0, 0)', Buffer.concat([Buffer.from([4]), Buffer.alloc(64)])],
+    ['a compressed point', compressed],
+    ['a hybrid point', hybrid],
+    ['the point at infinity', Buffer.alloc(1)],
+    ['no bytes', Buffer.alloc(0)],
+    ['64 bytes', userAgentPublicKey.subarray(1)],
+    ['66 bytes', Buffer.concat([userAgentPublicKey, Buffer.alloc(1)])],
+  ];
+  for (const [what, p256dh] of badPoints) {
+    test(`${name}: ${what} for p256dh is refused, and the next message goes through`, () => {
+      const faulty = { ...subscription, p256dh };
+      assert.throws(() => encrypt(plaintext, faulty), { code: 'ERR_SUBSCRIPTION_KEY_INVALID' });
+      assert.deepEqual(
+        Buffer.from(decryptPushMessage(encrypt(plaintext, subscription), userAgentKeys)),
+        plaintext,
+      );
+    });
+  }
+
+  for (const length of [0, 15, 17]) {
+    test(`${name}: an auth of ${length} bytes is refused`, () => {
+      const faulty = { ...subscription, auth: Buffer.alloc(length) };
+      assert.throws(() => encrypt(plaintext, faulty), {
+        code: 'ERR_SUBSCRIPTION_KEY_INVALID',
+        message: new RegExp(`${length} bytes; 16`),
+      });
+    });
+  }
+}
+
+test('padding hides the length and is gone when read', () => {
+  const padded = encryptPushMessage(plaintext, subscription, { paddingBytes: 100 });
+  assert.equal(padded.length, 86 + plaintext.length + 100 + 17);
+  assert.deepEqual(Buffer.from(decryptPushMessage(padded, userAgentKeys)), plaintext);
+});
+
+test('a message for somebody else cannot be read', () => {
+  const others = generateUserAgentKeys();
+  assert.throws(() => decryptPushMessage(body, others), { code: 'ERR_DECRYPTION_FAILED' });
+  assert.throws(() => decryptPushMessage(body, { ...userAgentKeys, auth: others.auth }), {
+    code: 'ERR_DECRYPTION_FAILED',
+  });
+});
+
+test('a message whose key id is no point cannot be read', () => {
+  const changed = Buffer.from(body);
+  changed.writeUInt8(changed.readUInt8(85) ^ 1, 85);
+  assert.throws(() => decryptPushMessage(changed, userAgentKeys), { code: 'ERR_DECRYPTION_FAILED' });
+});
+
+test('user agent keys have 65, 32 and 16 bytes, however the scalar begins', () => {
+  for (let count = 0; count < 600; count += 1) {
+    const keys = generateUserAgentKeys();
+    assert.deepEqual([keys.p256dh.length, keys.privateKey.length, keys.auth.length], [65, 32, 16]);
+  }
+});

@@ -1,0 +1,73 @@
+// RFC 8292: the example of §2.4, and what a token of ours says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { createVapidAuthorizer, generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
+
+const exampleKey = 'BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs';
+const example =
+  'vapid t=eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3NjgsI' +
+  'nN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0.i3CYb7t4xfxCDquptFOepC9GAu_HLGkMlMuCGSK2rpiUfnK9ojFwDXb1JrErtmysazNjjvW' +
+  `2L9OkSSHzvoD1oA, k=${exampleKey}`;
+const exp = 1453523768;
+const origin = 'https://push.example.net';
+const nowMs = (exp - 3600) * 1000;
+
+test('the example of §2.4 is verified', () => {
+  assert.deepEqual(verifyVapidAuthorization(example, { origin, nowMs }), {
+    publicKey: exampleKey,
+    aud: origin,
+    exp,
+    sub: 'mailto:push@example.com',
+  });
+});
+
+test('parameters may be quoted and in any order', () => {
+  const [, t, k] = /^vapid t=([^,]+), k=(.+)$/.exec(example) as unknown as [string, string, string];
+  assert.equal(typeof verifyVapidAuthorization(`vapid k="${k}",t="${t}"`, { origin, nowMs }), 'object');
+});
+
+const faults: readonly [string, string, { origin?: string; nowMs?: number }, string][] = [
+  ['another origin', example, { origin: 'https://push.example.org' }, 'audience'],
+  ['the same host with a port', example, { origin: 'https://push.example.net:8443' }, 'audience'],
+  ['a token past its end', example, { nowMs: exp * 1000 }, 'expired'],
+  ['a token that ends in more than 24 hours', example, { nowMs: (exp - 86_401) * 1000 }, 'expires-too-late'],
+  ['a changed claim', example.replace('eyJhdWQi', 'eyJhdWQg'), {}, 'malformed'],
+  ['a changed signature', example.replace('.i3C', '.j3C'), {}, 'signature'],
+  ['another key', example.replace(exampleKey, generateVapidKeys().publicKey), {}, 'signature'],
+  ['a key that is no point', example.replace(exampleKey, `${exampleKey.slice(0, -3)}AAA`), {}, 'malformed'],
+  ['no key', example.replace(/, k=.*/, ''), {}, 'malformed'],
+  ['another scheme', example.replace('vapid', 'Bearer'), {}, 'malformed'],
+  ['no signature', example.replace(/\.i3C[^,]*/, ''), {}, 'malformed'],
+  ['nothing', '', {}, 'malformed'],
+];
+
+for (const [what, authorization, changes, fault] of faults) {
+  test(`${what} is refused: ${fault}`, () => {
+    assert.equal(verifyVapidAuthorization(authorization, { origin, nowMs, ...changes }), fault);
+  });
+}
+
+test('a token that names no algorithm is refused, signed or not', () => {
+  const none = Buffer.from('{"typ":"JWT","alg":"none"}').toString('base64url');
+  const forged = example.replace(/t=[^.]+/, `t=${none}`);
+  assert.equal(verifyVapidAuthorization(forged, { origin, nowMs }), 'malformed');
+});
+
+test('a token of ours names the origin with its port, twelve hours and the subject', () => {
+  const keys = generateVapidKeys();
+  const authorize = createVapidAuthorizer({ keys, subject: 'mailto:push@example.com', now: () => nowMs });
+  for (const audience of [
+    'https://push.example.net',
+    'https://push.example.net:8443',
+    'http://127.0.0.1:8090',
+  ]) {
+    assert.deepEqual(verifyVapidAuthorization(authorize(audience), { origin: audience, nowMs }), {
+      publicKey: keys.publicKey,
+      aud: audience,
+      exp: nowMs / 1000 + 12 * 60 * 60,
+      sub: 'mailto:push@example.com',
+    });
+  }
+});

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import {
+  checkVapidKeys,
+  checkVapidSubject,
+  createVapidAuthorizer,
+  generateVapidKeys,
+} from '../../src/protocol/vapid.ts';
+import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
+
+const keys = generateVapidKeys();
+const subject = 'mailto:push@example.org';
+const origin = 'https://push.example.net';
+const hourMs = 60 * 60 * 1000;
+
+test('a generated pair has 87 and 43 characters and belongs together, however its scalar begins', () => {
+  for (let count = 0; count < 600; count += 1) {
+    const pair = generateVapidKeys();
+    assert.match(pair.publicKey, /^B[A-Za-z0-9_-]{86}$/);
+    assert.match(pair.privateKey, /^[A-Za-z0-9_-]{43}$/);
+    checkVapidKeys(pair);
+  }
+});
+
+const badKeys: readonly [string, { publicKey: unknown; privateKey: unknown }][] = [
+  ['halves of two pairs', { ...keys, privateKey: generateVapidKeys().privateKey }],
+  ['halves exchanged', { publicKey: keys.privateKey, privateKey: keys.publicKey }],
+  ['no public half', { ...keys, publicKey: '' }],
+  ['no private half', { ...keys, privateKey: undefined }],
+  ['padding', { ...keys, privateKey: `${keys.privateKey}=` }],
+  ['a line break', { ...keys, publicKey: `${keys.publicKey}\n` }],
+  ['the standard alphabet', { ...keys, privateKey: '+'.repeat(43) }],
+  ['the scalar zero', { ...keys, privateKey: 'A'.repeat(43) }],
+  ['a scalar beyond the order', { ...keys, privateKey: Buffer.alloc(32, 0xff).toString('base64url') }],
+  ['a point off the curve', { ...keys, publicKey: `${keys.publicKey.slice(0, -4)}AAAA` }],
+];
+for (const [what, pair] of badKeys) {
+  test(`a pair is refused: ${what}`, () => {
+    assert.throws(
+      () => checkVapidKeys(pair as typeof keys),
+      (error: Error & { code: string }) => {
+        assert.equal(error.code, 'ERR_VAPID_KEY_INVALID');
+        assert.ok(!error.message.includes(keys.privateKey));
+        return true;
+      },
+    );
+  });
+}
+
+for (const good of [
+  subject,
+  'mailto:a.b+c@sub.example.org',
+  'mailto:push@example.org?subject=Push',
+  'https://example.org',
+  'https://example.org/contact?x=1',
+]) {
+  test(`${good} is a subject`, () => checkVapidSubject(good));
+}
+for (const bad of [
+  '',
+  'push@example.org',
+  'mailto:',
+  'mailto:push',
+  'mailto:@example.org',
+  'mailto:push@',
+  'mailto: push@example.org',
+  'mailto:push@example.org ',
+  'mailto:<push@example.org>',
+  'mailto:Push <push@example.org>',
+  'mailto:mailto:push@example.org',
+  'mailto:push@localhost',
+  'mailto:push@app.localhost',
+  'mailto:push@127.0.0.1',
+  'https://',
+  'https://localhost',
+  'https://localhost:8080/contact',
+  'https://127.0.0.1/',
+  'https://[::1]/',
+  'http://example.org',
+  'tel:+49301234567',
+  'nonsense',
+  undefined,
+  1,
+]) {
+  test(`${JSON.stringify(bad)} is no subject`, () => {
+    assert.throws(() => checkVapidSubject(bad as string), { code: 'ERR_VAPID_SUBJECT_INVALID' });
+  });
+}
+
+test('a token is signed once for an origin and renewed an hour before its end', () => {
+  let nowMs = 1_800_000_000_000;
+  const authorize = createVapidAuthorizer({ keys, subject, now: () => nowMs });
+  const first = authorize(origin);
+  nowMs += 11 * hourMs - 1;
+  assert.equal(authorize(origin), first);
+  nowMs += 1;
+  const second = authorize(origin);
+  assert.notEqual(second, first);
+  assert.deepEqual(verifyVapidAuthorization(second, { origin, nowMs }), {
+    publicKey: keys.publicKey,
+    aud: origin,
+    exp: nowMs / 1000 + 12 * 60 * 60,
+    sub: subject,
+  });
+  assert.equal(authorize(origin), second);
+});
+
+test('every origin has its own token, a port makes another origin', () => {
+  const authorize = createVapidAuthorizer({ keys, subject });
+  const tokens = [origin, `${origin}:8443`, 'https://push.example.org'].map((audience) =>
+    authorize(audience),
+  );
+  assert.equal(new Set(tokens).size, 3);
+  assert.equal(authorize(origin), tokens[0]);
+});
+
+test('a token is renewed rather than handed out with too little time left, whatever its lifetime', () => {
+  for (const lifetimeSeconds of [60, 600, 3600, 7200, 86_400]) {
+    let nowMs = 1_800_000_000_500;
+    const authorize = createVapidAuthorizer({ keys, subject, lifetimeSeconds, now: () => nowMs });
+    for (let step = 0; step < 50; step += 1) {
+      const claims = verifyVapidAuthorization(authorize(origin), { origin, nowMs });
+      assert.ok(typeof claims === 'object', `valid at ${lifetimeSeconds} s`);
+      const leftSeconds = claims.exp - nowMs / 1000;
+      assert.ok(
+        leftSeconds >= Math.min(3600, lifetimeSeconds / 2) - 1,
+        `${leftSeconds} of ${lifetimeSeconds} s`,
+      );
+      assert.ok(leftSeconds <= 86_400);
+      nowMs += lifetimeSeconds * 170;
+    }
+  }
+});
+
+for (const lifetimeSeconds of [0, 59, 86_401, -1, Number.NaN, Number.POSITIVE_INFINITY, 60.5]) {
+  test(`a lifetime of ${lifetimeSeconds} s is refused`, () => {
+    assert.throws(() => createVapidAuthorizer({ keys, subject, lifetimeSeconds }), {
+      code: 'ERR_CONFIGURATION',
+    });
+  });
+}
+
+test('the cache of tokens is bounded, and what it forgets is signed again', () => {
+  const authorize = createVapidAuthorizer({ keys, subject });
+  const first = authorize('https://h0.push.example.org');
+  for (let host = 1; host <= 1024; host += 1) authorize(`https://h${host}.push.example.org`);
+  assert.notEqual(authorize('https://h0.push.example.org'), first);
+});
+
+test('an authorizer is not made from a bad pair or subject', () => {
+  assert.throws(() => createVapidAuthorizer({ keys, subject: 'mailto:push@localhost' }), {
+    code: 'ERR_VAPID_SUBJECT_INVALID',
+  });
+  assert.throws(() => createVapidAuthorizer({ keys: { ...keys, publicKey: 'A'.repeat(87) }, subject }), {
+    code: 'ERR_VAPID_KEY_INVALID',
+  });
+});
