@@ -54,7 +54,6 @@ suite('the packed package', () => {
 
   before(async () => {
     project = await mkdtemp(join(tmpdir(), 'deskbell-packaging-'));
-    await run(process.execPath, [join(root, 'scripts/build.ts')]);
     const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root });
     [tarball] = JSON.parse(stdout) as [typeof tarball];
     await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
@@ -62,7 +61,7 @@ suite('the packed package', () => {
   });
   after(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
 
-  test('it holds what runs, the docs and the licence, and no sources or tests', () => {
+  test('it holds what runs, the docs, the examples and the licence, and no sources or tests', () => {
     const paths = tarball.files.map(({ path }) => path);
     for (const wanted of [
       'package.json',
@@ -70,6 +69,7 @@ suite('the packed package', () => {
       'LICENSE',
       'CHANGELOG.md',
       'docs/configuration.md',
+      'examples/express.ts',
       'dist/index.js',
       'dist/index.d.ts',
       'dist/client/index.js',
@@ -80,7 +80,9 @@ suite('the packed package', () => {
       assert.ok(paths.includes(wanted), `${wanted} is packed`);
     }
     assert.deepEqual(
-      paths.filter((path) => /^(src|test|scripts|bench)\/|(?<!\.d)\.ts$|tsconfig/.test(path)),
+      paths.filter((path) =>
+        /^(src|test|scripts|bench)\/|^(?!examples\/).*(?<!\.d)\.ts$|tsconfig/.test(path),
+      ),
       [],
     );
     const command = tarball.files.find(({ path }) => path === 'dist/cli/main.js');
