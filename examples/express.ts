@@ -4,7 +4,8 @@ import { mkdtemp } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer, openDataDirectory } from 'deskbell';
+import { openDataDirectory } from 'deskbell';
+import { createServer } from 'deskbell/service';
 import express from 'express';
 import { serveOrCheck } from './serve-or-check.ts';
 

@@ -2,7 +2,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createService, openDataDirectory } from 'deskbell';
+import { openDataDirectory } from 'deskbell';
+import { createService } from 'deskbell/service';
 import Fastify from 'fastify';
 import { serveOrCheck } from './serve-or-check.ts';
 

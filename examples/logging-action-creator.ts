@@ -1,6 +1,6 @@
 // The action creator, alone: one entry, and it stands around every action that comes after. It sees the request with
 // body and session, and of the answer only that there is one.
-import { createLog, createLoggingActionCreator, useActionCreator } from 'deskbell';
+import { createLog, createLoggingActionCreator, useActionCreator } from 'deskbell/service';
 import Fastify from 'fastify';
 import { serveOrCheck } from './serve-or-check.ts';
 

@@ -1,6 +1,11 @@
 // The authenticator, alone: attached to a route by its annotation, it sees the request with body and session before
 // there is an answer, and lets it pass or not.
-import { createLog, createSessionAuthenticator, obeyAuthenticators, type ReadSession } from 'deskbell';
+import {
+  createLog,
+  createSessionAuthenticator,
+  obeyAuthenticators,
+  type ReadSession,
+} from 'deskbell/service';
 import Fastify from 'fastify';
 import { serveOrCheck } from './serve-or-check.ts';
 

@@ -1,6 +1,6 @@
 // The global filter, alone: one record per request whatever becomes of it, and Request-Time on every answer. It sees
 // neither bodies nor sessions.
-import { createLog, createLoggingFilter, enableFilters } from 'deskbell';
+import { createLog, createLoggingFilter, enableFilters } from 'deskbell/service';
 import Fastify from 'fastify';
 import { serveOrCheck } from './serve-or-check.ts';
 

@@ -1,5 +1,5 @@
 // Logging inside the action, alone: one record with the request and the answer, written by the action itself.
-import { ActionRequest, createActionLogging, createLog } from 'deskbell';
+import { ActionRequest, createActionLogging, createLog } from 'deskbell/service';
 import Fastify from 'fastify';
 import { serveOrCheck } from './serve-or-check.ts';
 

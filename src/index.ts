@@ -1,17 +1,14 @@
-// `deskbell`: the sender and the service for code that embeds them. The protocol alone is `deskbell/protocol`.
+// `deskbell`: sending, and the data directory that sender and service share. The service is `deskbell/service`, the
+// protocol alone `deskbell/protocol`. Nothing here loads the service or its packages.
 //
-//   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
+//   const { store, vapidKeys } = await openDataDirectory('deskbell-data');
 //
-//   // Browsers subscribe: a Fastify plugin, or a server of its own.
-//   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }));
-//
-//   // Notifications go out.
-//   const sender = createSender({ vapid: { ...vapidKeys, subject: 'mailto:you@your.domain' } });
-//   const { outcome } = await sender.send(subscription, { title: 'Ding dong', message: 'Tea is ready' });
+//   // One notification to one subscription.
+//   const sender = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@your.domain' } });
+//   const { outcome } = await sender.send(subscription, { title: 'Hello', message: 'Backups are done' });
 //
 //   // To everyone: stored first, tried again where push services are busy, delivered by a thread per core.
-//   const broadcaster = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@your.domain' } });
-//   const run = await broadcaster.broadcast('all', { title: 'Ding dong', message: 'Tea is ready' });
+//   const run = await sender.broadcast('all', { title: 'Hello', message: 'Backups are done' });
 //   const { counts } = await run.finished;
 
 export { createSender } from './delivery/sender.ts';
@@ -34,38 +31,6 @@ export type { Message } from './protocol/payload.ts';
 export type { Outcome, RejectionReason, RetryReason } from './protocol/outcome.ts';
 export type { PushOptions, Urgency } from './protocol/request.ts';
 export type { PushResponse, ResolvedAddress, TransportOptions } from './transport/transport.ts';
-
-export { createServer } from './service/create-server.ts';
-export { createService } from './service/create-service.ts';
-export { createSessionCookie } from './service/demonstration/session-cookie.ts';
-export type { SessionCookie, SessionCookieOptions } from './service/demonstration/session-cookie.ts';
-export type { DemoActionName, OnSubscribe, ServerOptions, ServiceOptions } from './service/options.ts';
-
-// The four logging mechanisms, for applications of your own (see examples/).
-export { createLog } from './service/http/log.ts';
-export type { Log, LogOptions, OpenLog } from './service/http/log.ts';
-export { createActionLogging } from './service/demonstration/mechanisms/action-logging.ts';
-export type { InAction } from './service/demonstration/mechanisms/action-logging.ts';
-export { ActionRequest } from './service/demonstration/mechanisms/action-request.ts';
-export type { ReadSession, SessionEntries } from './service/demonstration/mechanisms/action-request.ts';
-export { createLoggingFilter, enableFilters } from './service/demonstration/mechanisms/filter.ts';
-export type { Filter, FilteredResponse, RequestHead } from './service/demonstration/mechanisms/filter.ts';
-export {
-  annotateClass,
-  createSessionAuthenticator,
-  obeyAuthenticators,
-} from './service/demonstration/mechanisms/authenticator.ts';
-export type { Authenticator, Authorize, Verdict } from './service/demonstration/mechanisms/authenticator.ts';
-export {
-  createLoggingActionCreator,
-  useActionCreator,
-} from './service/demonstration/mechanisms/action-creator.ts';
-export type { ActionCreator, ActionResult } from './service/demonstration/mechanisms/action-creator.ts';
-export type {
-  LoggingMechanism,
-  MechanismRecord,
-  RecordLog,
-} from './service/demonstration/mechanisms/record.ts';
 
 export { openDataDirectory } from './store/data-directory.ts';
 export type { DataDirectory } from './store/data-directory.ts';

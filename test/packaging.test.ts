@@ -14,8 +14,10 @@ const oldestMajor = 24;
 
 /** What a user's program may look like; every entry is used with its types. */
 const program = `
-import { createSender, createService, createServer, createSessionCookie, openDataDirectory, DeskbellError } from 'deskbell';
-import type { Outcome, Sender, ServiceOptions, Store, Subscription } from 'deskbell';
+import { createSender, openDataDirectory, DeskbellError } from 'deskbell';
+import type { Outcome, Sender, Store, Subscription } from 'deskbell';
+import { createService, createServer, createSessionCookie } from 'deskbell/service';
+import type { ServiceOptions } from 'deskbell/service';
 import { encryptPushMessage, generateVapidKeys, maxPlaintextBytes, parseSubscription } from 'deskbell/protocol';
 import type { VapidKeys } from 'deskbell/protocol';
 import * as client from 'deskbell/client';

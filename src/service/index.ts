@@ -1,0 +1,29 @@
+// `deskbell/service`: the public HTTP service, as a server of its own or as a Fastify plugin.
+//
+//   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data'); // from 'deskbell'
+//   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }));
+
+export { createServer } from './create-server.ts';
+export { createService } from './create-service.ts';
+export { createSessionCookie } from './demonstration/session-cookie.ts';
+export type { SessionCookie, SessionCookieOptions } from './demonstration/session-cookie.ts';
+export type { DemoActionName, OnSubscribe, ServerOptions, ServiceOptions } from './options.ts';
+
+// The four logging mechanisms, for applications of your own (see examples/).
+export { createLog } from './http/log.ts';
+export type { Log, LogOptions, OpenLog } from './http/log.ts';
+export { createActionLogging } from './demonstration/mechanisms/action-logging.ts';
+export type { InAction } from './demonstration/mechanisms/action-logging.ts';
+export { ActionRequest } from './demonstration/mechanisms/action-request.ts';
+export type { ReadSession, SessionEntries } from './demonstration/mechanisms/action-request.ts';
+export { createLoggingFilter, enableFilters } from './demonstration/mechanisms/filter.ts';
+export type { Filter, FilteredResponse, RequestHead } from './demonstration/mechanisms/filter.ts';
+export {
+  annotateClass,
+  createSessionAuthenticator,
+  obeyAuthenticators,
+} from './demonstration/mechanisms/authenticator.ts';
+export type { Authenticator, Authorize, Verdict } from './demonstration/mechanisms/authenticator.ts';
+export { createLoggingActionCreator, useActionCreator } from './demonstration/mechanisms/action-creator.ts';
+export type { ActionCreator, ActionResult } from './demonstration/mechanisms/action-creator.ts';
+export type { LoggingMechanism, MechanismRecord, RecordLog } from './demonstration/mechanisms/record.ts';
