@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { SALT = 16, POINT = 65, SCALAR = 32, AUTH = 16, HASH = 32, TAG = 16, RECORD_SIZE = 4096 };
+enum { MAX_EC_OPERATIONS = 1000000 };
 enum { HEADER = SALT + 4 + 1 + POINT, OVERHEAD = HEADER + 1 + TAG };
 
 typedef struct {
@@ -60,6 +61,13 @@ static bool hmac(State *state, const uint8_t *key, size_t key_length, Bytes firs
   return EVP_MAC_init(state->hmac, key, key_length, NULL) &&
          EVP_MAC_update(state->hmac, first.data, first.length) &&
          EVP_MAC_update(state->hmac, second.data, second.length) && EVP_MAC_final(state->hmac, out, NULL, HASH);
+}
+
+// OpenSSL keeps the last key of a context until the next one is set: neither context may hold a message's keys for
+// longer than the call. Resetting the cipher's context frees its key schedule; the MAC's takes a key of zeros instead.
+static bool wipe_contexts(State *state) {
+  static const uint8_t zeros[HASH];
+  return (EVP_CIPHER_CTX_reset(state->aead) > 0) & (EVP_MAC_init(state->hmac, zeros, HASH, NULL) > 0);
 }
 
 #define TEXT(literal) ((Bytes){(uint8_t *)(literal), sizeof(literal) - 1})
@@ -128,7 +136,12 @@ static bool seal(State *state, EVP_PKEY *pair, Bytes plaintext, const uint8_t *p
   OPENSSL_cleanse(prk, sizeof prk);
   OPENSSL_cleanse(keying_material, sizeof keying_material);
   OPENSSL_cleanse(key, sizeof key);
-  return is_done;
+  OPENSSL_cleanse(nonce, sizeof nonce);
+  return wipe_contexts(state) && is_done;
+}
+
+static bool overlap(Bytes one, Bytes other) {
+  return other.length > 0 && one.data < other.data + other.length && other.data < one.data + one.length;
 }
 
 static bool read_bytes(napi_env env, napi_value value, Bytes *bytes) {
@@ -155,6 +168,10 @@ static napi_value encrypt(napi_env env, napi_callback_info call) {
   if (plaintext.length > RECORD_SIZE - OVERHEAD || body.length != plaintext.length + OVERHEAD ||
       p256dh.length != POINT || auth.length != AUTH || (count > 4 && fixed.length != SALT + POINT + SCALAR)) {
     napi_throw_range_error(env, NULL, "encrypt was given an array of the wrong length");
+    return NULL;
+  }
+  if (overlap(body, plaintext) || overlap(body, p256dh) || overlap(body, auth) || overlap(body, fixed)) {
+    napi_throw_range_error(env, NULL, "encrypt cannot write to memory that it reads from");
     return NULL;
   }
   EVP_PKEY *pair = NULL;
@@ -184,25 +201,28 @@ static napi_value run_ec_operations(napi_env env, napi_callback_info call) {
   State *state;
   napi_value argument;
   size_t count = 1, length;
-  uint32_t messages = 0;
+  double messages = 0;
   uint8_t point[POINT], secret[SCALAR];
   napi_get_instance_data(env, (void **)&state);
   napi_get_cb_info(env, call, &count, &argument, NULL, NULL);
-  if (count < 1 || napi_get_value_uint32(env, argument, &messages) != napi_ok) {
+  if (count < 1 || napi_get_value_double(env, argument, &messages) != napi_ok) {
     napi_throw_type_error(env, NULL, "runEcOperations takes a number of messages");
     return NULL;
   }
-  for (uint32_t message = 0; message < messages; message++) {
-    EVP_PKEY *pair = NULL;
-    bool is_done = EVP_PKEY_generate(state->generator, &pair) > 0 &&
-                   EVP_PKEY_get_octet_string_param(pair, OSSL_PKEY_PARAM_PUB_KEY, point, POINT, &length) &&
-                   derive(pair, state->peer, secret);
-    EVP_PKEY_free(pair);
-    if (!is_done) {
-      napi_throw_error(env, NULL, "OpenSSL failed");
-      return NULL;
-    }
+  if (!(messages >= 0 && messages <= MAX_EC_OPERATIONS) || messages != (int)messages) {
+    napi_throw_range_error(env, NULL, "runEcOperations takes a whole number of messages from 0 to 1000000");
+    return NULL;
   }
+  bool is_done = true;
+  for (int message = 0; is_done && message < (int)messages; message++) {
+    EVP_PKEY *pair = NULL;
+    is_done = EVP_PKEY_generate(state->generator, &pair) > 0 &&
+              EVP_PKEY_get_octet_string_param(pair, OSSL_PKEY_PARAM_PUB_KEY, point, POINT, &length) &&
+              derive(pair, state->peer, secret);
+    EVP_PKEY_free(pair);
+  }
+  OPENSSL_cleanse(secret, sizeof secret);
+  if (!is_done) napi_throw_error(env, NULL, "OpenSSL failed");
   return NULL;
 }
 

@@ -8,7 +8,8 @@ export interface Addon {
    *
    * @param fixed for test vectors: salt(16) ‖ public key(65) ‖ private key(32) instead of fresh ones
    * @returns false where `p256dh` is not a point on P-256
-   * @throws {TypeError | RangeError} for anything but Uint8Arrays of the right lengths
+   * @throws {TypeError | RangeError} for anything but Uint8Arrays of the right lengths, or where `body` shares memory
+   *   with what is read
    */
   encrypt(
     body: Uint8Array,
@@ -17,7 +18,12 @@ export interface Addon {
     auth: Uint8Array,
     fixed?: Uint8Array,
   ): boolean;
-  /** One key pair, its encoding and one ECDH per message: the limit that a benchmark compares with. */
+  /**
+   * One key pair, its encoding and one ECDH per message: the limit that a benchmark compares with.
+   *
+   * @param messages 0 to 1,000,000
+   * @throws {TypeError | RangeError} for anything else
+   */
   runEcOperations(messages: number): void;
 }
 

@@ -146,10 +146,21 @@ test('wrong arguments are exceptions, never a crash, and disturb nothing', { ski
     [body, plaintext, p256dh, auth, new Uint8Array(112)],
     [detached, plaintext, p256dh, auth],
     [body, plaintext, detached, auth],
+    // memory that would be written and read at the same time
+    [body, body.subarray(0, plaintext.length), p256dh, auth],
+    [body, plaintext, body.subarray(-65), auth],
+    [body, plaintext, p256dh, body.subarray(7, 23)],
+    [body, plaintext, p256dh, auth, body.subarray(0, 113)],
   ]) {
     assert.throws(() => call(...values), RangeError);
   }
-  assert.throws(() => (addon.runEcOperations as (messages: unknown) => void)('many'), TypeError);
+  for (const messages of [undefined, null, 'many', '1', 1n, {}, [1]]) {
+    assert.throws(() => (addon.runEcOperations as (messages: unknown) => void)(messages), TypeError);
+  }
+  for (const messages of [-1, -0.5, 1.5, Number.NaN, Infinity, -Infinity, 1_000_001, 2 ** 32, 2 ** 53]) {
+    assert.throws(() => addon.runEcOperations(messages), RangeError);
+  }
+  addon.runEcOperations(0);
   // A pair that does not belong together cannot be used as a fixed one; what OpenSSL says of it must not linger.
   assert.throws(() => call(body, plaintext, p256dh, auth, new Uint8Array(113)), /OpenSSL/);
   createECDH('prime256v1').generateKeys();

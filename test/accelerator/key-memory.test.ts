@@ -1,0 +1,72 @@
+// What a message leaves behind in memory. The example of RFC 8291 is encrypted in a process of its own; this one, which
+// knows the intermediate values of appendix A, looks for them in the memory of the other.
+import assert from 'node:assert/strict';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+import { buildAccelerator, fetchHeaders, findHeaders } from '../../scripts/build-accelerator.ts';
+import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'deskbell-key-memory-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const skip =
+  process.platform === 'linux'
+    ? skipWithout('the accelerator', [compiler])
+    : 'The memory of another process is read by way of /proc.';
+
+const body = 'DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7';
+/** RFC 8291 appendix A, in the order in which they are derived. */
+const secrets = {
+  ecdh_secret: 'kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs',
+  PRK_key: 'Snr3JMxaHVDXHWJn5wdC52WjpCtd2EIEGBykDcZW32k',
+  IKM: 'S4lYMb_L0FxCeq0WhDx813KgSYqU26kOyzWUdsXYyrg',
+  PRK: '09_eUZGrsvxChDCGRCdkLiDXrReGOEVeSCdCcPBSJSE',
+  CEK: 'oIhVW04MRdy2XN9CiKLxTg',
+  NONCE: '4h_95klXJ5E_qnoN',
+};
+
+test('no key of a message is in memory once it is encrypted', { skip }, async (t) => {
+  const file = join(folder, 'accelerator.node');
+  buildAccelerator(file, findHeaders() ?? fetchHeaders());
+  const child = fork(join(import.meta.dirname, 'vector-process.ts'), [file]);
+  t.after(() => child.kill());
+  await once(child, 'message');
+  const found = findInMemory(child, { body, ...secrets });
+  assert.ok(found.includes('body'), 'the memory that is searched holds the message itself');
+  assert.deepEqual(
+    found.filter((name) => name !== 'body'),
+    [],
+  );
+});
+
+/** The names of those values (base64url) that stand somewhere in the writable memory of a process. */
+function findInMemory({ pid }: ChildProcess, values: Readonly<Record<string, string>>): readonly string[] {
+  const found = new Set<string>();
+  const memory = openSync(`/proc/${pid}/mem`, 'r');
+  for (const line of readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n')) {
+    const [, start = '', end = ''] = /^([\da-f]+)-([\da-f]+) rw/.exec(line) ?? [];
+    const region = start === '' ? undefined : readRegion(memory, BigInt(`0x${start}`), BigInt(`0x${end}`));
+    if (region === undefined) continue;
+    for (const [name, value] of Object.entries(values)) {
+      if (region.includes(Buffer.from(value, 'base64url'))) found.add(name);
+    }
+  }
+  closeSync(memory);
+  return [...found].sort();
+}
+
+/** `undefined` for a region that the kernel does not show. */
+function readRegion(memory: number, start: bigint, end: bigint): Buffer | undefined {
+  const region = Buffer.alloc(Number(end - start));
+  try {
+    readSync(memory, region, { position: start });
+    return region;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EIO') return undefined;
+    throw error;
+  }
+}
