@@ -34,7 +34,7 @@ const overheadBytes = 86 + 1 + 16;
 export function encryptWithAddon(addon: Addon, fixed?: Uint8Array): Encrypt {
   return (plaintext, subscription) => {
     const { p256dh, auth } = subscription;
-    checkEncryptionInput(plaintext.length, subscription);
+    checkEncryptionInput(plaintext, subscription);
     const body = Buffer.allocUnsafe(plaintext.length + overheadBytes);
     const isPoint =
       fixed === undefined

@@ -1,18 +1,23 @@
-// The content coding `aes128gcm` (RFC 8188): salt, record size and key id in front, then records, each with its own
-// nonce. Both directions, any number of records; the whole content is in memory.
+// The content coding `aes128gcm` (RFC 8188): salt, record size and key id, then records, each with its own nonce.
+// Encodes and decodes any number of records; the whole content is in memory.
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { assertBytes, assertInteger } from './check-arguments.ts';
 
 export const saltBytes = 16;
 /** salt(16) ‖ rs(4) ‖ idlen(1) */
 const fixedHeaderBytes = saltBytes + 4 + 1;
 const tagBytes = 16;
-/** Delimiter octet and authentication tag: what a record holds beside its data and padding. */
+/** Delimiter octet and authentication tag: what a record has in addition to its data and padding. */
 const recordOverheadBytes = 1 + tagBytes;
 /** RFC 8188 §2: the delimiter of every record but the last, and of the last. */
 const moreDelimiter = 1;
 const lastDelimiter = 2;
+
+const recordSizeBounds = { name: 'recordSizeBytes', min: recordOverheadBytes + 1, max: 2 ** 32 - 1 };
+const keyIdBounds = { name: 'The length of keyId in bytes', min: 0, max: 255 };
+const paddingBounds = { name: 'paddingBytes', min: 0, max: 2 ** 31 - 1 };
 
 const keyInfo = 'Content-Encoding: aes128gcm\0';
 const nonceInfo = 'Content-Encoding: nonce\0';
@@ -21,15 +26,18 @@ export interface Aes128gcmParameters {
   readonly inputKeyingMaterial: Uint8Array;
   /** 16 bytes, never used twice with the same keying material. */
   readonly salt: Uint8Array;
-  /** Size of every record but the last, at least 18. */
+  /** Size of every record but the last: 18 to 2^32 - 1. */
   readonly recordSizeBytes: number;
   /** At most 255 bytes. */
   readonly keyId: Uint8Array;
-  /** Zeros that hide the length; they go into the first records, beside at least one byte of data in each. */
+  /**
+   * Zeros that hide the length, 0 to 2^31 - 1. They go into the first records, with at least one byte of data in each
+   * while there is data.
+   */
   readonly paddingBytes?: number;
 }
 
-/** The header of a content, and where its records begin. */
+/** The header of a content and its length, after which the records begin. */
 export interface Aes128gcmHeader {
   readonly salt: Uint8Array;
   readonly recordSizeBytes: number;
@@ -41,10 +49,15 @@ export interface Aes128gcmHeader {
  * Encodes a content.
  *
  * @returns salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid ‖ records
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID for a parameter out of its bounds
  * @see RFC 8188 §2
  */
 export function encodeAes128gcm(plaintext: Uint8Array, parameters: Aes128gcmParameters): Uint8Array {
   const { inputKeyingMaterial, salt, recordSizeBytes, keyId, paddingBytes = 0 } = parameters;
+  assertBytes('ERR_MESSAGE_INVALID', salt, 'salt', saltBytes);
+  assertInteger('ERR_MESSAGE_INVALID', recordSizeBytes, recordSizeBounds);
+  assertInteger('ERR_MESSAGE_INVALID', keyId.length, keyIdBounds);
+  assertInteger('ERR_MESSAGE_INVALID', paddingBytes, paddingBounds);
   const { key, nonce } = deriveKeyAndNonce(inputKeyingMaterial, salt);
   const headerBytes = fixedHeaderBytes + keyId.length;
   const roomBytes = recordSizeBytes - recordOverheadBytes;
@@ -104,8 +117,9 @@ export function readAes128gcmHeader(content: Uint8Array): Aes128gcmHeader {
 }
 
 /**
- * Decodes a content. A content that was cut short between two records is told from a whole one.
+ * Decodes a content. One that was cut off between two records is refused too.
  *
+ * @returns the plaintext without its padding
  * @throws {DeskbellError} ERR_DECRYPTION_FAILED
  * @see RFC 8188 §2
  */
@@ -116,7 +130,7 @@ export function decodeAes128gcm(content: Uint8Array, inputKeyingMaterial: Uint8A
   let sequence = 0;
   let isLast = false;
   for (let offset = headerBytes; offset < content.length; offset += recordSizeBytes) {
-    if (isLast) throw failure('Something follows the last record.');
+    if (isLast) throw failure('Further bytes follow the last record.');
     const record = openRecord(
       content.subarray(offset, offset + recordSizeBytes),
       key,
@@ -142,7 +156,7 @@ function openRecord(record: Uint8Array, key: Uint8Array, nonce: Uint8Array): Uin
   try {
     decipher.final();
   } catch (cause) {
-    throw failure('A record was changed, or is meant for another key.', cause);
+    throw failure('A record was changed, or was encrypted for another key.', cause);
   }
   return opened;
 }
@@ -161,10 +175,10 @@ function deriveKeyAndNonce(
 /** RFC 8188 §2.3: the nonce of a record is the derived one xor its sequence number. */
 function recordNonce(nonce: Uint8Array, sequence: number): Uint8Array {
   if (sequence === 0) return nonce;
-  const own = Uint8Array.from(nonce);
-  const view = new DataView(own.buffer);
+  const ofRecord = Uint8Array.from(nonce);
+  const view = new DataView(ofRecord.buffer);
   view.setUint32(8, view.getUint32(8) ^ sequence);
-  return own;
+  return ofRecord;
 }
 
 function failure(message: string, cause?: unknown): DeskbellError {

@@ -1,11 +1,12 @@
 // Message encryption for Web Push (RFC 8291): one push message for one subscription, under a key pair that is made
-// for this message alone. Builtins only; an accelerator may stand in for `Encrypt`.
+// for this message alone. Node's builtins only; src/accelerator has another implementation of `Encrypt`.
 import { createECDH, randomFillSync, type ECDH } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { encodeAes128gcm, saltBytes } from './aes128gcm.ts';
+import { assertBytes, assertInteger, typeOf } from './check-arguments.ts';
 import { deriveKeyingMaterial } from './keying-material.ts';
-import { curve, pointBytes } from './p256.ts';
+import { curve, pointBytes, scalarBytes } from './p256.ts';
 import { authBytes, type Subscription } from './subscription.ts';
 
 /** RFC 8030 §7.2: a push service need not accept more than 4096 bytes. */
@@ -14,6 +15,7 @@ export const maxBodyBytes = 4096;
 const headerBytes = 86;
 /** What fits beside header(86), delimiter(1) and authentication tag(16): 3993. */
 export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
+const paddingBounds = { name: 'paddingBytes', min: 0, max: maxPlaintextBytes };
 
 /** What encryption needs of a subscription. */
 export type SubscriptionKeys = Pick<Subscription, 'p256dh' | 'auth'>;
@@ -23,11 +25,11 @@ export type Encrypt = (plaintext: Uint8Array, subscription: SubscriptionKeys) =>
 
 /** Inputs that are random or zero unless a test vector fixes them. */
 export interface EncryptionOptions {
-  /** 16 bytes. */
+  /** 16 bytes, by default random. Never use one twice with the same keys. */
   readonly salt?: Uint8Array;
-  /** The message's own key, a 32-byte scalar. */
+  /** The message's own key, a scalar of 32 bytes, by default a new one (RFC 8291 §3.1). */
   readonly applicationServerPrivateKey?: Uint8Array;
-  /** Zeros that hide the length of the plaintext. */
+  /** Zeros that hide the length of the plaintext: 0 (default) to 3993, less the plaintext. */
   readonly paddingBytes?: number;
 }
 
@@ -37,7 +39,8 @@ export interface EncryptionOptions {
  * @param plaintext at most 3993 bytes with its padding, so that the body fits in 4096
  * @param subscription `p256dh`: 65-byte uncompressed P-256 point; `auth`: 16 bytes
  * @returns aes128gcm body: salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) ‖ ciphertext
- * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID
+ * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (an option, or a
+ *   plaintext that is no Uint8Array)
  * @see RFC 8291 §3.4, §4; RFC 8188 §2.1
  */
 export function encryptPushMessage(
@@ -45,25 +48,32 @@ export function encryptPushMessage(
   subscription: SubscriptionKeys,
   options: EncryptionOptions = {},
 ): Uint8Array {
-  const { applicationServerPrivateKey, paddingBytes = 0 } = options;
-  checkEncryptionInput(plaintext.length + paddingBytes, subscription);
+  const {
+    applicationServerPrivateKey,
+    salt = randomFillSync(new Uint8Array(saltBytes)),
+    paddingBytes = 0,
+  } = options;
+  assertInteger('ERR_MESSAGE_INVALID', paddingBytes, paddingBounds);
+  assertBytes('ERR_MESSAGE_INVALID', salt, 'salt', saltBytes);
+  checkEncryptionInput(plaintext, subscription, paddingBytes);
   const ecdh = createECDH(curve);
-  if (applicationServerPrivateKey !== undefined) ecdh.setPrivateKey(applicationServerPrivateKey);
-  const publicKey = applicationServerPrivateKey === undefined ? ecdh.generateKeys() : ecdh.getPublicKey();
-  const salt = options.salt ?? randomFillSync(new Uint8Array(saltBytes));
+  const publicKey =
+    applicationServerPrivateKey === undefined
+      ? ecdh.generateKeys()
+      : setPrivateKey(ecdh, applicationServerPrivateKey);
   return encryptWith({ ecdh, publicKey, salt, paddingBytes }, plaintext, subscription);
 }
 
 /**
- * Makes an `Encrypt` that reuses what may be reused between messages: the curve's object and a pool of random
- * bytes. Each message gets its own key pair and salt. One per thread.
+ * Makes an `Encrypt` that reuses what may be reused between messages: the ECDH object and a pool of random bytes.
+ * Each message has its own key pair and salt. Make one for each thread.
  */
 export function createEncrypter(): Encrypt {
   const ecdh = createECDH(curve);
   const pool = new Uint8Array(256 * saltBytes);
   let used = pool.length;
   return (plaintext, subscription) => {
-    checkEncryptionInput(plaintext.length, subscription);
+    checkEncryptionInput(plaintext, subscription);
     if (used === pool.length) {
       randomFillSync(pool);
       used = 0;
@@ -79,39 +89,44 @@ export function createEncrypter(): Encrypt {
 }
 
 /**
- * Checks what can be checked without the curve; for those who stand in for `Encrypt`.
+ * Checks what can be checked without the curve. Every implementation of `Encrypt` calls it first.
  *
- * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID
+ * @param paddingBytes a whole number
+ * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (`plaintext` is no
+ *   Uint8Array)
  */
-export function checkEncryptionInput(plaintextBytes: number, { p256dh, auth }: SubscriptionKeys): void {
-  if (plaintextBytes > maxPlaintextBytes) {
+export function checkEncryptionInput(
+  plaintext: Uint8Array,
+  { p256dh, auth }: SubscriptionKeys,
+  paddingBytes = 0,
+): void {
+  if (!(plaintext instanceof Uint8Array)) {
+    const message = `The plaintext is of type ${typeOf(plaintext)}; give a Uint8Array.`;
+    throw new DeskbellError('ERR_MESSAGE_INVALID', message);
+  }
+  if (plaintext.length + paddingBytes > maxPlaintextBytes) {
+    const padding = paddingBytes === 0 ? '' : ` and ${paddingBytes} bytes of padding`;
     throw new DeskbellError(
       'ERR_PAYLOAD_TOO_LARGE',
-      `The payload has ${plaintextBytes} bytes; at most ${maxPlaintextBytes} fit into one push message.`,
+      `The payload has ${plaintext.length} bytes${padding}; at most ${maxPlaintextBytes} fit into one push message.`,
     );
   }
-  if (p256dh.length !== pointBytes || p256dh[0] !== 0x04) {
-    throw new DeskbellError(
-      'ERR_SUBSCRIPTION_KEY_INVALID',
-      `p256dh (${p256dh.length} bytes) is not an uncompressed point: ${pointBytes} bytes that begin with 0x04.`,
-    );
+  assertBytes('ERR_SUBSCRIPTION_KEY_INVALID', p256dh, 'p256dh', pointBytes);
+  if (p256dh[0] !== 0x04) {
+    const message = 'p256dh is not an uncompressed point, which begins with the byte 0x04.';
+    throw new DeskbellError('ERR_SUBSCRIPTION_KEY_INVALID', message);
   }
-  if (auth.length !== authBytes) {
-    throw new DeskbellError(
-      'ERR_SUBSCRIPTION_KEY_INVALID',
-      `auth has ${auth.length} bytes; ${authBytes} are needed.`,
-    );
-  }
+  assertBytes('ERR_SUBSCRIPTION_KEY_INVALID', auth, 'auth', authBytes);
 }
 
-/** The fault of a p256dh that only looks like a point. */
+/** The error for a p256dh of the right form that is no point on the curve. */
 export function offCurve(cause?: unknown): DeskbellError {
   return new DeskbellError('ERR_SUBSCRIPTION_KEY_INVALID', 'p256dh is not a point on the curve P-256.', {
     cause,
   });
 }
 
-/** What is drawn for one message; `ecdh` holds the private key that belongs to `publicKey`. */
+/** What is made for one message; `ecdh` holds the private key that belongs to `publicKey`. */
 interface MessageKeys {
   readonly ecdh: ECDH;
   readonly publicKey: Uint8Array;
@@ -132,6 +147,18 @@ function encryptWith(
     keyId: publicKey,
     paddingBytes,
   });
+}
+
+/** Sets the key that a test vector gives. @returns its public half */
+function setPrivateKey(ecdh: ECDH, privateKey: Uint8Array): Uint8Array {
+  assertBytes('ERR_MESSAGE_INVALID', privateKey, 'applicationServerPrivateKey', scalarBytes);
+  try {
+    ecdh.setPrivateKey(privateKey);
+  } catch (cause) {
+    const message = 'applicationServerPrivateKey is not a scalar of P-256.';
+    throw new DeskbellError('ERR_MESSAGE_INVALID', message, { cause });
+  }
+  return ecdh.getPublicKey();
 }
 
 function computeSecret(ecdh: ECDH, p256dh: Uint8Array): Uint8Array {

@@ -5,7 +5,7 @@ import { encodeBase64url } from './base64.ts';
 
 export const curve = 'prime256v1';
 export const pointBytes = 65;
-const scalarBytes = 32;
+export const scalarBytes = 32;
 
 /** True for an uncompressed point (SEC 1 §2.3.3): 65 bytes, the first 0x04, both coordinates on the curve. */
 export function isP256Point(bytes: Uint8Array): boolean {

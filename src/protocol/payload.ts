@@ -1,5 +1,6 @@
 // The payload of a push message: what the service worker gets and shows.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { typeOf } from './check-arguments.ts';
 import { maxPlaintextBytes } from './encryption.ts';
 
 /** The notification to be shown. Further members travel only because the caller put them here. */
@@ -37,7 +38,7 @@ function checkText(name: string, value: unknown): void {
   if (typeof value === 'string') return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',
-    `The ${name} of the message must be a string, not ${value === null ? 'null' : typeof value}.`,
+    `The ${name} of the message must be a string, not ${typeOf(value)}.`,
   );
 }
 

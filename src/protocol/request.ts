@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { assertInteger, typeOf } from './check-arguments.ts';
 import { isWindowsPushService } from './vendor.ts';
 
 /** RFC 8030 §5.3, from the least to the most urgent. */
@@ -23,7 +24,7 @@ export interface PushOptions {
 }
 
 /** RFC 8030 §5.2: push services accept at least 2^31 - 1. */
-const maxTtlSeconds = 2 ** 31 - 1;
+const ttlBounds = { name: 'ttlSeconds', min: 0, max: 2 ** 31 - 1 };
 /** RFC 8030 §5.4. */
 const maxTopicCharacters = 32;
 
@@ -33,20 +34,12 @@ const maxTopicCharacters = 32;
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
 export function checkPushOptions({ ttlSeconds, urgency, topic }: PushOptions): void {
-  if (
-    ttlSeconds !== undefined &&
-    !(Number.isInteger(ttlSeconds) && ttlSeconds >= 0 && ttlSeconds <= maxTtlSeconds)
-  ) {
-    throw invalid(
-      `ttlSeconds is ${String(ttlSeconds)}; a whole number of seconds from 0 to ${maxTtlSeconds} is needed.`,
-    );
-  }
+  if (ttlSeconds !== undefined) assertInteger('ERR_MESSAGE_INVALID', ttlSeconds, ttlBounds);
   if (urgency !== undefined && !urgencies.includes(urgency)) {
-    throw invalid(`urgency is ${JSON.stringify(urgency)}; one of ${urgencies.join(', ')} is needed.`);
+    const what = typeof urgency === 'string' ? JSON.stringify(urgency) : `of type ${typeOf(urgency)}`;
+    throw invalid(`urgency is ${what}; give one of ${urgencies.join(', ')}.`);
   }
-  if (topic !== undefined && typeof topic !== 'string') {
-    throw invalid(`topic must be a string, not ${typeof topic}.`);
-  }
+  if (topic !== undefined) assertTopic(topic);
 }
 
 /**
@@ -77,15 +70,23 @@ export function pushHeaders(
 }
 
 /**
- * Makes any label a legal topic: itself where it is one, otherwise 32 characters of its SHA-256.
- * RFC 8030 §5.4 wants at most 32 base64url characters; Apple decodes them, which no length with length mod 4 = 1 allows.
+ * Makes any label a legal topic: itself where it is one, otherwise 32 characters of its SHA-256. A topic has at most
+ * 32 base64url characters; Apple decodes them, so that length mod 4 = 1 is not possible.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID for a label that is no string
+ * @see RFC 8030 §5.4
  */
 export function toTopic(label: string): string {
+  assertTopic(label);
   const isLegal =
     /^[A-Za-z0-9_-]+$/.test(label) && label.length <= maxTopicCharacters && label.length % 4 !== 1;
   return isLegal
     ? label
     : createHash('sha256').update(label).digest('base64url').slice(0, maxTopicCharacters);
+}
+
+function assertTopic(topic: unknown): void {
+  if (typeof topic !== 'string') throw invalid(`topic is of type ${typeOf(topic)}; give a string.`);
 }
 
 const invalid = (message: string): DeskbellError => new DeskbellError('ERR_MESSAGE_INVALID', message);

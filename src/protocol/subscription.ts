@@ -3,6 +3,7 @@
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';
+import { typeOf } from './check-arguments.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
 import { isP256Point, pointBytes } from './p256.ts';
 
@@ -116,9 +117,4 @@ function invalid(fields: readonly FieldError[]): DeskbellError {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
 }

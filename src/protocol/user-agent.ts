@@ -1,11 +1,12 @@
-// The other end of a push message: the key material that a user agent makes for a subscription, and how it reads
-// what comes (RFC 8291). Browsers do this by themselves; tests and programs that subscribe need it.
+// The user agent's side of RFC 8291: the keys of a subscription, and decryption of push messages. Browsers have this
+// built in; it is for tests and for programs that subscribe by themselves.
 import { createECDH, randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeAes128gcm, readAes128gcmHeader } from './aes128gcm.ts';
+import { assertBytes } from './check-arguments.ts';
 import { deriveKeyingMaterial } from './keying-material.ts';
-import { curve, generateP256Pair, isP256Point } from './p256.ts';
+import { curve, generateP256Pair, isP256Point, pointBytes, scalarBytes } from './p256.ts';
 import { authBytes } from './subscription.ts';
 
 export interface UserAgentKeys {
@@ -17,7 +18,11 @@ export interface UserAgentKeys {
   readonly auth: Uint8Array;
 }
 
-/** Fresh key material for one subscription. @see RFC 8291 §3.1, §3.2 */
+/**
+ * Makes the keys of one subscription: a P-256 pair and an authentication secret.
+ *
+ * @see RFC 8291 §3.1, §3.2
+ */
 export function generateUserAgentKeys(): UserAgentKeys {
   const { publicKey, privateKey } = generateP256Pair();
   return { privateKey, p256dh: publicKey, auth: randomBytes(authBytes) };
@@ -27,13 +32,18 @@ export function generateUserAgentKeys(): UserAgentKeys {
  * Decrypts one push message.
  *
  * @param body aes128gcm, as it was posted to the push service
- * @throws {DeskbellError} ERR_DECRYPTION_FAILED for a body that was changed, cut short or meant for other keys
+ * @returns the plaintext
+ * @throws {DeskbellError} ERR_DECRYPTION_FAILED for a body that was changed, cut short or encrypted for other keys, and
+ *   for keys of the wrong lengths
  * @see RFC 8291 §3.4, §4
  */
 export function decryptPushMessage(
   body: Uint8Array,
   { privateKey, p256dh, auth }: UserAgentKeys,
 ): Uint8Array {
+  assertBytes('ERR_DECRYPTION_FAILED', privateKey, 'privateKey', scalarBytes);
+  assertBytes('ERR_DECRYPTION_FAILED', p256dh, 'p256dh', pointBytes);
+  assertBytes('ERR_DECRYPTION_FAILED', auth, 'auth', authBytes);
   const { keyId } = readAes128gcmHeader(body);
   if (!isP256Point(keyId)) {
     throw new DeskbellError('ERR_DECRYPTION_FAILED', 'The key id of the message is not a point on P-256.');

@@ -1,11 +1,12 @@
-// The push service's side of RFC 8292: whether a request was signed by whom it says. For programs that test a
-// sender or stand in for a push service.
+// The push service's side of RFC 8292: verifies the token of a push request. For programs that test a sender or act as
+// a push service.
 import { createPublicKey, verify } from 'node:crypto';
 
 import { decodeBase64 } from './base64.ts';
+import { assertInteger } from './check-arguments.ts';
 import { isP256Point, pointToJwk } from './p256.ts';
 
-/** What a valid token says. */
+/** The claims of a valid token (RFC 8292 §2), and the key that signed it. */
 export interface VapidClaims {
   /** The application server's key, 87 characters. */
   readonly publicKey: string;
@@ -19,18 +20,22 @@ export type VapidFault = 'malformed' | 'signature' | 'audience' | 'expired' | 'e
 
 /** RFC 8292 §2. */
 const maxLifetimeSeconds = 24 * 60 * 60;
+const clockBounds = { name: 'nowMs', min: 0, max: Number.MAX_SAFE_INTEGER };
 
 /**
  * Verifies the value of an `authorization` header of the scheme `vapid`.
  *
  * @param origin that the request was posted to, with its port where it is not the scheme's default
- * @returns the claims, or what is wrong
+ * @param nowMs the time in milliseconds since 1970, by default the system's
+ * @returns the claims, or what is wrong: the first of the list `VapidFault` that applies
+ * @throws {DeskbellError} ERR_CONFIGURATION for a `nowMs` that is no time
  * @see RFC 8292 §2, §3, §4.2
  */
 export function verifyVapidAuthorization(
   authorization: string,
   { origin, nowMs = Date.now() }: { readonly origin: string; readonly nowMs?: number },
 ): VapidClaims | VapidFault {
+  assertInteger('ERR_CONFIGURATION', Math.floor(nowMs), clockBounds);
   const { t: token, k: publicKey } = readParameters(authorization);
   const [header, payload, signature, ...rest] = token?.split('.') ?? [];
   if (publicKey === undefined || !header || !payload || !signature || rest.length > 0) return 'malformed';

@@ -4,6 +4,7 @@ import { createECDH, createPrivateKey, sign } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from './base64.ts';
+import { assertInteger, typeOf } from './check-arguments.ts';
 import { curve, generateP256Pair, pointToJwk } from './p256.ts';
 
 /** A P-256 pair, both halves in unpadded base64url. */
@@ -18,9 +19,9 @@ export interface VapidAuthorizerOptions {
   readonly keys: VapidKeys;
   /** `mailto:` or `https:` URI at which a push service can reach the operator. */
   readonly subject: string;
-  /** How long a token is valid, 60 to 86 400 (default 43 200: 12 hours). */
+  /** How long a token is valid: 60 to 86,400, by default 43,200 (12 hours). */
   readonly lifetimeSeconds?: number;
-  /** The clock, in milliseconds since 1970. */
+  /** The clock, in milliseconds since 1970; by default the system's. It may be set forwards and backwards. */
   readonly now?: () => number;
 }
 
@@ -29,11 +30,13 @@ export type VapidAuthorizer = (origin: string) => string;
 
 /** RFC 8292 §2: `exp` must not be more than 24 hours ahead. */
 const maxLifetimeSeconds = 24 * 60 * 60;
-const minLifetimeSeconds = 60;
+const lifetimeBounds = { name: 'lifetimeSeconds', min: 60, max: maxLifetimeSeconds };
 const defaultLifetimeSeconds = 12 * 60 * 60;
-/** Renewed this long before its end, so that a token outlives its request whatever the other side's clock says. */
+/** Renewed this long before it expires, since the push service's clock may be ahead of ours. */
 const renewalMarginSeconds = 60 * 60;
-/** Origins of one push service are few; the bound is for an operator who admits a whole domain. */
+/** RFC 7519 §2: `exp` is a number of seconds since 1970. */
+const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Number.MAX_SAFE_INTEGER };
+/** A push service has few origins; the bound is for an operator who admits a whole domain. */
 const maxCachedOrigins = 1024;
 
 /** A new pair. Replacing a pair in use loses every subscriber. */
@@ -73,19 +76,23 @@ export function checkVapidKeys(keys: VapidKeys): void {
  * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
  */
 export function checkVapidSubject(subject: string): void {
-  if (typeof subject !== 'string') throw badSubject(`must be a string, not ${typeof subject}`);
+  if (typeof subject !== 'string') throw badSubject(`must be a string, not ${typeOf(subject)}`);
   if (/[\s<>]/.test(subject)) throw badSubject('holds a space or an angle bracket');
-  if (/^mailto:mailto:/i.test(subject)) throw badSubject('says mailto: twice');
-  const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/.exec(subject)?.[1];
-  const host = subject.startsWith('https://') ? URL.parse(subject)?.hostname : mailDomain;
+  if (/^mailto:mailto:/i.test(subject)) throw badSubject('has mailto: twice');
+  const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/i.exec(subject)?.[1];
+  const host = /^https:\/\//i.test(subject) ? URL.parse(subject)?.hostname : mailDomain;
   if (host === undefined) throw badSubject('is not a mailto: or https: URI');
   if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
 }
 
 /**
- * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin and renewed an hour before its end.
+ * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is used again while its
+ * token has between an hour (half of its lifetime, where that is less) and its whole lifetime left. So it is renewed in
+ * time, and also when the clock turns out to have been ahead when it was signed.
  *
- * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (lifetime)
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a
+ *   clock that gives no number)
+ * @see RFC 8292 §2
  */
 export function createVapidAuthorizer({
   keys,
@@ -95,31 +102,28 @@ export function createVapidAuthorizer({
 }: VapidAuthorizerOptions): VapidAuthorizer {
   checkVapidKeys(keys);
   checkVapidSubject(subject);
-  const isLifetime = lifetimeSeconds >= minLifetimeSeconds && lifetimeSeconds <= maxLifetimeSeconds;
-  if (!isLifetime || !Number.isInteger(lifetimeSeconds)) {
-    throw new DeskbellError(
-      'ERR_CONFIGURATION',
-      `A VAPID token cannot be valid for ${lifetimeSeconds} s; whole seconds from ${minLifetimeSeconds} to ${maxLifetimeSeconds} are allowed.`,
-    );
-  }
+  assertInteger('ERR_CONFIGURATION', lifetimeSeconds, lifetimeBounds);
   const jwk = { ...pointToJwk(Buffer.from(keys.publicKey, 'base64url')), d: keys.privateKey };
   const privateKey = createPrivateKey({ format: 'jwk', key: jwk });
   const header = encodeJson({ typ: 'JWT', alg: 'ES256' });
   const marginSeconds = Math.min(renewalMarginSeconds, lifetimeSeconds / 2);
-  const cache = new Map<string, { readonly value: string; readonly renewAtMs: number }>();
+  const cache = new Map<string, { readonly value: string; readonly exp: number }>();
 
   return (origin) => {
-    const nowMs = now();
+    const nowSeconds = Math.floor(now() / 1000);
     const cached = cache.get(origin);
-    if (cached !== undefined && nowMs < cached.renewAtMs) return cached.value;
-
-    const exp = Math.floor(nowMs / 1000) + lifetimeSeconds;
+    const leftSeconds = cached === undefined ? 0 : cached.exp - nowSeconds;
+    if (cached !== undefined && leftSeconds > marginSeconds && leftSeconds <= lifetimeSeconds) {
+      return cached.value;
+    }
+    assertInteger('ERR_CONFIGURATION', nowSeconds, clockBounds);
+    const exp = nowSeconds + lifetimeSeconds;
     const signed = `${header}.${encodeJson({ aud: origin, exp, sub: subject })}`;
     const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
     const value = `vapid t=${signed}.${encodeBase64url(signature)}, k=${keys.publicKey}`;
 
     cache.delete(origin); // to the end of the map: its first entry is the oldest
-    cache.set(origin, { value, renewAtMs: (exp - marginSeconds) * 1000 });
+    cache.set(origin, { value, exp });
     if (cache.size > maxCachedOrigins) cache.delete(cache.keys().next().value as string);
     return value;
   };
@@ -128,7 +132,7 @@ export function createVapidAuthorizer({
 function checkKeyText(half: string, text: unknown, length: number): void {
   const isBase64url = typeof text === 'string' && /^[A-Za-z0-9_-]+$/.test(text);
   if (isBase64url && text.length === length && decodeBase64(text) !== undefined) return;
-  const size = typeof text === 'string' ? `${text.length} characters` : `type ${typeof text}`;
+  const size = typeof text === 'string' ? `${text.length} characters` : `type ${typeOf(text)}`;
   throw new DeskbellError(
     'ERR_VAPID_KEY_INVALID',
     `The VAPID ${half} key (${size}) is not ${length} characters of unpadded base64url.`,

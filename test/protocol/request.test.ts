@@ -52,6 +52,9 @@ const refused: readonly [string, unknown][] = [
   ['an unknown urgency', { urgency: 'urgent' }],
   ['an urgency in capitals', { urgency: 'High' }],
   ['an urgency that is no text', { urgency: 1 }],
+  ['an urgency that is no JSON', { urgency: 1n }],
+  ['a TTL beyond every number', { ttlSeconds: Infinity }],
+  ['a TTL of null', { ttlSeconds: null }],
   ['a topic that is no text', { topic: 1 }],
 ];
 for (const [what, options] of refused) {
@@ -59,6 +62,13 @@ for (const [what, options] of refused) {
     assert.throws(() => pushHeaders(options as PushOptions, '', mozilla), { code: 'ERR_MESSAGE_INVALID' });
   });
 }
+
+test('a label that is no text is no topic', () => {
+  assert.throws(() => toTopic(1 as unknown as string), {
+    code: 'ERR_MESSAGE_INVALID',
+    message: 'topic is of type number; give a string.',
+  });
+});
 
 test('a legal topic stays as it is', () => {
   for (const topic of ['ab', 'abc', 'abcd', 'Topic_1-', 'x'.repeat(32)]) assert.equal(toTopic(topic), topic);

@@ -89,6 +89,25 @@ test('any changed bit is refused', () => {
   }
 });
 
+const outOfBounds: readonly [string, string, object][] = [
+  ['salt', '15 bytes', { salt: Buffer.alloc(15) }],
+  ['recordSizeBytes', '17', { recordSizeBytes: 17 }],
+  ['recordSizeBytes', 'a fraction', { recordSizeBytes: 25.5 }],
+  ['recordSizeBytes', '2^32', { recordSizeBytes: 2 ** 32 }],
+  ['recordSizeBytes', 'NaN', { recordSizeBytes: Number.NaN }],
+  ['The length of keyId', '256', { keyId: Buffer.alloc(256) }],
+  ['paddingBytes', '-1', { paddingBytes: -1 }],
+  ['paddingBytes', 'a fraction', { paddingBytes: 1.5 }],
+];
+for (const [name, what, parameter] of outOfBounds) {
+  test(`a parameter out of its bounds is refused: ${name}, ${what}`, () => {
+    assert.throws(() => encodeAes128gcm(walrus, { ...examples[0]!, ...parameter }), {
+      code: 'ERR_MESSAGE_INVALID',
+      message: new RegExp(`^${name} `),
+    });
+  });
+}
+
 test('an empty content is one record', () => {
   const parameters = examples[0]!;
   const empty = encodeAes128gcm(Buffer.alloc(0), parameters);

@@ -122,7 +122,7 @@ for (const [name, encrypt] of ways) {
       const faulty = { ...subscription, auth: Buffer.alloc(length) };
       assert.throws(() => encrypt(plaintext, faulty), {
         code: 'ERR_SUBSCRIPTION_KEY_INVALID',
-        message: new RegExp(`${length} bytes; 16`),
+        message: new RegExp(`${length} bytes; give a Uint8Array of 16 bytes`),
       });
     });
   }
@@ -133,6 +133,87 @@ test('padding hides the length and is gone when read', () => {
   assert.equal(padded.length, 86 + plaintext.length + 100 + 17);
   assert.deepEqual(Buffer.from(decryptPushMessage(padded, userAgentKeys)), plaintext);
 });
+
+const amounts: readonly unknown[] = [
+  -1,
+  -50,
+  1.5,
+  Number.NaN,
+  Infinity,
+  -Infinity,
+  3994,
+  2 ** 32,
+  '1',
+  null,
+  1n,
+  [],
+];
+for (const paddingBytes of amounts) {
+  test(`${String(paddingBytes)} (${typeof paddingBytes}) bytes of padding are refused, with the bounds`, () => {
+    const options = { paddingBytes: paddingBytes as number };
+    assert.throws(() => encryptPushMessage(plaintext, subscription, options), {
+      code: 'ERR_MESSAGE_INVALID',
+      message: /^paddingBytes is .+; give a whole number from 0 to 3993\.$/,
+    });
+  });
+}
+
+test('plaintext and padding together have 3993 bytes at most', () => {
+  const room = maxPlaintextBytes - plaintext.length;
+  const fullest = encryptPushMessage(plaintext, subscription, { paddingBytes: room });
+  assert.equal(fullest.length, 4096);
+  assert.deepEqual(Buffer.from(decryptPushMessage(fullest, userAgentKeys)), plaintext);
+  assert.throws(() => encryptPushMessage(plaintext, subscription, { paddingBytes: room + 1 }), {
+    code: 'ERR_PAYLOAD_TOO_LARGE',
+    message: `The payload has 41 bytes and ${room + 1} bytes of padding; at most 3993 fit into one push message.`,
+  });
+});
+
+const badOptions: readonly [string, string, unknown][] = [
+  ['salt', '15 bytes', Buffer.alloc(15)],
+  ['salt', '17 bytes', Buffer.alloc(17)],
+  ['salt', 'text', 'a'.repeat(16)],
+  ['applicationServerPrivateKey', '31 bytes', Buffer.alloc(31, 1)],
+  ['applicationServerPrivateKey', 'the scalar zero', Buffer.alloc(32)],
+  ['applicationServerPrivateKey', 'a scalar beyond the order', Buffer.alloc(32, 0xff)],
+  ['applicationServerPrivateKey', 'text', 'a'.repeat(43)],
+];
+for (const [name, what, value] of badOptions) {
+  test(`${name} is refused: ${what}`, () => {
+    assert.throws(() => encryptPushMessage(plaintext, subscription, { [name]: value }), {
+      code: 'ERR_MESSAGE_INVALID',
+      message: new RegExp(`^${name} `),
+    });
+  });
+}
+
+for (const [name, encrypt] of ways) {
+  for (const [what, text] of [
+    ['text', 'text'],
+    ['an array', [1, 2]],
+    ['nothing', undefined],
+  ] as const) {
+    test(`${name}: a plaintext that is ${what} is refused`, () => {
+      assert.throws(() => encrypt(text as unknown as Uint8Array, subscription), {
+        code: 'ERR_MESSAGE_INVALID',
+        message: /^The plaintext is of type /,
+      });
+    });
+  }
+}
+
+for (const [name, value] of [
+  ['privateKey', Buffer.alloc(31, 1)],
+  ['p256dh', userAgentPublicKey.subarray(1)],
+  ['auth', Buffer.alloc(15)],
+] as const) {
+  test(`a message is not decrypted where ${name} has ${value.length} bytes`, () => {
+    assert.throws(() => decryptPushMessage(body, { ...userAgentKeys, [name]: value }), {
+      code: 'ERR_DECRYPTION_FAILED',
+      message: new RegExp(`^${name} has ${value.length} bytes`),
+    });
+  });
+}
 
 test('a message for somebody else cannot be read', () => {
   const others = generateUserAgentKeys();

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import * as fc from 'fast-check';
+
 import {
   checkVapidKeys,
   checkVapidSubject,
@@ -52,6 +54,8 @@ for (const good of [
   subject,
   'mailto:a.b+c@sub.example.org',
   'mailto:push@example.org?subject=Push',
+  'MAILTO:push@example.org',
+  'HTTPS://example.org',
   'https://example.org',
   'https://example.org/contact?x=1',
 ]) {
@@ -78,6 +82,8 @@ for (const bad of [
   'https://127.0.0.1/',
   'https://[::1]/',
   'http://example.org',
+  'ftp://example.org',
+  'ftp:push@example.org',
   'tel:+49301234567',
   'nonsense',
   undefined,
@@ -106,6 +112,57 @@ test('a token is signed once for an origin and renewed an hour before its end', 
   assert.equal(authorize(origin), second);
 });
 
+for (const [what, stepMs] of [
+  ['two days ahead', -48 * hourMs],
+  ['a second ahead', -1000],
+  ['two days behind', 48 * hourMs],
+] as const) {
+  test(`a token that was signed while the clock was ${what} is renewed once it is set right`, () => {
+    for (const lifetimeSeconds of [60, 43_200, 86_400]) {
+      let nowMs = 1_800_000_000_000;
+      const authorize = createVapidAuthorizer({ keys, subject, lifetimeSeconds, now: () => nowMs });
+      authorize(origin);
+      nowMs += stepMs;
+      const renewed = authorize(origin);
+      const claims = verifyVapidAuthorization(renewed, { origin, nowMs });
+      assert.ok(typeof claims === 'object', `${what}, ${lifetimeSeconds} s: ${JSON.stringify(claims)}`);
+      assert.equal(claims.exp, nowMs / 1000 + lifetimeSeconds);
+      assert.equal(authorize(origin), renewed);
+    }
+  });
+}
+
+test('whatever the clock does, each token is valid for at most its lifetime and not about to expire', () => {
+  const stepsMs = fc.array(fc.integer({ min: -72 * hourMs, max: 72 * hourMs }), { maxLength: 20 });
+  const lifetimes = fc.integer({ min: 60, max: 86_400 });
+  fc.assert(
+    fc.property(stepsMs, lifetimes, (steps, lifetimeSeconds) => {
+      let nowMs = 1_800_000_000_000;
+      const authorize = createVapidAuthorizer({ keys, subject, lifetimeSeconds, now: () => nowMs });
+      for (const stepMs of [0, ...steps]) {
+        nowMs += stepMs;
+        const claims = verifyVapidAuthorization(authorize(origin), { origin, nowMs });
+        assert.ok(typeof claims === 'object');
+        const leftSeconds = claims.exp - Math.floor(nowMs / 1000);
+        assert.ok(leftSeconds <= lifetimeSeconds && leftSeconds > Math.min(3600, lifetimeSeconds / 2));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+for (const time of [Number.NaN, Infinity, -1]) {
+  test(`a clock that gives ${time} signs and verifies nothing`, () => {
+    const authorize = createVapidAuthorizer({ keys, subject, now: () => time });
+    assert.throws(() => authorize(origin), { code: 'ERR_CONFIGURATION', message: /clock/ });
+    const token = createVapidAuthorizer({ keys, subject })(origin);
+    assert.throws(() => verifyVapidAuthorization(token, { origin, nowMs: time }), {
+      code: 'ERR_CONFIGURATION',
+      message: /nowMs/,
+    });
+  });
+}
+
 test('every origin has its own token, a port makes another origin', () => {
   const authorize = createVapidAuthorizer({ keys, subject });
   const tokens = [origin, `${origin}:8443`, 'https://push.example.org'].map((audience) =>
@@ -133,10 +190,12 @@ test('a token is renewed rather than handed out with too little time left, whate
   }
 });
 
-for (const lifetimeSeconds of [0, 59, 86_401, -1, Number.NaN, Number.POSITIVE_INFINITY, 60.5]) {
-  test(`a lifetime of ${lifetimeSeconds} s is refused`, () => {
-    assert.throws(() => createVapidAuthorizer({ keys, subject, lifetimeSeconds }), {
+for (const lifetimeSeconds of [0, 59, 86_401, -1, Number.NaN, Number.POSITIVE_INFINITY, 60.5, '60', null]) {
+  test(`a lifetime of ${JSON.stringify(lifetimeSeconds)} (${String(lifetimeSeconds)}) is refused`, () => {
+    const options = { keys, subject, lifetimeSeconds: lifetimeSeconds as number };
+    assert.throws(() => createVapidAuthorizer(options), {
       code: 'ERR_CONFIGURATION',
+      message: /^lifetimeSeconds is .*; give a whole number from 60 to 86400\.$/,
     });
   });
 }
