@@ -28,9 +28,11 @@ export type {
   Settlement,
 } from './store/broadcast-store.ts';
 export type { Message } from './protocol/payload.ts';
-export type { Outcome, RejectionReason, RetryReason } from './protocol/outcome.ts';
+export type { Outcome, RetryReason } from './protocol/outcome.ts';
+export type { PushResponse } from './protocol/push-response.ts';
+export type { RejectionReason } from './protocol/refusal-reason.ts';
 export type { PushOptions, Urgency } from './protocol/request.ts';
-export type { PushResponse, ResolvedAddress, TransportOptions } from './transport/transport.ts';
+export type { ResolvedAddress, TransportOptions } from './transport/transport.ts';
 
 export { openDataDirectory } from './store/data-directory.ts';
 export type { DataDirectory } from './store/data-directory.ts';

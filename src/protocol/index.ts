@@ -14,15 +14,10 @@ export {
   type EndpointParts,
   type EndpointPolicy,
 } from './endpoint-policy.ts';
-export {
-  readResponse,
-  type Outcome,
-  type RejectionReason,
-  type ResponseContext,
-  type ResponseFacts,
-  type RetryReason,
-} from './outcome.ts';
+export { readResponse, type Outcome, type ResponseContext, type RetryReason } from './outcome.ts';
 export { encodePayload, type Message } from './payload.ts';
+export type { PushResponse } from './push-response.ts';
+export type { RejectionReason } from './refusal-reason.ts';
 export {
   defaultTtlSeconds,
   pushHeaders,

@@ -1,5 +1,6 @@
 // What the answer of a push service means, by status; how single push services word a refusal stands elsewhere.
-import { readWords } from './refusal-reason.ts';
+import type { PushResponse } from './push-response.ts';
+import { readRefusal, type RejectionReason } from './refusal-reason.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 import { isWindowsPushService } from './vendor.ts';
 
@@ -15,28 +16,6 @@ export type RetryReason =
   | 'connection'
   /** Nothing was sent, since the origin is being spared. Made by the sender, never by `readResponse`. */
   | 'deferred';
-
-/** Why a message will not be tried again. */
-export type RejectionReason =
-  /** 400 and the like: the push service does not accept the request itself. */
-  | 'bad-request'
-  | 'bad-encryption'
-  | 'bad-ttl'
-  | 'bad-topic'
-  | 'bad-urgency'
-  /** WNS: the cache policy and the TTL contradict each other. */
-  | 'cache-policy'
-  /** The subscription was made with another VAPID key: sign with the row's own, or wait until its page re-subscribes. */
-  | 'vapid-key-mismatch'
-  /** The push service accepts no token of ours (401, 403). */
-  | 'vapid-refused'
-  | 'payload-too-large'
-  /** WNS took the request and dropped the message. */
-  | 'dropped'
-  | 'redirected'
-  /** The address is not one to connect to. Made by the sender, never by `readResponse`. */
-  | 'address-blocked'
-  | 'unexpected-status';
 
 /** What came of one attempt. */
 export type Outcome =
@@ -77,14 +56,6 @@ export type Outcome =
       readonly detail?: string;
     };
 
-export interface ResponseFacts {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The beginning of the body as text. */
-  readonly body: string;
-}
-
 export interface ResponseContext {
   /** The clock, in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;
@@ -96,7 +67,7 @@ export interface ResponseContext {
  * @param origin of the endpoint that the message was posted to
  * @see RFC 8030 §5, §8.4; RFC 8292 §4.2
  */
-export function readResponse(origin: string, response: ResponseFacts, { nowMs }: ResponseContext): Outcome {
+export function readResponse(origin: string, response: PushResponse, { nowMs }: ResponseContext): Outcome {
   const { status, headers } = response;
   const windowsStatus = headers['x-wns-status'] ?? headers['x-wns-notificationstatus'];
   const isLost = windowsStatus === 'dropped' || windowsStatus === 'channelthrottled';
@@ -106,13 +77,13 @@ export function readResponse(origin: string, response: ResponseFacts, { nowMs }:
 
 function notAccepted(
   origin: string,
-  response: ResponseFacts,
+  response: PushResponse,
   windowsStatus: string | undefined,
   nowMs: number,
 ): Outcome {
   const { status, headers } = response;
-  const said = readWords(response);
-  const detail = said.text === '' ? {} : { detail: said.text };
+  const refusal = readRefusal(response);
+  const detail = refusal.text === '' ? {} : { detail: refusal.text };
   const retry = (reason: RetryReason, slowsOrigin: boolean): Outcome => {
     const afterMs = readRetryAfterMs(headers['retry-after'], nowMs);
     return { kind: 'retry', reason, slowsOrigin, ...(afterMs === undefined ? {} : { afterMs }), ...detail };
@@ -133,12 +104,12 @@ function notAccepted(
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
   // One subscription made with another key says nothing about the others: anyone can register such a one.
-  if ((status === 400 || status === 401 || status === 403) && said.reason === 'vapid-key-mismatch') {
+  if ((status === 400 || status === 401 || status === 403) && refusal.reason === 'vapid-key-mismatch') {
     return reject('vapid-key-mismatch');
   }
   switch (status) {
     case 400:
-      return reject(said.reason ?? 'bad-request');
+      return reject(refusal.reason ?? 'bad-request');
     case 401:
       return reject('vapid-refused', 'origin');
     case 403:
@@ -161,7 +132,7 @@ function notAccepted(
   }
 }
 
-function accepted(origin: string, headers: ResponseFacts['headers']): Outcome {
+function accepted(origin: string, headers: PushResponse['headers']): Outcome {
   const outcome: { kind: 'accepted'; messageUrl?: string; messageId?: string } = { kind: 'accepted' };
   const messageUrl = toAbsolute(headers['location'], origin);
   if (messageUrl !== undefined) outcome.messageUrl = messageUrl;

@@ -1,8 +1,31 @@
 // What push services say about a refusal, each in its own way: Windows in a header field, Apple and autopush in JSON,
 // FCM in text or HTML. They are told apart by what they say, since autopush is hosted by others too.
-import type { RejectionReason, ResponseFacts } from './outcome.ts';
+import type { PushResponse } from './push-response.ts';
 
-export interface PushServiceWords {
+/** Why a message will not be tried again. */
+export type RejectionReason =
+  /** 400 and the like: the push service does not accept the request itself. */
+  | 'bad-request'
+  | 'bad-encryption'
+  | 'bad-ttl'
+  | 'bad-topic'
+  | 'bad-urgency'
+  /** WNS: the cache policy and the TTL contradict each other. */
+  | 'cache-policy'
+  /** The subscription was made with another VAPID key: sign with the row's own, or wait until its page re-subscribes. */
+  | 'vapid-key-mismatch'
+  /** The push service accepts no token of ours (401, 403). */
+  | 'vapid-refused'
+  | 'payload-too-large'
+  /** WNS took the request and dropped the message. */
+  | 'dropped'
+  | 'redirected'
+  /** The address is not one to connect to. Made by the sender, never by `readResponse`. */
+  | 'address-blocked'
+  | 'unexpected-status';
+
+/** What an answer says about a refusal. */
+export interface Refusal {
   readonly text: string;
   readonly reason?: RejectionReason;
 }
@@ -30,12 +53,12 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
  * Finds what an answer says in words. The text is one short line, fit for a log and possibly empty; the reason stands
  * where the push service names one that we know.
  */
-export function readWords({ headers, body }: ResponseFacts): PushServiceWords {
-  const words = readAnyWords(headers, body);
-  return keyMismatch.test(words.text) ? { ...words, reason: 'vapid-key-mismatch' } : words;
+export function readRefusal({ headers, body }: PushResponse): Refusal {
+  const refusal = readAnyRefusal(headers, body);
+  return keyMismatch.test(refusal.text) ? { ...refusal, reason: 'vapid-key-mismatch' } : refusal;
 }
 
-function readAnyWords(headers: ResponseFacts['headers'], body: string): PushServiceWords {
+function readAnyRefusal(headers: PushResponse['headers'], body: string): Refusal {
   const windowsDescription = headers['x-wns-error-description'];
   if (windowsDescription !== undefined) {
     const text = clean(windowsDescription);

@@ -1,20 +1,20 @@
-// A breaker per origin: a push service that is down or overloaded is left alone for a while.
+// A circuit breaker per origin: a push service that is down or overloaded gets no requests for a while.
 //
-//   CLOSED     every request passes. A run of bad answers, or a connection that cannot be made, → OPEN
-//   OPEN       nothing passes until its time is over. Then → HALF_OPEN
-//   HALF_OPEN  one request passes. Any good answer → CLOSED; a bad one → OPEN, twice as long
+//   CLOSED     admits every request. Ten failures in a row, or a connection that cannot be made, → OPEN
+//   OPEN       admits nothing until its time is over. Then → HALF_OPEN
+//   HALF_OPEN  admits one request, the probe. A success → CLOSED; a failure → OPEN, twice as long
 //
-// Bad is what speaks against the origin and not against one request: no answer in time, a lost connection, 429, 500,
-// 502, 503, 504. How long OPEN lasts: from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour.
+// A failure is what speaks against the origin and not against one request: no answer in time, a lost connection, 429,
+// 500, 502, 503, 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour.
 
-const runToOpen = 10;
+const maxFailuresInRow = 10;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
 const maxRetryAfterMs = 3_600_000;
 
 export class Breaker {
   #state: 'CLOSED' | 'OPEN' | 'HALF_OPEN' = 'CLOSED';
-  #run = 0;
+  #failuresInRow = 0;
   #openMs = firstOpenMs;
   #openUntilMs = 0;
   #retryAfterMs = 0;
@@ -25,12 +25,12 @@ export class Breaker {
     return this.#state === 'CLOSED';
   }
 
-  /** Why nothing passes, in words. */
+  /** Why nothing is admitted, in words. */
   get reason(): string {
     return this.#reason;
   }
 
-  /** How long nothing passes from now; 0 where the next request passes. */
+  /** How long nothing is admitted from now; 0 where the next request is. */
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {
       this.#state = 'HALF_OPEN';
@@ -40,13 +40,13 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && this.#hasProbe ? firstOpenMs : 0;
   }
 
-  /** A request passes; only where `waitMs` is 0. */
-  pass(): void {
+  /** A request is sent, only where `waitMs` is 0: in HALF_OPEN it is the probe. */
+  admitProbe(): void {
     this.#hasProbe = true;
   }
 
-  good(): void {
-    this.#run = 0;
+  recordSuccess(): void {
+    this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
     // What was sent before the breaker opened says little about now.
     if (this.#state === 'OPEN') return;
@@ -58,13 +58,15 @@ export class Breaker {
    * @param retryAfterMs what the push service asked for, 0 for nothing
    * @returns true where the breaker has opened just now
    */
-  bad(reason: string, nowMs: number, retryAfterMs = 0): boolean {
-    this.#run += 1;
+  recordFailure(reason: string, nowMs: number, retryAfterMs = 0): boolean {
+    this.#failuresInRow += 1;
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
-    return this.#state === 'HALF_OPEN' || this.#run >= runToOpen ? this.open(reason, nowMs) : false;
+    return this.#state === 'HALF_OPEN' || this.#failuresInRow >= maxFailuresInRow
+      ? this.open(reason, nowMs)
+      : false;
   }
 
-  /** Opens without waiting for a run: the origin cannot be connected to. */
+  /** Opens at once: the origin cannot be connected to. */
   open(reason: string, nowMs: number): boolean {
     const wasOpen = this.#state === 'OPEN';
     const untilMs = nowMs + Math.max(this.#openMs, this.#retryAfterMs);
@@ -72,7 +74,7 @@ export class Breaker {
     if (wasOpen) return false;
     this.#state = 'OPEN';
     this.#reason = reason;
-    this.#run = 0;
+    this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
     this.#openMs = Math.min(this.#openMs * 2, maxOpenMs);
     return true;

@@ -20,14 +20,14 @@ import {
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { blocked, isPublicAddress } from './address-guard.ts';
-import { Inlet } from './inlet.ts';
+import { SocketReader } from './socket-reader.ts';
 import { openTunnel, type Proxy } from './proxy.ts';
 import { findRoute, type Route, type RouteSettings } from './route.ts';
 
 export interface Connection {
   readonly socket: Socket;
   /** What comes from the socket; its `data` event is not to be used. */
-  readonly inlet: Inlet;
+  readonly reader: SocketReader;
   /** What ALPN settled on (RFC 7301); `http/1.1` without TLS. */
   readonly protocol: 'h2' | 'http/1.1';
 }
@@ -84,24 +84,24 @@ async function openConnection(
   signal: AbortSignal,
 ): Promise<Connection> {
   const route = await findRoute(origin, settings);
-  const inlet = new Inlet();
+  const reader = new SocketReader();
   const isSecure = origin.protocol === 'https:';
   const tls = isSecure ? tlsOptions(route.host, settings.trust(), ['h2', 'http/1.1']) : undefined;
   let socket: Socket;
   if (route.proxy === undefined) {
-    const tcp = { ...tcpOptions(route, signal), onread: inlet.onread };
+    const tcp = { ...tcpOptions(route, signal), onread: reader.onread };
     socket = guardErrors(tls === undefined ? connectTcp(tcp) : connectTls({ ...tcp, ...tls }));
     await finishTcp(socket, route);
   } else {
     const tunnel = await openProxyTunnel(route, route.proxy, settings.trust, signal);
     socket = tls === undefined ? tunnel : guardErrors(connectTls({ ...tls, socket: tunnel }));
-    inlet.readFrom(socket);
+    reader.readFrom(socket);
   }
   if (isSecure) await finishTls(socket, route.host, signal);
   if (socket.destroyed)
     throw new DeskbellError('ERR_CONNECTION', `${route.host} closed the connection at once.`);
   const isHttp2 = isSecure && (socket as TLSSocket).alpnProtocol === 'h2';
-  return { socket, inlet, protocol: isHttp2 ? 'h2' : 'http/1.1' };
+  return { socket, reader, protocol: isHttp2 ? 'h2' : 'http/1.1' };
 }
 
 async function openProxyTunnel(

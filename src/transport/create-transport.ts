@@ -1,11 +1,11 @@
-// The way to the push services: every origin gets its own queue, connections and pace, so that a slow one holds up
-// nobody else.
+// The way to the push services: every origin gets its own queue, connections and pacing, so that a slow one holds
+// up nobody else.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { resolveWithSystem } from './address-guard.ts';
 import { createTrust, type ConnectSettings } from './connect.ts';
-import { settle, type Exchange, type SessionLimits } from './exchange.ts';
-import { Origin } from './origin.ts';
+import { settle, type Exchange } from './exchange.ts';
+import { Origin, type OriginSettings } from './origin.ts';
 import { parseProxy } from './proxy.ts';
 import type { PushHeaders, PushRequest, Transport, TransportOptions } from './transport.ts';
 
@@ -17,13 +17,16 @@ const maxOrigins = 1000;
  * @throws {DeskbellError} ERR_CONFIGURATION for a bad `pushServices` entry or proxy
  */
 export function createTransport(options: TransportOptions = {}): Transport {
-  const settings: ConnectSettings & SessionLimits = {
+  const settings: OriginSettings = {
     trust: createTrust(options.ca),
     resolve: options.resolve ?? resolveWithSystem,
     isNamedOrigin: createEndpointPolicy(options.pushServices).isNamedOrigin,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
     responseTimeoutMs: options.responseTimeoutMs ?? 30_000,
     idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
+    monotonicNow: options.monotonicNow ?? (() => performance.now()),
+    now: options.now ?? Date.now,
+    random: options.random ?? Math.random,
     ...(options.proxy !== undefined && { proxy: parseProxy(options.proxy) }),
     ...(options.noProxy !== undefined && { noProxy: options.noProxy }),
     ...(options.connectOverride !== undefined && { connectOverride: options.connectOverride }),

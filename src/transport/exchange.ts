@@ -1,7 +1,8 @@
 // One request on its way, and what carries requests. A session knows a connection and its protocol; the origin above
-// it knows the queue, the pace and the breaker.
+// it knows the queue and what may be sent.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
-import type { PushRequest, PushResponse, TransportResult } from './transport.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
+import type { PushRequest, TransportResult } from './transport.ts';
 
 /** One request from `send` until its result. */
 export interface Exchange {
@@ -32,7 +33,7 @@ export interface Session {
 
 /** What a session reports. Each exchange that was added is reported exactly once, as one of the first three. */
 export interface SessionEvents {
-  answered(exchange: Exchange, response: PushResponse, sentAtMs: number, nowMs: number): void;
+  answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
   /** The push service certainly did not process it: it may be sent again. */
   refused(exchange: Exchange): void;

@@ -1,7 +1,7 @@
 // Reads HTTP/1.1 answers to POST requests, strictly (RFC 9112): what a proxy and we could read differently is a
 // fault. Pipelining, answers to other methods and upgrades are left out, since we send nothing that leads to them.
+import type { PushResponse } from '../protocol/push-response.ts';
 import { maxResponseBodyBytes } from './exchange.ts';
-import type { PushResponse } from './transport.ts';
 
 /** The answer is not HTTP/1.1. Thrown by the reader only, caught by the connection. */
 export class Http1Fault extends Error {

@@ -8,10 +8,11 @@
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
 import type { Connection } from './connect.ts';
 import type { Exchange, Session, SessionEvents, SessionLimits } from './exchange.ts';
 import { Http1Fault, Http1Reader } from './http1-reader.ts';
-import type { PushHeaders, PushRequest, PushResponse } from './transport.ts';
+import type { PushHeaders, PushRequest } from './transport.ts';
 
 export class Http1Session implements Session {
   readonly capacity = 1;
@@ -31,7 +32,7 @@ export class Http1Session implements Session {
   #reason: DeskbellError | undefined;
 
   /** @param host value of the `host` field */
-  constructor({ socket, inlet }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
+  constructor({ socket, reader }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
     this.#socket = socket;
     this.#host = host;
     this.#events = events;
@@ -47,7 +48,7 @@ export class Http1Session implements Session {
     // An idle connection does not keep the process alive.
     socket.unref();
     // Copied, since the reader keeps parts of it.
-    inlet.read((chunk) => this.#read(Buffer.from(chunk)));
+    reader.read((chunk) => this.#read(Buffer.from(chunk)));
   }
 
   get room(): number {
@@ -103,7 +104,7 @@ export class Http1Session implements Session {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
     const nowMs = performance.now();
-    const sentAtMs = this.#sinceMs;
+    const latencyMs = nowMs - this.#sinceMs;
     this.#exchange = undefined;
     this.#sinceMs = nowMs;
     this.#socket.unref();
@@ -112,7 +113,7 @@ export class Http1Session implements Session {
       this.#retire();
       this.#socket.destroy();
     }
-    this.#events.answered(exchange, response, sentAtMs, nowMs);
+    this.#events.answered(exchange, response, latencyMs);
     this.#events.changed(this);
   }
 

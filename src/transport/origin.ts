@@ -1,7 +1,7 @@
-// One push service: its queue, its connections, its pace and its breaker.
+// One push service: its queue and its connections. Whether and how much may be sent is decided in admission.ts.
 //
 // A request is
-//   QUEUED    waits for a connection with room and for the pace's leave
+//   QUEUED    waits for a connection with room, and until pacing permits one more
 //   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED
 // and ends as exactly one result:
 //   response  any status
@@ -11,15 +11,13 @@
 // One connection is opened until ALPN has told the protocol. Then there are as many as the requests wanted in flight
 // need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { readResponse } from '../protocol/outcome.ts';
-import { Breaker } from './breaker.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
+import { Admission, type AdmissionSettings, type Deferral } from './admission.ts';
 import { connect, type Connection, type ConnectSettings } from './connect.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionLimits } from './exchange.ts';
 import { Fifo } from './fifo.ts';
 import { Http1Session } from './http1.ts';
 import { Http2Session, maxStreams } from './http2/session.ts';
-import { Pacing } from './pacing.ts';
-import type { PushResponse } from './transport.ts';
 
 export const maxQueued = 4096;
 const maxHttp1Connections = 64;
@@ -28,18 +26,22 @@ const maxHttp2Sessions = 20;
 const maxRefusals = 10;
 /** After a connection that could not be made while others live. */
 const reconnectAfterMs = 1000;
-/** A full queue empties at the pace of the origin; this is when to ask again. */
+/** When to ask again after a full queue. */
 const queueFullRetryMs = 250;
+
+export interface OriginSettings extends ConnectSettings, SessionLimits, AdmissionSettings {
+  /** From 0 to below 1, as `Math.random`. */
+  readonly random: () => number;
+}
 
 export class Origin implements SessionEvents {
   readonly #url: URL;
-  readonly #settings: ConnectSettings & SessionLimits;
+  readonly #settings: OriginSettings;
   readonly #queue = new Fifo<Exchange>();
   /** Handed back by the push service; goes before the queue. */
   readonly #refused = new Fifo<Exchange>();
   readonly #sessions = new Set<Session>();
-  readonly #pacing = new Pacing();
-  readonly #breaker = new Breaker();
+  readonly #admission: Admission;
   readonly #aborted = new AbortController();
   readonly #whenIdle: (() => void)[] = [];
   #protocol: Connection['protocol'] | undefined;
@@ -49,9 +51,10 @@ export class Origin implements SessionEvents {
   #connectPause: NodeJS.Timeout | undefined;
   #isPumpDue = false;
 
-  constructor(url: URL, settings: ConnectSettings & SessionLimits) {
+  constructor(url: URL, settings: OriginSettings) {
     this.#url = url;
     this.#settings = settings;
+    this.#admission = new Admission(url, settings);
   }
 
   get #queued(): number {
@@ -71,12 +74,14 @@ export class Origin implements SessionEvents {
   }
 
   send(exchange: Exchange): void {
-    const waitMs = this.#breaker.isClosed ? 0 : this.#breaker.waitMs(performance.now());
-    if (waitMs > 0) this.#defer(exchange, waitMs, this.#breaker.reason);
-    else if (this.#queue.length >= maxQueued) {
-      this.#defer(exchange, queueFullRetryMs, `${this.#url.host} has ${maxQueued} messages waiting already.`);
-    } else {
-      this.#breaker.pass();
+    if (this.#queue.length >= maxQueued) {
+      const reason = `${this.#url.host} has ${maxQueued} messages waiting already.`;
+      this.#defer(exchange, { waitMs: queueFullRetryMs, reason });
+      return;
+    }
+    const deferral = this.#admission.admit();
+    if (deferral !== undefined) this.#defer(exchange, deferral);
+    else {
       this.#queue.push(exchange);
       this.#pumpSoon();
     }
@@ -96,11 +101,9 @@ export class Origin implements SessionEvents {
     for (const session of this.#sessions) session.destroy(error);
   }
 
-  answered(exchange: Exchange, response: PushResponse, sentAtMs: number, nowMs: number): void {
+  answered(exchange: Exchange, response: PushResponse, latencyMs: number): void {
     this.#inFlight -= 1;
-    this.#pacing.answered(nowMs - sentAtMs, nowMs);
-    if (response.status < 300) this.#breaker.good();
-    else this.#weigh(response, nowMs);
+    if (this.#admission.recordResponse(response, latencyMs)) this.#deferQueued();
     this.#settle(exchange, { kind: 'response', response });
     if (this.#queued > 0) this.#pumpSoon();
   }
@@ -134,20 +137,8 @@ export class Origin implements SessionEvents {
   }
 
   #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
-    if (this.#breaker.bad(error.message, performance.now())) this.#deferQueued();
+    if (this.#admission.recordFailure(error)) this.#deferQueued();
     this.#settle(exchange, { kind: 'failure', error, inDoubt });
-  }
-
-  /** What an answer other than success says about the origin as a whole. */
-  #weigh(response: PushResponse, nowMs: number): void {
-    const outcome = readResponse(this.#url.origin, response, { nowMs: Date.now() });
-    if (outcome.kind !== 'retry' || outcome.reason === 'not-handled') {
-      this.#breaker.good();
-      return;
-    }
-    if (outcome.slowsOrigin) this.#pacing.throttled(nowMs);
-    const reason = `${this.#url.host} answers with status ${response.status}.`;
-    if (this.#breaker.bad(reason, nowMs, outcome.afterMs)) this.#deferQueued();
   }
 
   /** After the current tick, so that all that is handed in during it is written in one go. */
@@ -162,13 +153,13 @@ export class Origin implements SessionEvents {
 
   #pump(): void {
     for (const session of this.#sessions) {
-      let room = Math.min(session.room, this.#pacing.limit - this.#inFlight, this.#queued);
+      let room = Math.min(session.room, this.#admission.maxInFlight - this.#inFlight, this.#queued);
       this.#inFlight += Math.max(0, room);
       for (; room > 0; room -= 1) session.add(this.#next());
       session.flush();
     }
     if (this.#queued === 0) return;
-    if (this.#inFlight >= this.#pacing.limit) this.#pacing.reached();
+    if (this.#inFlight >= this.#admission.maxInFlight) this.#admission.recordLimitReached();
     this.#openConnections();
   }
 
@@ -180,8 +171,8 @@ export class Origin implements SessionEvents {
 
   #openConnections(): void {
     if (this.#aborted.signal.aborted || this.#connectPause !== undefined) return;
-    // Connections take a while to open: those that the pace's next step will ask for are opened with this one's.
-    const wanted = Math.min(this.#inFlight + this.#queued, 2 * this.#pacing.limit);
+    // Connections take a while to open: those for twice as many requests, the next step of pacing, are opened as well.
+    const wanted = Math.min(this.#inFlight + this.#queued, 2 * this.#admission.maxInFlight);
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
     // A push service that lets a connection carry nothing gets no further one.
@@ -224,9 +215,7 @@ export class Origin implements SessionEvents {
       }, reconnectAfterMs);
       return;
     }
-    // An address that is refused says nothing about whether the push service works.
-    if (error.code === 'ERR_ADDRESS_BLOCKED') this.#breaker.good();
-    else this.#breaker.open(error.message, performance.now());
+    this.#admission.recordConnectFailure(error);
     this.#failQueued(error);
   }
 
@@ -235,13 +224,14 @@ export class Origin implements SessionEvents {
   }
 
   #deferQueued(): void {
-    const waitMs = this.#breaker.waitMs(performance.now());
-    while (this.#queued > 0) this.#defer(this.#next(), waitMs, this.#breaker.reason);
+    const deferral = this.#admission.deferral();
+    if (deferral === undefined) return;
+    while (this.#queued > 0) this.#defer(this.#next(), deferral);
   }
 
   /** A fifth more at random, so that those who wait do not come back all at once. */
-  #defer(exchange: Exchange, waitMs: number, reason: string): void {
-    const retryAfterMs = Math.ceil(waitMs * (1 + Math.random() / 5));
+  #defer(exchange: Exchange, { waitMs, reason }: Deferral): void {
+    const retryAfterMs = Math.ceil(waitMs * (1 + this.#settings.random() / 5));
     queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason }));
   }
 

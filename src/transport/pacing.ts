@@ -3,28 +3,28 @@
 //
 // A round is as many answers as the limit allows in flight. At its end
 //   the limit was reached, answers came at about the base latency → twice as many; a quarter more once it was too much
-//   answers came much later than the base latency                 → a fifth less, but not under `calmLimit`
-// Base latency is the least seen in the last 30 s. It is then measured anew in a round with `calmLimit` in flight, since
+//   answers came much later than the base latency                 → a fifth less, but not under `latencyFloor`
+// Base latency is the least seen in the last 30 s. It is then measured anew in a round with `latencyFloor` in flight, since
 // latency under load would pass for the base and let the limit creep up; the limit comes back after that round.
 // A 429 or 503 halves the limit at once, down to 1, and for the next minute it grows in steps of a second.
 
-/** Latency alone never presses the limit under this: one HTTP/2 session's worth. */
-export const calmLimit = 100;
+/** Latency alone never lowers the limit under this: what one HTTP/2 connection carries. */
+export const latencyFloor = 100;
 export const maxLimit = 2000;
 
-/** Latency counts our own busy moments too, so that it may be a good deal more than the base before it means anything. */
-const maxStretch = 3;
-const slackMs = 10;
+/** Latency includes the time in which we are busy ourselves, so it means nothing until it is well above the base. */
+const maxLatencyRatio = 3;
+const latencySlackMs = 10;
 const baseLifetimeMs = 30_000;
 /** How the limit grows at first, and once it has been too high. */
-const eagerGrowth = 2;
+const initialGrowth = 2;
 const carefulGrowth = 1.25;
 const throttledForMs = 60_000;
 const throttledStepMs = 1000;
 
 export class Pacing {
-  #limit = calmLimit;
-  #growth = eagerGrowth;
+  #limit = latencyFloor;
+  #growth = initialGrowth;
   #baseMs = Number.POSITIVE_INFINITY;
   #baseUntilMs = 0;
   #roundAnswers = 0;
@@ -39,12 +39,12 @@ export class Pacing {
     return this.#limit;
   }
 
-  /** The limit holds requests back. */
-  reached(): void {
+  /** Requests wait because of the limit. */
+  recordLimitReached(): void {
     this.#wasReached = true;
   }
 
-  answered(latencyMs: number, nowMs: number): void {
+  recordAnswer(latencyMs: number, nowMs: number): void {
     if (latencyMs < this.#baseMs) this.#baseMs = latencyMs;
     this.#roundLatencyMs += latencyMs;
     this.#roundAnswers += 1;
@@ -53,7 +53,7 @@ export class Pacing {
   }
 
   /** The push service said that this is too much (429, 503). */
-  throttled(nowMs: number): void {
+  recordThrottled(nowMs: number): void {
     // Answers to what was in flight already say the same thing once more.
     if (nowMs < this.#nextStepMs) return;
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));
@@ -64,14 +64,15 @@ export class Pacing {
   }
 
   #endRound(nowMs: number): void {
-    const isSlow = this.#roundLatencyMs / this.#roundAnswers > maxStretch * this.#baseMs + slackMs;
+    const isSlow =
+      this.#roundLatencyMs / this.#roundAnswers > maxLatencyRatio * this.#baseMs + latencySlackMs;
     if (this.#limitToRestore > 0) {
       this.#limit = this.#limitToRestore;
       this.#limitToRestore = 0;
     } else if (nowMs >= this.#baseUntilMs) this.#measureBase(nowMs);
     else if (isSlow) {
       this.#growth = carefulGrowth;
-      this.#limit = Math.min(this.#limit, Math.max(calmLimit, Math.floor(this.#limit * 0.8)));
+      this.#limit = Math.min(this.#limit, Math.max(latencyFloor, Math.floor(this.#limit * 0.8)));
     } else if (this.#wasReached && nowMs >= this.#nextStepMs) {
       this.#limit = Math.min(maxLimit, Math.ceil(this.#limit * this.#growth));
       if (nowMs < this.#throttledUntilMs) this.#nextStepMs = nowMs + throttledStepMs;
@@ -84,8 +85,8 @@ export class Pacing {
   #measureBase(nowMs: number): void {
     this.#baseUntilMs = nowMs + baseLifetimeMs;
     this.#baseMs = Number.POSITIVE_INFINITY;
-    if (this.#limit <= calmLimit) return;
+    if (this.#limit <= latencyFloor) return;
     this.#limitToRestore = this.#limit;
-    this.#limit = calmLimit;
+    this.#limit = latencyFloor;
   }
 }

@@ -1,6 +1,7 @@
 // What the rest of Deskbell knows of connections to push services: hand in a push request, get what came of it.
 // Sessions, streams, pacing, breakers and the address guard are behind it.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
 
 /** Header fields of a push request, names in lower case. Messages that share them share the object itself: its
  *  encoding is cached by identity. */
@@ -15,14 +16,6 @@ export interface PushRequest {
   readonly headers: PushHeaders;
   /** aes128gcm body, or empty for a push without payload. */
   readonly body: Uint8Array;
-}
-
-export interface PushResponse {
-  readonly status: number;
-  /** Names in lower case; repeated fields joined by ", ". */
-  readonly headers: Readonly<Record<string, string>>;
-  /** At most 4096 bytes of the answer's body as text. */
-  readonly body: string;
 }
 
 /** What came of one request. Faults are values: nothing throws. */
@@ -58,7 +51,13 @@ export interface TransportOptions {
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
-  /** Replaces the system's resolver (tests rehearse DNS answers with it). */
+  /** Milliseconds that never go backwards: pacing and circuit breakers. */
+  readonly monotonicNow?: () => number;
+  /** Milliseconds since 1970: `Retry-After` dates. */
+  readonly now?: () => number;
+  /** From 0 to below 1: spreads retries. */
+  readonly random?: () => number;
+  /** Replaces the system's resolver (tests inject DNS answers with it). */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
   /** Connects to another place than the origin's own (tests stand in for a fixed host with it); skips the guard. */
   readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 
 import type { Fault } from '../../src/push-service/index.ts';
 import type { Settlement } from '../../src/store/broadcast-store.ts';
-import type { RejectionReason } from '../../src/protocol/outcome.ts';
+import type { RejectionReason } from '../../src/protocol/refusal-reason.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import {
   broadcastToAll,

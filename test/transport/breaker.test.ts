@@ -6,15 +6,15 @@ import { Breaker } from '../../src/transport/breaker.ts';
 
 const openBreaker = (nowMs: number): Breaker => {
   const breaker = new Breaker();
-  for (let run = 1; run <= 10; run += 1) assert.equal(breaker.bad('it is down', nowMs), run === 10);
+  for (let run = 1; run <= 10; run += 1) assert.equal(breaker.recordFailure('it is down', nowMs), run === 10);
   return breaker;
 };
 
 test('CLOSED lets everything pass; nine bad answers in a row do not open it, and a good one begins anew', () => {
   const breaker = new Breaker();
   for (let round = 0; round < 5; round += 1) {
-    for (let run = 1; run <= 9; run += 1) assert.equal(breaker.bad('x', 0), false);
-    breaker.good();
+    for (let run = 1; run <= 9; run += 1) assert.equal(breaker.recordFailure('x', 0), false);
+    breaker.recordSuccess();
   }
   assert.equal(breaker.waitMs(0), 0);
   assert.equal(breaker.isClosed, true);
@@ -31,11 +31,11 @@ test('ten bad answers in a row open it for a second', () => {
 test('HALF_OPEN lets one request pass; a good answer closes it', () => {
   const breaker = openBreaker(0);
   assert.equal(breaker.waitMs(1000), 0);
-  breaker.pass();
+  breaker.admitProbe();
   assert.ok(breaker.waitMs(1000) > 0);
-  breaker.good();
+  breaker.recordSuccess();
   assert.equal(breaker.waitMs(1000), 0);
-  breaker.pass();
+  breaker.admitProbe();
   assert.equal(breaker.waitMs(1000), 0);
 });
 
@@ -46,31 +46,31 @@ test('each bad probe opens it twice as long, up to a minute; a good one begins a
     assert.equal(breaker.waitMs(nowMs), openMs);
     nowMs += openMs;
     assert.equal(breaker.waitMs(nowMs), 0);
-    breaker.pass();
-    assert.equal(breaker.bad('still down', nowMs), true);
+    breaker.admitProbe();
+    assert.equal(breaker.recordFailure('still down', nowMs), true);
   }
   nowMs += 60_000;
   assert.equal(breaker.waitMs(nowMs), 0);
-  breaker.pass();
-  breaker.good();
-  for (let run = 0; run < 10; run += 1) breaker.bad('down again', nowMs);
+  breaker.admitProbe();
+  breaker.recordSuccess();
+  for (let run = 0; run < 10; run += 1) breaker.recordFailure('down again', nowMs);
   assert.equal(breaker.waitMs(nowMs), 1000);
 });
 
 test('the longest Retry-After of the run keeps it open, at most an hour', () => {
   const breaker = new Breaker();
-  for (let run = 0; run < 10; run += 1) breaker.bad('busy', 0, run === 4 ? 90_000 : 30_000);
+  for (let run = 0; run < 10; run += 1) breaker.recordFailure('busy', 0, run === 4 ? 90_000 : 30_000);
   assert.equal(breaker.waitMs(0), 90_000);
   const forever = new Breaker();
-  for (let run = 0; run < 10; run += 1) forever.bad('busy', 0, 28 * 86_400_000);
+  for (let run = 0; run < 10; run += 1) forever.recordFailure('busy', 0, 28 * 86_400_000);
   assert.equal(forever.waitMs(0), 3_600_000);
 });
 
 test('what was in flight when it opened neither closes nor re-opens it', () => {
   const breaker = openBreaker(0);
-  breaker.good();
+  breaker.recordSuccess();
   assert.equal(breaker.waitMs(500), 500);
-  for (let run = 0; run < 50; run += 1) assert.equal(breaker.bad('late', 900), false);
+  for (let run = 0; run < 50; run += 1) assert.equal(breaker.recordFailure('late', 900), false);
   assert.equal(breaker.waitMs(1000), 0);
 });
 

@@ -12,7 +12,7 @@ import { Http1Session } from '../../src/transport/http1.ts';
 import { FrameReader } from '../../src/transport/http2/frame-reader.ts';
 import { Http2Fault } from '../../src/transport/http2/protocol.ts';
 import { Http2Session } from '../../src/transport/http2/session.ts';
-import { Inlet } from '../../src/transport/inlet.ts';
+import { SocketReader } from '../../src/transport/socket-reader.ts';
 import {
   answer,
   endHeaders,
@@ -52,7 +52,7 @@ const limits = { connectTimeoutMs: 60_000, responseTimeoutMs: 60_000, idleTimeou
 /** Feeds the chunks to a session, ends the connection, and checks what must hold. */
 async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array[]): Promise<string[]> {
   const end = new LooseEnd();
-  const inlet = new Inlet();
+  const reader = new SocketReader();
   const results = new Map<Exchange, string[]>();
   const report = (exchange: Exchange, result: string): void => void results.get(exchange)?.push(result);
   let isClosed = false;
@@ -63,7 +63,7 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
     changed: () => {},
     closed: () => (isClosed = true),
   };
-  const connection = { socket: end as unknown as Socket, inlet, protocol };
+  const connection = { socket: end as unknown as Socket, reader, protocol };
   const session =
     protocol === 'h2'
       ? new Http2Session(connection, 'push.example.org', events, limits)
@@ -80,7 +80,7 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
       session.add(exchange);
     }
     session.flush();
-    inlet.onread.callback(chunk.length, Buffer.from(chunk));
+    reader.onread.callback(chunk.length, Buffer.from(chunk));
     received += chunk.length;
   }
   session.flush();

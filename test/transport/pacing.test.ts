@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { calmLimit, maxLimit, Pacing } from '../../src/transport/pacing.ts';
+import { latencyFloor, maxLimit, Pacing } from '../../src/transport/pacing.ts';
 
 /**
  * Keeps as much in flight as the pace allows, against a push service that answers `perMs` requests a millisecond
@@ -24,14 +24,14 @@ function simulate(
   let freeAtMs = fromMs;
   for (let nowMs = fromMs; nowMs < fromMs + forMs; nowMs += 1) {
     while (inFlight.length > 0 && (inFlight[0] as { dueMs: number }).dueMs <= nowMs) {
-      pacing.answered(nowMs - (inFlight.shift() as { sentMs: number }).sentMs, nowMs);
+      pacing.recordAnswer(nowMs - (inFlight.shift() as { sentMs: number }).sentMs, nowMs);
       answered += 1;
     }
     while (inFlight.length < pacing.limit) {
       freeAtMs = Math.max(freeAtMs, nowMs) + 1 / perMs;
       inFlight.push({ sentMs: nowMs, dueMs: freeAtMs + delayMs });
     }
-    pacing.reached();
+    pacing.recordLimitReached();
   }
   return (answered * 1000) / forMs;
 }
@@ -45,7 +45,7 @@ test('a push service that is the bottleneck is not flooded', () => {
   const pacing = new Pacing();
   const perSecond = simulate(pacing, { delayMs: 20, perMs: 2, forMs: 20_000 });
   assert.ok(perSecond > 0.95 * 2000, `${perSecond} a second of 2000`);
-  assert.ok(pacing.limit <= 4 * calmLimit, `${pacing.limit} in flight`);
+  assert.ok(pacing.limit <= 4 * latencyFloor, `${pacing.limit} in flight`);
 });
 
 test('the limit has a bound', () => {
@@ -56,15 +56,15 @@ test('the limit has a bound', () => {
 
 test('the limit does not grow while nothing is held back', () => {
   const pacing = new Pacing();
-  for (let nowMs = 0; nowMs < 10_000; nowMs += 1) pacing.answered(5, nowMs);
-  assert.equal(pacing.limit, calmLimit);
+  for (let nowMs = 0; nowMs < 10_000; nowMs += 1) pacing.recordAnswer(5, nowMs);
+  assert.equal(pacing.limit, latencyFloor);
 });
 
 test('429 and 503 halve the limit, once a second, down to one', () => {
   const pacing = new Pacing();
   const limits: number[] = [];
   for (let nowMs = 0; nowMs < 10_000; nowMs += 100) {
-    pacing.throttled(nowMs);
+    pacing.recordThrottled(nowMs);
     if (nowMs % 1000 === 900) limits.push(pacing.limit);
   }
   assert.deepEqual(limits, [50, 25, 12, 6, 3, 1, 1, 1, 1, 1]);
@@ -72,10 +72,10 @@ test('429 and 503 halve the limit, once a second, down to one', () => {
 
 test('for a minute after a 429 the limit grows in steps of a second, then freely', () => {
   const pacing = new Pacing();
-  for (let nowMs = 0; nowMs <= 6000; nowMs += 1000) pacing.throttled(nowMs);
+  for (let nowMs = 0; nowMs <= 6000; nowMs += 1000) pacing.recordThrottled(nowMs);
   assert.equal(pacing.limit, 1);
   simulate(pacing, { delayMs: 5, perMs: 100, forMs: 3000, fromMs: 7000 });
   assert.ok(pacing.limit > 1 && pacing.limit < 10, `${pacing.limit} in flight after three seconds`);
   simulate(pacing, { delayMs: 5, perMs: 100, forMs: 20_000, fromMs: 10_000 });
-  assert.ok(pacing.limit >= calmLimit, `${pacing.limit} in flight after twenty more`);
+  assert.ok(pacing.limit >= latencyFloor, `${pacing.limit} in flight after twenty more`);
 });

@@ -16,12 +16,12 @@ import type { Socket } from 'node:net';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Connection } from '../connect.ts';
 import type { Exchange, Session, SessionEvents, SessionLimits } from '../exchange.ts';
-import { BodySender } from './body-sender.ts';
+import { FlowController } from './flow-controller.ts';
 import { FrameWriter } from './frame-writer.ts';
 import type { Block } from './header-assembler.ts';
 import { HpackDecoder, maxHeaderListBytes } from './hpack-decoder.ts';
 import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
-import { Incoming, type FrameEvents } from './incoming.ts';
+import { FrameValidator, type FrameEvents } from './frame-validator.ts';
 import { PeerSettings } from './peer-settings.ts';
 import {
   connectionPreface,
@@ -53,9 +53,9 @@ export class Http2Session implements Session {
   readonly #limits: SessionLimits;
   readonly #writer = new FrameWriter();
   readonly #peer = new PeerSettings();
-  readonly #bodies = new BodySender(this.#writer, this.#peer);
+  readonly #flow = new FlowController(this.#writer, this.#peer);
   readonly #encoder: HpackEncoder;
-  readonly #incoming = new Incoming(this.#frameEvents());
+  readonly #frames = new FrameValidator(this.#frameEvents());
   readonly #decoder = new HpackDecoder();
   /** In flight, by stream id and so by age. */
   readonly #streams = new StreamTable(maxStreams);
@@ -72,7 +72,7 @@ export class Http2Session implements Session {
   #reason: DeskbellError | undefined;
 
   /** @param host value of `:authority` */
-  constructor({ socket, inlet }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
+  constructor({ socket, reader }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
     this.#socket = socket;
     this.#host = host;
     this.#events = events;
@@ -87,7 +87,7 @@ export class Http2Session implements Session {
     socket.on('error', (error) => this.#lose(error));
     socket.on('close', () => this.#close());
     this.#greet();
-    inlet.read((chunk) => this.#read(chunk));
+    reader.read((chunk) => this.#read(chunk));
   }
 
   get capacity(): number {
@@ -126,7 +126,7 @@ export class Http2Session implements Session {
     this.#writer.latin1(path);
     this.#writer.bytes(length);
     this.#writer.bytes(fields);
-    this.#bodies.send(stream);
+    this.#flow.send(stream);
   }
 
   flush(): void {
@@ -166,7 +166,7 @@ export class Http2Session implements Session {
     if (this.#state === 'CLOSED') return;
     this.#readAtMs = performance.now();
     try {
-      this.#incoming.read(chunk);
+      this.#frames.read(chunk);
     } catch (error) {
       if (!(error instanceof Http2Fault)) throw error;
       this.#breakOff(error);
@@ -197,7 +197,7 @@ export class Http2Session implements Session {
       ping: (payload) => this.#writer.frame(FrameType.ping, Flag.ack, 0, payload),
       goaway: (lastStreamId) => this.#takeGoaway(lastStreamId),
       windowUpdate: (streamId, increment) => {
-        if (streamId === 0) this.#bodies.grantConnection(increment);
+        if (streamId === 0) this.#flow.grantConnection(increment);
         else this.#takeWindowUpdate(streamId, increment);
       },
     };
@@ -247,7 +247,7 @@ export class Http2Session implements Session {
     this.#peer.apply(bytes, start, end);
     this.#encoder.resize(this.#peer.headerTableBytes);
     this.#writer.begin(FrameType.settings, Flag.ack, 0, 0);
-    this.#bodies.continue();
+    this.#flow.continue();
     if (this.#state !== 'GREETING') return;
     this.#state = 'OPEN';
     // An idle connection does not keep the process alive.
@@ -264,7 +264,7 @@ export class Http2Session implements Session {
 
   #takeWindowUpdate(streamId: number, increment: number): void {
     const stream = this.#streams.get(streamId);
-    if (stream === undefined || this.#bodies.grantStream(stream, increment)) return;
+    if (stream === undefined || this.#flow.grantStream(stream, increment)) return;
     this.#failStream(stream, 'granted a window that is not legal', ErrorCode.flowControlError);
   }
 
@@ -272,8 +272,8 @@ export class Http2Session implements Session {
     // The answer is complete before the request is: nobody wants the rest of it.
     if (!stream.isWhollySent) this.#reset(stream, ErrorCode.cancel);
     this.#forget(stream);
-    this.#incoming.progressed();
-    this.#events.answered(stream.exchange, stream.response(header), stream.sentAtMs, this.#readAtMs);
+    this.#frames.progressed();
+    this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
   }
 
   #handBack(stream: Stream): void {
@@ -298,7 +298,7 @@ export class Http2Session implements Session {
 
   #forget(stream: Stream): void {
     this.#streams.delete(stream);
-    this.#bodies.forget(stream);
+    this.#flow.forget(stream);
     if (this.#streams.size > 0) return;
     this.#busyAtMs = performance.now();
     this.#socket.unref();

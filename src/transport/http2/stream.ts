@@ -1,6 +1,6 @@
 // One request and its answer on an HTTP/2 connection.
+import type { PushResponse } from '../../protocol/push-response.ts';
 import { maxResponseBodyBytes, type Exchange } from '../exchange.ts';
-import type { PushResponse } from '../transport.ts';
 import type { HeaderBlock } from './hpack-decoder.ts';
 
 export class Stream {

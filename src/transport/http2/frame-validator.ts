@@ -30,7 +30,7 @@ export interface FrameEvents {
   windowUpdate(streamId: number, increment: number): void;
 }
 
-export class Incoming {
+export class FrameValidator {
   readonly #events: FrameEvents;
   readonly #reader = new FrameReader((type, flags, streamId, bytes, start, end) =>
     this.#take(type, flags, streamId, bytes, start, end),

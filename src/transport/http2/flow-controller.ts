@@ -5,7 +5,7 @@ import type { PeerSettings } from './peer-settings.ts';
 import { defaultWindowBytes, ErrorCode, Flag, FrameType, Http2Fault, maxWindowBytes } from './protocol.ts';
 import type { Stream } from './stream.ts';
 
-export class BodySender {
+export class FlowController {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
   #connectionWindow = defaultWindowBytes;

@@ -5,7 +5,7 @@ import type { OnReadOpts, Socket } from 'node:net';
 /** One TLS record's worth; what is read from plain TCP comes in pieces of this size too. */
 const bufferBytes = 16_384;
 
-export class Inlet {
+export class SocketReader {
   #take: ((chunk: Buffer) => void) | undefined;
   #early: Buffer[] = [];
 

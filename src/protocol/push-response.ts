@@ -1,0 +1,9 @@
+// The answer of a push service to one push message, as far as anybody reads it.
+
+export interface PushResponse {
+  readonly status: number;
+  /** Names in lower case; repeated fields joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The beginning of the body as text: at most 4096 bytes of it. */
+  readonly body: string;
+}

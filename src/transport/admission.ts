@@ -1,0 +1,87 @@
+// May a request be sent to this push service now, and how many may be in flight? One object per origin answers both:
+// the circuit breaker says whether, the pacing says how many. They learn from what came of each request.
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+import { readResponse } from '../protocol/outcome.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
+import { Breaker } from './breaker.ts';
+import { Pacing } from './pacing.ts';
+
+export interface AdmissionSettings {
+  /** Milliseconds since any moment, never going backwards. */
+  readonly monotonicNow: () => number;
+  /** Milliseconds since 1970, for a `Retry-After` that is a date. */
+  readonly now: () => number;
+}
+
+/** Why nothing may be sent, and for how long. */
+export interface Deferral {
+  readonly waitMs: number;
+  readonly reason: string;
+}
+
+export class Admission {
+  readonly #origin: URL;
+  readonly #settings: AdmissionSettings;
+  readonly #pacing = new Pacing();
+  readonly #breaker = new Breaker();
+
+  constructor(origin: URL, settings: AdmissionSettings) {
+    this.#origin = origin;
+    this.#settings = settings;
+  }
+
+  /** How many requests may be in flight. */
+  get maxInFlight(): number {
+    return this.#pacing.limit;
+  }
+
+  /** @returns why the request may not be sent; `undefined` where it may, and then it counts as admitted */
+  admit(): Deferral | undefined {
+    if (this.#breaker.isClosed) return undefined;
+    const deferral = this.deferral();
+    if (deferral === undefined) this.#breaker.admitProbe();
+    return deferral;
+  }
+
+  /** @returns why nothing may be sent; `undefined` where something may */
+  deferral(): Deferral | undefined {
+    const waitMs = this.#breaker.waitMs(this.#settings.monotonicNow());
+    return waitMs === 0 ? undefined : { waitMs, reason: this.#breaker.reason };
+  }
+
+  /** Requests wait although there are connections for them: `maxInFlight` is what holds them back. */
+  recordLimitReached(): void {
+    this.#pacing.recordLimitReached();
+  }
+
+  /** @returns true where nothing may be sent from now on */
+  recordResponse(response: PushResponse, latencyMs: number): boolean {
+    const nowMs = this.#settings.monotonicNow();
+    this.#pacing.recordAnswer(latencyMs, nowMs);
+    if (response.status < 300) {
+      this.#breaker.recordSuccess();
+      return false;
+    }
+    const outcome = readResponse(this.#origin.origin, response, { nowMs: this.#settings.now() });
+    // Only what speaks against the push service as a whole counts against it.
+    if (outcome.kind !== 'retry' || outcome.reason === 'not-handled') {
+      this.#breaker.recordSuccess();
+      return false;
+    }
+    if (outcome.slowsOrigin) this.#pacing.recordThrottled(nowMs);
+    const reason = `${this.#origin.host} answers with status ${response.status}.`;
+    return this.#breaker.recordFailure(reason, nowMs, outcome.afterMs);
+  }
+
+  /** No answer came. @returns true where nothing may be sent from now on */
+  recordFailure(error: DeskbellError): boolean {
+    return this.#breaker.recordFailure(error.message, this.#settings.monotonicNow());
+  }
+
+  /** No connection could be made, and there is no other one. */
+  recordConnectFailure(error: DeskbellError): void {
+    // An address that is refused says nothing about whether the push service works.
+    if (error.code === 'ERR_ADDRESS_BLOCKED') this.#breaker.recordSuccess();
+    else this.#breaker.open(error.message, this.#settings.monotonicNow());
+  }
+}
