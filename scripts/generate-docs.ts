@@ -59,11 +59,11 @@ service; *Retry* says whether the same call may succeed later without being chan
 
 function renderConfiguration(): string {
   const rows = settingNames.map((name) => {
-    const { sentence, valid, unit, defaultInWords, default: value }: Setting<unknown> = settings[name];
-    const fallback = defaultInWords ?? `\`${Array.isArray(value) ? value.join(',') : String(value)}\``;
+    const { description, valid, unit, defaultLabel, default: value }: Setting<unknown> = settings[name];
+    const fallback = defaultLabel ?? `\`${Array.isArray(value) ? value.join(',') : String(value)}\``;
     return row(
       `\`${name}\`<br>\`${flagOf(name)}\`<br>\`${variableOf(name)}\``,
-      sentence,
+      description,
       unit === undefined ? valid : `${valid} (${unit})`,
       fallback,
     );

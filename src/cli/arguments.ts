@@ -1,21 +1,21 @@
-// Reads the values of flags and arguments that are not configuration.
+// Parses the values of flags and arguments that are not configuration.
 import { InvalidArgumentError } from 'commander';
 
 export function parsePositiveInteger(text: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;
   if (!Number.isSafeInteger(value) || value === 0)
-    throw new InvalidArgumentError('It takes a positive integer.');
+    throw new InvalidArgumentError('It must be a positive integer.');
   return value;
 }
 
 export function parsePort(text: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : -1;
-  if (value < 0 || value > 65_535) throw new InvalidArgumentError('It takes an integer from 0 to 65535.');
+  if (value < 0 || value > 65_535) throw new InvalidArgumentError('It must be an integer from 0 to 65535.');
   return value;
 }
 
 export function parseSeconds(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It takes a whole number of seconds.');
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of seconds.');
   return Number(text);
 }
 
@@ -31,7 +31,7 @@ export function parseTime(text: string): Date {
     Number.isNaN(time.getTime())
   ) {
     throw new InvalidArgumentError(
-      'It takes a time with its zone, such as 2027-01-01T09:00:00Z or 2027-01-01T09:00+01:00.',
+      'It must be a time with a zone, such as 2027-01-01T09:00:00Z or 2027-01-01T09:00+01:00.',
     );
   }
   return time;

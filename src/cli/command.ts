@@ -1,5 +1,5 @@
-// One command of `deskbell`, with what all of them have in common: options made from the configuration schema,
-// examples in the help, and usage faults in the same form as every other fault.
+// What all commands of `deskbell` have in common: options made from the configuration schema, examples in the help,
+// and usage errors in the same form as every other error.
 import { Command, Help, Option } from 'commander';
 import { flagOf, settings, type SettingName } from './configuration.ts';
 import type { Setting } from './setting.ts';
@@ -23,16 +23,16 @@ export function createCommand({
     .description(description)
     .summary(/^.*?\.(?= |$)/.exec(description)?.[0] ?? description)
     .exitOverride()
-    .configureOutput({ outputError: (message, write) => write(`${describeMisuse(message)}\n`) })
+    .configureOutput({ outputError: (message, write) => write(`${formatUsageError(message)}\n`) })
     .helpCommand(false)
     .helpOption('-h, --help', 'Prints this help.')
     .addHelpText(
       'after',
       `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((line) => `  $ ${line}\n`).join('')}`,
     );
-  const debug = new Option('--debug', 'Shows the stack trace of a fault.');
+  const debug = new Option('--debug', 'Prints the stack trace of an error.');
   if (names.length === 0) return command.addOption(debug);
-  const config = new Option('--config <file>', 'Configuration file (JSON). Flags win over it.');
+  const config = new Option('--config <file>', 'Configuration file (JSON). Flags override it.');
   const shared = [...names.map(optionOf), config, debug];
   for (const option of shared) command.addOption(option.helpGroup(sharedGroup));
   return command.configureHelp({ groupItems: sharedGroupLast });
@@ -40,7 +40,7 @@ export function createCommand({
 
 const sharedGroup = 'Configuration:';
 
-/** What is peculiar to a command is read first. */
+/** A command's own options come first. */
 const sharedGroupLast: Help['groupItems'] = (...items) => {
   const groups = Help.prototype.groupItems(...items);
   const shared = groups.get(sharedGroup);
@@ -51,19 +51,19 @@ const sharedGroupLast: Help['groupItems'] = (...items) => {
 function optionOf(name: SettingName): Option {
   const setting: Setting<unknown> = settings[name];
   const placeholder = setting.isSwitch ? '[true|false]' : setting.isPath ? '<path>' : '<value>';
-  const fallback = setting.defaultInWords ?? String(setting.default);
+  const fallback = setting.defaultLabel ?? String(setting.default);
   return new Option(
     `${flagOf(name)} ${placeholder}`,
-    `${setting.sentence} ${setting.isPath || setting.isSwitch ? '' : `Takes ${setting.valid}. `}(default: ${fallback})`,
+    `${setting.description} ${setting.isPath || setting.isSwitch ? '' : `Accepts ${setting.valid}. `}(default: ${fallback})`,
   );
 }
 
-/** Commander's complaint in the form that faults have (failure.ts). */
-function describeMisuse(message: string): string {
-  const complaint = message
+/** Commander's message in the form that errors have (failure.ts). */
+function formatUsageError(message: string): string {
+  const text = message
     .replace(/^error: /, '')
     .trim()
     .replaceAll(/\s*\n/g, ' ')
     .replace(/\.$/, '');
-  return `deskbell: ${complaint}. See --help. [ERR_USAGE]`;
+  return `deskbell: ${text}. See --help. [ERR_USAGE]`;
 }

@@ -1,83 +1,85 @@
-// The configuration schema: every entry once, with its default and one sentence. Flags, environment variables,
+// The configuration schema: every entry once, with its default and description. Flags, environment variables,
 // docs/configuration.md and the checks of a configuration file all come from this table.
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkVapidSubject } from '../protocol/vapid.ts';
-import { boolean, integer, list, namesAmong, orWord, text, type Setting } from './setting.ts';
+import { boolean, integer, list, enumList, orLiteral, text, type Setting } from './setting.ts';
 
 export const settings = {
   data: text({
-    sentence: 'Folder of the database and the key files; made at the first run, readable by its owner only.',
+    description:
+      'Directory of the database and the key files. Created on first use, readable by its owner only.',
     default: 'deskbell-data',
     valid: 'a path',
     isPath: true,
   }),
   host: text({
-    sentence: 'Address to listen on.',
+    description: 'Address to listen on.',
     default: '127.0.0.1',
     valid: 'a host name or an IP address',
   }),
   port: integer({
-    sentence: 'Port to listen on; 0 lets the system pick a free one.',
+    description: 'Port to listen on; 0 lets the system choose a free one.',
     default: 8080,
     min: 0,
     max: 65535,
   }),
   prefix: text({
-    sentence: 'Path under which everything is served, such as "/push".',
+    description: 'Path under which everything is served, such as "/push".',
     default: '',
-    defaultInWords: 'none',
-    valid: 'a path that begins with "/" and does not end with one',
+    defaultLabel: 'none',
+    valid: 'a path that starts with "/" and does not end with "/"',
     pattern: /^(\/[\w.~-]+)+$/,
   }),
   subject: text({
-    sentence: 'How push services reach whoever sends (VAPID subject, RFC 8292 §2.1); needed for sending.',
+    description: 'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending.',
     default: undefined,
-    defaultInWords: 'none',
+    defaultLabel: 'none',
     valid: 'a mailto: or https: URI',
     check: checkVapidSubject,
   }),
   pushServices: list({
-    sentence: 'Push services to admit beside the known ones; the ones named here may be local and use http.',
+    description:
+      'Push services to accept besides the known ones. The ones listed here may be local and use http.',
     default: [],
-    defaultInWords: 'none',
+    defaultLabel: 'none',
     valid: 'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090',
     check: createEndpointPolicy,
   }),
-  logging: namesAmong({
-    sentence: 'The logging mechanisms to switch on.',
+  logging: enumList({
+    description: 'Logging mechanisms to enable.',
     default: ['filter'],
     names: ['action', 'filter', 'authenticator', 'action-creator'],
   }),
-  authenticate: orWord(
+  authenticate: orLiteral(
     'all',
-    orWord(
+    orLiteral(
       'none',
-      namesAmong({
-        sentence: 'The demonstration actions that ask for a session.',
+      enumList({
+        description: 'Demonstration actions that require a session.',
         default: undefined,
-        defaultInWords: 'all where authenticator logging is on, else none',
+        defaultLabel: 'all if authenticator logging is enabled, otherwise none',
         names: ['get', 'getWithArg', 'post'],
       }),
     ),
   ),
   redactSubscriptions: boolean({
-    sentence: 'Leaves the three values of a new subscription out of the server console.',
+    description: 'Omits endpoint, p256dh and auth of new subscriptions from the log.',
     default: false,
   }),
   bodyLimitBytes: integer({
-    sentence: 'Largest request body that is read.',
+    description: 'Maximum size of a request body.',
     default: 16_384,
     unit: 'bytes',
     min: 1024,
     max: 1_048_576,
   }),
-  registrationsPerMinute: orWord(
+  registrationsPerMinute: orLiteral(
     'off',
     integer({
-      sentence: 'POST /webPush requests that one client address may make.',
+      description: 'POST /webPush requests allowed for each client address.',
       default: 60,
       unit: 'requests per minute',
       min: 1,
@@ -85,48 +87,48 @@ export const settings = {
     }),
   ),
   logFile: text({
-    sentence: 'File that records are appended to as JSON lines, instead of standard output.',
+    description: 'File to append log records to, as JSON Lines, instead of standard output.',
     default: undefined,
-    defaultInWords: 'none',
+    defaultLabel: 'none',
     valid: 'a path',
     isPath: true,
   }),
   trustProxy: list({
-    sentence: 'Proxies in front of the service whose x-forwarded-for is believed.',
+    description: 'Proxies in front of the service whose X-Forwarded-For header is trusted.',
     default: [],
-    defaultInWords: 'none',
+    defaultLabel: 'none',
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
     check: checkAddressRanges,
   }),
   connectTimeoutMs: integer({
-    sentence: 'How long a connection to a push service may take to stand.',
+    description: 'Time limit for a connection to a push service to be established.',
     default: 10_000,
     unit: 'milliseconds',
     min: 1,
     max: 600_000,
   }),
   responseTimeoutMs: integer({
-    sentence: 'How long a push service may take to answer one message.',
+    description: 'Time limit for a push service to answer one message.',
     default: 30_000,
     unit: 'milliseconds',
     min: 1,
     max: 600_000,
   }),
   threads: integer({
-    sentence: 'Threads that a broadcast is delivered with.',
+    description: 'Threads that deliver broadcasts.',
     default: availableParallelism(),
-    defaultInWords: 'one per core',
+    defaultLabel: 'one per core',
     min: 1,
     max: 256,
   }),
   deliver: boolean({
-    sentence: 'Delivers broadcasts beside the service, in threads of their own.',
+    description: 'Also delivers broadcasts, in threads of their own.',
     default: false,
   }),
   ca: list({
-    sentence: 'Files with certificates (PEM) of authorities to trust beside the system’s own.',
+    description: 'Files with certificates (PEM) of authorities to trust besides the system’s own.',
     default: [],
-    defaultInWords: 'none',
+    defaultLabel: 'none',
     valid: 'paths',
     isPath: true,
   }),

@@ -1,13 +1,13 @@
-// What every command is handed: the world outside, so that nothing below main.ts reads `process` by itself.
+// What every command gets from the process, so that nothing else reads `process`.
 import type { Readable } from 'node:stream';
 import type { Output } from './output.ts';
 
 export interface Context {
-  /** What to type into another terminal for this command, such as `npx deskbell`. */
+  /** How to run this command in another terminal, such as `npx deskbell`. */
   readonly invocation: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly input: Readable;
   readonly output: Output;
-  /** Aborted by SIGINT and SIGTERM, and when nobody reads standard output any longer: end cleanly, soon. */
+  /** Aborted by SIGINT and SIGTERM, and when nobody reads standard output any longer: end cleanly and soon. */
   readonly stop: AbortSignal;
 }

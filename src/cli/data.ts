@@ -1,11 +1,11 @@
-// The data directory as commands use it: opened for one piece of work and closed whatever comes of it.
+// The data directory as commands use it: opened, used, and closed whether or not the work succeeds.
 import { stat } from 'node:fs/promises';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 
 /**
- * Runs `work` on an existing data directory. A directory that is not there is a mistyped path, not a wish for a new
- * one: only `serve` and `keys generate` make it.
+ * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
+ * `serve` and `keys generate` create one.
  *
  * @throws {DeskbellError} ERR_DATA_MISSING, and what opening it throws
  */
@@ -19,11 +19,11 @@ export async function withExistingData<Result>(
 
 /** @throws {DeskbellError} ERR_DATA_MISSING */
 export async function requireData(directory: string): Promise<void> {
-  if (await isThere(directory)) return;
-  throw new DeskbellError('ERR_DATA_MISSING', `There is no data directory ${directory}`);
+  if (await exists(directory)) return;
+  throw new DeskbellError('ERR_DATA_MISSING', `The data directory ${directory} does not exist`);
 }
 
-/** The same for a directory that may have to be made. */
+/** The same for a directory that is created if it does not exist. */
 export async function withData<Result>(
   directory: string,
   work: (data: DataDirectory) => Promise<Result>,
@@ -37,7 +37,7 @@ export async function withData<Result>(
   }
 }
 
-export const isThere = (path: string): Promise<boolean> =>
+export const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-// How the command that runs now can be typed into another terminal.
+// How to run this command in another terminal.
 import { basename, relative } from 'node:path';
 
 /**
@@ -15,6 +15,6 @@ export function invocationOf([node = 'node', file = 'deskbell']: readonly string
   return `${runtime} ${quote(path.startsWith('..') ? file : path)}`;
 }
 
-/** `text` as one word of a shell's command line. */
+/** `text` as one word of a shell command. */
 export const quote = (text: string): string =>
   /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,5 +1,5 @@
-// What commands that serve have in common: opening a port with a clear fault where it cannot be had, and going on
-// until told to stop.
+// What commands that serve have in common: listening on a port, with a clear error where that fails, and running until
+// they are told to stop.
 import { once } from 'node:events';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
@@ -16,11 +16,11 @@ export async function listenOn<Result>(
     return await open();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
-    throw new DeskbellError('ERR_LISTEN', `${host} port ${port} cannot be listened on`, { cause });
+    throw new DeskbellError('ERR_LISTEN', `Cannot listen on ${host} port ${port}`, { cause });
   }
 }
 
-/** Resolves when `stop` is aborted, whatever for. */
+/** Resolves when `stop` is aborted, for whatever reason. */
 export async function untilStopped(stop: AbortSignal): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
 }

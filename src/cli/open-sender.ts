@@ -1,4 +1,4 @@
-// The sender as the command makes it: from the configuration, the data directory's keys, and the environment's proxy.
+// Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Sender } from '../delivery/sender.ts';
@@ -8,19 +8,17 @@ import type { VapidKeys } from '../protocol/vapid.ts';
 import { variableOf, type Configuration, type SettingName } from './configuration.ts';
 import type { Context } from './context.ts';
 
-/** What sending needs of the configuration. */
+/** The configuration entries that a sender uses. */
 export const senderSettings = [
   'subject',
   'pushServices',
   'ca',
   'connectTimeoutMs',
   'responseTimeoutMs',
+  'threads',
 ] as const satisfies readonly SettingName[];
 
-/** What delivering broadcasts needs of it. */
-export const broadcastSettings = [...senderSettings, 'threads'] as const satisfies readonly SettingName[];
-
-/** @param store for broadcasts @throws {DeskbellError} ERR_CONFIGURATION where there is no subject or the proxy is none; ERR_FILE */
+/** @param store for broadcasts @throws {DeskbellError} ERR_CONFIGURATION for a missing subject or a proxy that is not valid; ERR_FILE */
 export async function openSender(
   { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads }: Configuration,
   vapidKeys: VapidKeys,
@@ -30,7 +28,7 @@ export async function openSender(
   if (subject === undefined) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
-      'Push services want to know how to reach you: give --subject mailto:you@your.domain, ' +
+      'Sending needs a contact for push services: give --subject mailto:you@your.domain, ' +
         `${variableOf('subject')}, or the entry "subject" of the configuration file`,
     );
   }
@@ -43,7 +41,7 @@ export async function openSender(
     connectTimeoutMs,
     responseTimeoutMs,
     ...(store !== undefined && { store, threads }),
-    onRemark: (remark) => output.remark(`deskbell: ${remark}`),
+    onRemark: (warning) => output.diagnostic(`deskbell: ${warning}`),
     ...proxyFromEnvironment(environment),
   });
 }
@@ -56,10 +54,10 @@ async function readCertificate(path: string): Promise<string> {
     throw new DeskbellError('ERR_FILE', `The certificate file ${path} cannot be read`, { cause });
   }
   try {
-    // TLS would pass over a file without a certificate in silence.
+    // TLS would silently ignore a file without a certificate.
     void new X509Certificate(text);
   } catch (cause) {
-    throw new DeskbellError('ERR_CONFIGURATION', `${path} does not begin with a certificate (PEM)`, {
+    throw new DeskbellError('ERR_CONFIGURATION', `${path} does not start with a certificate (PEM)`, {
       cause,
     });
   }

@@ -13,9 +13,9 @@ import { sessionCommand } from './commands/session.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
 import { workerCommand } from './commands/worker.ts';
 import type { Context } from './context.ts';
-import { describeFailure, exitCodeOf, exitCodes } from './failure.ts';
+import { formatError, exitCodeOf, exitCodes } from './failure.ts';
 
-/** Runs one command line and resolves to its exit code; whatever went wrong has been said on standard error. */
+/** Runs one command line and resolves to its exit code; errors have been reported on standard error. */
 export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {
   let debug = context.environment['DESKBELL_DEBUG'] !== undefined;
   const program = createProgram(context).hook('preAction', (_program, command) => {
@@ -25,11 +25,11 @@ export async function runCommandLine(words: readonly string[], context: Context)
     await program.parseAsync(words, { from: 'user' });
     return exitCodes.done;
   } catch (error) {
-    // Commander has printed the help, the version or its complaint itself.
+    // Commander has printed the help, the version or its message itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
-    // That nothing can be written any longer has been said where it was found out.
-    const isSaid = error instanceof DeskbellError && error.code === 'ERR_OUTPUT';
-    if (!isSaid) context.output.remark(describeFailure(error, { debug }));
+    // A failure of standard output has been reported where it happened.
+    const isReported = error instanceof DeskbellError && error.code === 'ERR_OUTPUT';
+    if (!isReported) context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);
   }
 }

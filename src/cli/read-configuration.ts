@@ -1,5 +1,5 @@
-// Reads the configuration: defaults, then a file, then DESKBELL_* variables, then flags, each over the one
-// before. Everything unknown or unusable is an error that lists what is valid.
+// Reads the configuration: defaults, then a file, then DESKBELL_* variables, then flags, each overriding the one
+// before. Unknown entries and values that are not valid are errors that list what is valid.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -14,7 +14,7 @@ import {
 import type { Setting } from './setting.ts';
 
 export interface ConfigurationSources {
-  /** Flag values by setting name, as text; names that are not settings are passed over. */
+  /** Flag values by setting name, as text; names that are not settings are ignored. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -75,7 +75,7 @@ function parseObject(path: string, content: string): object {
     throw new DeskbellError('ERR_CONFIGURATION', `${path} is not well-formed JSON: ${message}`, { cause });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new DeskbellError('ERR_CONFIGURATION', `${path} has to hold one JSON object with the entries`);
+    throw new DeskbellError('ERR_CONFIGURATION', `${path} must contain one JSON object with the entries`);
   }
   return value;
 }
@@ -108,7 +108,7 @@ function readSetting(name: SettingName, input: unknown, where: string): unknown 
     throw new DeskbellError('ERR_CONFIGURATION', `${shown}: ${(cause as Error).message}`, { cause });
   }
   if (value !== undefined) return value;
-  throw new DeskbellError('ERR_CONFIGURATION', `${shown}: it takes ${setting.valid}`);
+  throw new DeskbellError('ERR_CONFIGURATION', `${shown}: it must be ${setting.valid}`);
 }
 
 function resolveFrom(folder: string, value: unknown): unknown {

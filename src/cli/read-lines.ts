@@ -1,15 +1,15 @@
-// Splits a stream of bytes into lines, holding one line at a time however long the stream is.
+// Splits a stream of bytes into lines, with one line in memory at a time.
 
 export interface Line {
   /** From 1. */
   readonly number: number;
-  /** Without its line end; `undefined` for a line that is longer than the limit, whose text is dropped. */
+  /** Without its line end; `undefined` for a line that is longer than the limit. */
   readonly text: string | undefined;
 }
 
 const newline = 0x0a;
 
-/** Empty lines are counted and left out. */
+/** Empty lines are counted and skipped. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   { maxLineBytes }: { readonly maxLineBytes: number },

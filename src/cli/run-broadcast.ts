@@ -1,27 +1,29 @@
-// Sees a broadcast through that this process works on: a live line on a terminal, a line now and then elsewhere, or
-// JSON events; Ctrl-C pauses it; a summary at the end.
+// Shows a broadcast that this process delivers: a live line on a terminal, a line every few seconds elsewhere, or JSON
+// events, then a summary. Ctrl-C pauses it.
 import type { BroadcastRun } from '../delivery/deliverer.ts';
-import type { Progress } from '../delivery/progress.ts';
-import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
 import {
-  describeAlarm,
-  describeOutcome,
-  describeProgress,
+  alarmToJson,
+  broadcastToJson,
+  formatAlarm,
   formatCount,
   formatDuration,
+  formatProgress,
   stateOf,
-  toJson,
-} from './broadcast-words.ts';
+} from '../delivery/format-broadcast.ts';
+import type { Progress } from '../delivery/progress.ts';
+import { alarmKey } from '../delivery/watch-broadcasts.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
+import { summarize } from './broadcast-summary.ts';
 import type { Context } from './context.ts';
 
-/** Where nobody looks on, a line is written this often; JSON events every second. */
+/** Intervals of progress lines where there is no terminal. */
 const plainEveryMs = 5000;
 const jsonEveryMs = 1000;
 
 /**
- * @throws {DeskbellError} ERR_INTERRUPTED when it was paused or taken away, ERR_NOT_ACCEPTED where messages were not
- *   delivered whose subscriptions are still there
+ * @throws {DeskbellError} ERR_INTERRUPTED when it was paused or cancelled, ERR_NOT_ACCEPTED when messages to live
+ *   subscriptions were not accepted
  */
 export async function runBroadcast(
   run: BroadcastRun,
@@ -31,13 +33,13 @@ export async function runBroadcast(
 ): Promise<void> {
   const { id } = run.broadcast;
   await output.line(
-    json ? event('broadcast', { isNew: run.isNew, ...toJson(run.broadcast) }) : describeStart(run),
+    json ? event('broadcast', { isNew: run.isNew, ...broadcastToJson(run.broadcast) }) : formatStart(run),
   );
 
   let pausing: Promise<void> | undefined;
   const pause = (): void => {
     output.live('');
-    output.remark('Pausing: waiting for the messages in flight; a second Ctrl-C ends at once.');
+    output.diagnostic('Pausing: waiting for the messages in flight. Press Ctrl-C again to exit immediately.');
     pausing = pauseUnlessOver(store, id).finally(() => run.stop());
     pausing.catch(() => {});
   };
@@ -48,7 +50,7 @@ export async function runBroadcast(
     const broadcast = await run.finished;
     await pausing;
     await showEnd(broadcast, output, json);
-    refuseUnfinished(broadcast, invocation);
+    assertDelivered(broadcast, invocation);
   } finally {
     stop.removeEventListener('abort', pause);
     output.live('');
@@ -57,42 +59,41 @@ export async function runBroadcast(
 
 async function showProgress(run: BroadcastRun, output: Context['output'], json: boolean): Promise<void> {
   const everyMs = json ? jsonEveryMs : plainEveryMs;
-  const alarmed = new Set<string>();
+  const shownAlarms = new Set<string>();
   let nextMs = performance.now() + everyMs;
   for await (const progress of run.progress()) {
     for (const alarm of progress.broadcast.alarms) {
-      const key = `${alarm.origin} ${alarm.reason}`;
-      if (alarmed.has(key)) continue;
-      alarmed.add(key);
-      if (json) await output.line(event('alarm', alarm));
-      else output.remark(`deskbell: ${describeAlarm(alarm)}`);
+      if (shownAlarms.has(alarmKey(alarm))) continue;
+      shownAlarms.add(alarmKey(alarm));
+      if (json) await output.line(event('alarm', alarmToJson(alarm)));
+      else output.diagnostic(`deskbell: ${formatAlarm(alarm)}`);
     }
-    if (!json && output.isTerminal) output.live(describeProgress(progress));
+    if (!json && output.isTerminal) output.live(formatProgress(progress));
     else if (performance.now() >= nextMs) {
       nextMs = performance.now() + everyMs;
-      await output.line(json ? event('progress', progressFields(progress)) : describeProgress(progress));
+      await output.line(json ? event('progress', progressFields(progress)) : formatProgress(progress));
     }
   }
 }
 
 async function showEnd(broadcast: Broadcast, output: Context['output'], json: boolean): Promise<void> {
   output.live('');
-  if (json) return output.line(event('summary', toJson(broadcast)));
-  if (broadcast.audience === 0) return output.line('There is nobody to send to.');
+  if (json) return output.line(event('summary', broadcastToJson(broadcast)));
+  if (broadcast.audience === 0) return output.line('The audience is empty.');
   const { finishedAtMs = Date.now(), startAtMs, createdAtMs } = broadcast;
   const seconds = Math.max(0.001, (finishedAtMs - Math.max(startAtMs, createdAtMs)) / 1000);
   const time = broadcast.state === 'done' ? ` in ${formatDuration(seconds)}` : '';
   await output.line(`Broadcast ${broadcast.id} is ${output.style('bold', stateOf(broadcast))}${time}:`);
-  for (const line of describeOutcome(broadcast, output)) await output.line(line);
+  for (const line of summarize(broadcast, output)) await output.line(line);
 }
 
-function refuseUnfinished({ id, state, counts }: Broadcast, invocation: string): void {
+function assertDelivered({ id, state, counts }: Broadcast, invocation: string): void {
   if (state === 'cancelled') throw new DeskbellError('ERR_INTERRUPTED', `Broadcast ${id} was cancelled`);
   if (state !== 'done') {
     throw new DeskbellError(
       'ERR_INTERRUPTED',
-      `Broadcast ${id} is ${state}, with ${formatCount(counts.pending)} messages to go. ` +
-        `To go on: ${invocation} broadcasts resume ${id}`,
+      `Broadcast ${id} is ${state} with ${formatCount(counts.pending)} messages pending. ` +
+        `To resume it: ${invocation} broadcasts resume ${id}`,
     );
   }
   const failed = counts.rejected + counts.expired + counts.exhausted;
@@ -100,11 +101,11 @@ function refuseUnfinished({ id, state, counts }: Broadcast, invocation: string):
   throw new DeskbellError('ERR_NOT_ACCEPTED', `${formatCount(failed)} messages were not accepted`);
 }
 
-function describeStart({ broadcast, isNew }: BroadcastRun): string {
+function formatStart({ broadcast, isNew }: BroadcastRun): string {
   const { id, audience, state } = broadcast;
   if (isNew) return `Broadcast ${id} to ${formatCount(audience)}.`;
-  const goesOn = state === 'running' ? ' Going on with it.' : '';
-  return `Broadcast ${id} to ${formatCount(audience)} is ${stateOf(broadcast)} already.${goesOn}`;
+  const next = state === 'running' ? ' Continuing.' : '';
+  return `Broadcast ${id} to ${formatCount(audience)} is already ${stateOf(broadcast)}.${next}`;
 }
 
 const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });
@@ -114,7 +115,7 @@ function progressFields({ broadcast, settled, ratePerSecond, etaSeconds }: Progr
   return { id, settled, ratePerSecond: Math.round(ratePerSecond), etaSeconds, counts, waiting, origins };
 }
 
-/** What is over needs no pause. */
+/** A broadcast that is over needs no pause. */
 async function pauseUnlessOver(store: BroadcastStore, id: number): Promise<void> {
   await store.pause(id).catch((error: unknown) => {
     if (!(error instanceof DeskbellError && error.code === 'ERR_BROADCAST_STATE')) throw error;

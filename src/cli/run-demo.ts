@@ -101,7 +101,7 @@ async function serve(
       sessionKey,
       pushServices: [pushService],
       logging: [],
-      log: { info: () => {}, error: (record) => output.remark(inspect(record)) },
+      log: { info: () => {}, error: (record) => output.diagnostic(inspect(record)) },
       onSubscribe: ({ id, endpoint }) =>
         tell('store', `keeps the subscription at ${new URL(endpoint).origin} as row ${id}`),
     });

@@ -1,6 +1,6 @@
-// Ties the process to one run of the command line: signals, streams, exit code. Everything else is told what it needs.
+// Connects one run of the command line with the process: signals, streams, exit code.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { describeFailure, exitCodes } from './failure.ts';
+import { formatError, exitCodes } from './failure.ts';
 import { invocationOf } from './invocation.ts';
 import { createOutput } from './output.ts';
 import { runCommandLine } from './program.ts';
@@ -10,15 +10,15 @@ export async function runProcess(): Promise<void> {
   const stop = new AbortController();
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    // Once: a second signal ends the process at once, as the system does by itself.
+    // Once: a second signal ends the process immediately, which is what the system does by default.
     process.once(signal, () => stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`)));
   }
 
   const output = createOutput(process, (cause) => {
     const fault = new DeskbellError('ERR_OUTPUT', 'Standard output cannot be written', { cause });
-    // A reader that has seen enough (`… | head`) is no fault.
+    // A reader that has read enough (`… | head`) is not an error.
     if (cause.code !== 'EPIPE') {
-      output.remark(describeFailure(fault));
+      output.diagnostic(formatError(fault));
       process.exitCode = exitCodes.failed;
     }
     stop.abort(fault);

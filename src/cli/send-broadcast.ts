@@ -1,7 +1,8 @@
-// `deskbell send` to many: a broadcast, stored first and then delivered by this process, or left to others.
+// `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
 import { createReadStream } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import type { Audience } from '../delivery/audience.ts';
+import { broadcastToJson, formatCount, stateOf } from '../delivery/format-broadcast.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast } from '../store/broadcast-store.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
@@ -9,7 +10,6 @@ import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Message } from '../protocol/payload.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
-import { formatCount, stateOf, toJson } from './broadcast-words.ts';
 import type { Configuration } from './configuration.ts';
 import type { Context } from './context.ts';
 import { openSender } from './open-sender.ts';
@@ -48,7 +48,7 @@ export async function sendBroadcast(
     const isForLater = flags.at !== undefined && flags.at.getTime() > Date.now();
     if (flags.detach || isForLater) {
       const stored = await sender.createBroadcast(audience, message, broadcastOptions);
-      await sayStored(stored, flags, context);
+      await printStored(stored, flags, context);
     } else {
       const run = await sender.broadcast(audience, message, broadcastOptions);
       await runBroadcast(run, store.broadcasts, context, { json: flags.json ?? false });
@@ -69,7 +69,7 @@ function audienceOf(
   return { subscriptions: readSubscriptions(file, pushServices, publicKey, context) };
 }
 
-/** A line that is not valid ends the reading before anything is sent: a list that is half sent cannot be mended. */
+/** A line that is not valid is an error before anything is sent: a list cannot be half sent. */
 async function* readSubscriptions(
   file: string,
   pushServices: readonly string[],
@@ -104,20 +104,20 @@ function readLine(number: number, text: string | undefined, parse: () => Subscri
   }
 }
 
-async function sayStored(
+async function printStored(
   { broadcast, isNew }: { readonly broadcast: Broadcast; readonly isNew: boolean },
   { json }: BroadcastFlags,
   { output, invocation }: Context,
 ): Promise<void> {
   const { id, audience, startAtMs } = broadcast;
-  if (json) return output.line(JSON.stringify({ event: 'broadcast', isNew, ...toJson(broadcast) }));
+  if (json) return output.line(JSON.stringify({ event: 'broadcast', isNew, ...broadcastToJson(broadcast) }));
   const state = stateOf(broadcast);
   const time = state === 'scheduled' ? ` for ${new Date(startAtMs).toISOString()}` : '';
   await output.line(
-    `Broadcast ${id} to ${formatCount(audience)} is ${state}${time}${isNew ? '' : ' already'}.`,
+    `Broadcast ${id} to ${formatCount(audience)} is ${isNew ? '' : 'already '}${state}${time}.`,
   );
-  output.remark(
-    `It is delivered by whoever works then: "${invocation} worker", "${invocation} serve --deliver", ` +
-      `or "${invocation} broadcasts resume ${id}".`,
+  output.diagnostic(
+    `To deliver it, run one of: "${invocation} worker", "${invocation} serve --deliver", ` +
+      `"${invocation} broadcasts resume ${id}".`,
   );
 }

@@ -1,4 +1,4 @@
-// What `deskbell send` to one prints: one line with the outcome.
+// What `deskbell send` prints for one subscription: one line with the outcome.
 import type { SendResult } from '../delivery/sender.ts';
 import type { StoredSubscription } from '../store/store.ts';
 import type { Outcome } from '../protocol/outcome.ts';
@@ -14,15 +14,15 @@ export function printSendResult(
 ): Promise<void> {
   const pushService = new URL(endpoint).origin;
   if (json) {
-    // The message's URL is a capability, as the endpoint is: it stays with the library.
+    // The message's URL is a capability, as the endpoint is, and is not printed.
     const { kind, ...details } = { ...outcome, messageUrl: undefined };
     return output.line(
       JSON.stringify({ id, outcome: kind, pushService, status: response?.status, ...details }),
     );
   }
-  const words = [pushService, response?.status, ...reasonsOf(outcome)].filter((word) => word !== undefined);
+  const parts = [pushService, response?.status, ...reasonsOf(outcome)].filter((part) => part !== undefined);
   const kind = output.style(colours[outcome.kind], outcome.kind.padEnd(8));
-  return output.line(`${kind} ${String(id).padStart(6)}  ${words.join('  ')}`);
+  return output.line(`${kind} ${String(id).padStart(6)}  ${parts.join('  ')}`);
 }
 
 function reasonsOf(outcome: Outcome): readonly (string | undefined)[] {
@@ -35,7 +35,7 @@ function reasonsOf(outcome: Outcome): readonly (string | undefined)[] {
       return [
         outcome.reason,
         outcome.detail,
-        outcome.afterMs === undefined ? undefined : `again in ${Math.ceil(outcome.afterMs / 1000)} s`,
+        outcome.afterMs === undefined ? undefined : `try again in ${Math.ceil(outcome.afterMs / 1000)} s`,
       ];
     case 'rejected':
       return [outcome.reason, outcome.detail];

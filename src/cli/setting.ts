@@ -1,48 +1,48 @@
-// The kinds of settings that the configuration is made of: each reads a value as it stands in a file (JSON) or
-// as text (environment, flag), and says in words what it takes. What settings there are stands in configuration.ts.
+// The types of configuration entries: each reads a value from a file (JSON) or from text (environment, flag), and
+// says what is valid. The entries themselves are in configuration.ts.
 
 /** One configuration entry. */
 export interface Setting<Value> {
   /** What it is for, in one sentence. */
-  readonly sentence: string;
+  readonly description: string;
   readonly default: Value;
   /** Shown instead of `default` where that is not what a reader wants to see. */
-  readonly defaultInWords?: string;
+  readonly defaultLabel?: string;
   readonly unit?: string;
-  /** What is valid, in words: "an integer from 0 to 65535". */
+  /** What is valid: "an integer from 0 to 65535". */
   readonly valid: string;
-  /** Names a file or folder: in a configuration file it is taken from that file's own folder. */
+  /** Names a file or directory: in a configuration file it is relative to that file's directory. */
   readonly isPath?: boolean;
-  /** Flags may leave the value out: `--redact-subscriptions` is `--redact-subscriptions true`. */
+  /** Flags may omit the value: `--redact-subscriptions` is `--redact-subscriptions true`. */
   readonly isSwitch?: boolean;
   /**
-   * The value that `input` stands for, `undefined` where it stands for none.
+   * The value that `input` stands for, `undefined` where it is not valid.
    *
-   * @throws {DeskbellError} where there is more to say about what is wrong than `valid` says
+   * @throws {DeskbellError} where there is more to say than `valid` does
    */
   read(input: unknown): Value | undefined;
 }
 
-interface Description<Value> {
-  readonly sentence: string;
+interface Common<Value> {
+  readonly description: string;
   readonly default: Value;
-  readonly defaultInWords?: string;
+  readonly defaultLabel?: string;
   readonly unit?: string;
 }
 
-/** @param check throws a DeskbellError that says what is wrong with a value */
+/** @param check throws a DeskbellError that says what is wrong with the value */
 export function text<const Default extends string | undefined>({
   pattern = /./,
   check = () => {},
-  ...description
-}: Description<Default> & {
+  ...common
+}: Common<Default> & {
   readonly valid: string;
   readonly isPath?: boolean;
   readonly pattern?: RegExp;
   readonly check?: (value: string) => void;
 }): Setting<string | Default> {
   return {
-    ...description,
+    ...common,
     read(input) {
       if (typeof input !== 'string' || !pattern.test(input)) return undefined;
       check(input);
@@ -54,10 +54,10 @@ export function text<const Default extends string | undefined>({
 export function integer({
   min,
   max,
-  ...description
-}: Description<number> & { readonly min: number; readonly max: number }): Setting<number> {
+  ...common
+}: Common<number> & { readonly min: number; readonly max: number }): Setting<number> {
   return {
-    ...description,
+    ...common,
     valid: `an integer from ${min} to ${max}`,
     read(input) {
       const value = typeof input === 'string' && /^\d+$/.test(input) ? Number(input) : input;
@@ -68,21 +68,21 @@ export function integer({
   };
 }
 
-/** A setting that takes one word beside what `setting` takes. */
-export function orWord<Value, const Word extends string>(
-  word: Word,
+/** A setting that also takes one literal. */
+export function orLiteral<Value, const Literal extends string>(
+  literal: Literal,
   setting: Setting<Value>,
-): Setting<Value | Word> {
+): Setting<Value | Literal> {
   return {
     ...setting,
-    valid: `${setting.valid}, or "${word}"`,
-    read: (input) => (input === word ? word : setting.read(input)),
+    valid: `${setting.valid}, or "${literal}"`,
+    read: (input) => (input === literal ? literal : setting.read(input)),
   };
 }
 
-export function boolean(description: Description<boolean>): Setting<boolean> {
+export function boolean(common: Common<boolean>): Setting<boolean> {
   return {
-    ...description,
+    ...common,
     valid: 'true or false',
     isSwitch: true,
     read: (input) =>
@@ -90,18 +90,18 @@ export function boolean(description: Description<boolean>): Setting<boolean> {
   };
 }
 
-/** A list: in a file an array of strings, as text joined by commas. `check` as for `text`. */
+/** A list: an array of strings in a file, joined by commas as text. `check` as for `text`. */
 export function list({
   valid,
   check = () => {},
-  ...description
-}: Description<readonly string[]> & {
+  ...common
+}: Common<readonly string[]> & {
   readonly valid: string;
   readonly isPath?: boolean;
   readonly check?: (items: readonly string[]) => void;
 }): Setting<readonly string[]> {
   return {
-    ...description,
+    ...common,
     valid: `a list of ${valid}`,
     read(input) {
       const items = readItems(input);
@@ -111,14 +111,14 @@ export function list({
   };
 }
 
-/** A list whose items are among `names`. */
-export function namesAmong<const Name extends string, Default extends readonly Name[] | undefined>({
+/** A list of any of `names`. */
+export function enumList<const Name extends string, Default extends readonly Name[] | undefined>({
   names,
-  ...description
-}: Description<Default> & { readonly names: readonly Name[] }): Setting<readonly Name[] | Default> {
+  ...common
+}: Common<Default> & { readonly names: readonly Name[] }): Setting<readonly Name[] | Default> {
   const isName = (item: string): item is Name => (names as readonly string[]).includes(item);
   return {
-    ...description,
+    ...common,
     valid: `a list of any of ${names.join(', ')}`,
     read(input) {
       const items = readItems(input);

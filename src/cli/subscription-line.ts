@@ -1,5 +1,5 @@
 // A subscription as one line of JSON, as `deskbell subscriptions` exports and imports it: the form of
-// `PushSubscription.toJSON()`, which other web push tools take, with what the store knows beside it.
+// `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import type { StoredSubscription } from '../store/store.ts';
 import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
@@ -7,7 +7,7 @@ import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { isP256Point } from '../protocol/p256.ts';
 import { parseSubscription, type Subscription } from '../protocol/subscription.ts';
 
-/** Longest line that is read: an endpoint has at most 4096 characters, the rest is short. */
+/** Maximum length of a line: an endpoint has at most 4096 characters, the rest is short. */
 export const maxLineBytes = 65_536;
 
 export interface ImportedRow {
@@ -16,7 +16,7 @@ export interface ImportedRow {
 }
 
 /**
- * Reads one line. A line without `vapidPublicKey` was made with `currentPublicKey`.
+ * Parses one line. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
  *
  * @throws {DeskbellError} ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID; `fields` names what is wrong
  */
@@ -41,7 +41,7 @@ function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    // The parser's own message would quote the line, and with it an endpoint or a key.
+    // The parser's message would quote the line, and with it an endpoint or a key.
     throw new DeskbellError('ERR_JSON_MALFORMED', 'the line is not well-formed JSON');
   }
 }

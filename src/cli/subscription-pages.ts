@@ -1,9 +1,9 @@
-// All subscriptions of a store, page by page, until done or told to stop.
+// Reads all subscriptions of a store page by page.
 import type { StoredSubscription, SubscriptionStore } from '../store/store.ts';
 
 const rowsPerPage = 1000;
 
-/** Pages in id order; rows that arrive meanwhile are in the last ones. Throws the reason to stop. */
+/** Pages in id order, including rows that are added meanwhile. Throws the reason of `stop`. */
 export async function* subscriptionPages(
   subscriptions: SubscriptionStore,
   stop: AbortSignal,

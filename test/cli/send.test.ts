@@ -166,7 +166,7 @@ suite('deskbell send', () => {
     const { send } = await setUp(0);
     const { exitCode, stdout } = await send('--all');
     assert.equal(exitCode, 0);
-    assert.match(stdout, /There is nobody to send to\.\n$/);
+    assert.match(stdout, /The audience is empty\.\n$/);
   });
 
   test('what cannot be sent is said before anything is', async () => {
@@ -182,7 +182,7 @@ suite('deskbell send', () => {
     await writeFile(ca, 'no certificate');
     assert.match(
       (await send('--all', '--ca', ca)).stderr,
-      /^deskbell: .*does not begin with a certificate.*\]\n$/,
+      /^deskbell: .*does not start with a certificate.*\]\n$/,
     );
     const nowhere = await runCommand(['send', ...message, '--all', '--data', join(data, 'none')]);
     assert.match(nowhere.stderr, /ERR_DATA_MISSING/);

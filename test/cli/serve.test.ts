@@ -101,7 +101,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const { exitCode, stderr } = await runCommand(['serve', '--port', String(port), '--data', data]);
     taken.close();
     assert.equal(exitCode, 1);
-    assert.match(stderr, /^deskbell: .*another program listens there already.* \[ERR_LISTEN\]\n$/);
+    assert.match(stderr, /^deskbell: .*already in use by another program.* \[ERR_LISTEN\]\n$/);
   });
 
   test('an address that this machine does not have is a clear fault', async () => {

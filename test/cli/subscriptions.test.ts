@@ -182,10 +182,10 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
   test('a file or a database that cannot be used is a clear fault', async () => {
     const data = await newData();
     const missing = await runCommand(['subscriptions', 'import', join(data, 'none.jsonl'), '--data', data]);
-    assert.match(missing.stderr, /none\.jsonl cannot be read: there is no such file or folder.*ERR_FILE/);
+    assert.match(missing.stderr, /none\.jsonl cannot be read: no such file or directory.*ERR_FILE/);
     assert.equal(missing.stdout, '');
     const folder = await runCommand(['subscriptions', 'import', data, '--data', data]);
-    assert.match(folder.stderr, /cannot be read: it is a folder.*ERR_FILE/);
+    assert.match(folder.stderr, /cannot be read: it is a directory.*ERR_FILE/);
     const broken = await newData();
     await writeFile(join(broken, 'deskbell.db'), 'this is not a database, however long it is '.repeat(200));
     const { exitCode, stderr } = await runCommand(['subscriptions', 'list', '--data', broken]);

@@ -1,8 +1,8 @@
-// `deskbell broadcasts list`: one line per broadcast, the newest first.
+// `deskbell broadcasts list`: one line per broadcast, newest first.
 import type { Command } from 'commander';
 import type { Broadcast } from '../../store/broadcast-store.ts';
 import { parsePositiveInteger } from '../arguments.ts';
-import { formatCount, stateOf, toJson } from '../broadcast-words.ts';
+import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
@@ -13,26 +13,28 @@ const defaultLimit = 20;
 export function listCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'list',
-    description: 'Prints id, state, audience and counts of each broadcast, the newest first.',
+    description: 'Prints ID, state, audience and counts of each broadcast, newest first.',
     settings: ['data'],
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
-    .option('--limit <count>', 'So many at most.', parsePositiveInteger, defaultLimit)
+    .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
     .option('--json', 'Prints JSON Lines.')
     .action(async (flags: { readonly limit: number; readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
       await withExistingData(data, async ({ store }) => {
         const broadcasts = await store.broadcasts.list({ limit: flags.limit });
-        if (broadcasts.length === 0 && !flags.json) output.remark('No broadcasts yet.');
+        if (broadcasts.length === 0 && !flags.json) output.diagnostic('No broadcasts yet.');
         else if (!flags.json) await output.line(output.style('dim', heading));
         for (const broadcast of broadcasts) {
-          await output.line(flags.json ? JSON.stringify(toJson(broadcast)) : formatColumns(broadcast));
+          await output.line(
+            flags.json ? JSON.stringify(broadcastToJson(broadcast)) : formatColumns(broadcast),
+          );
         }
       });
     });
 }
 
-const heading = columns('ID', 'STATE', 'START', 'AUDIENCE', 'ACCEPTED', 'PENDING', 'ALARMS');
+const heading = columns('ID', 'STATE', 'START', 'AUDIENCE', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS');
 
 function formatColumns(broadcast: Broadcast): string {
   const { id, startAtMs, audience, counts, alarms } = broadcast;
@@ -42,8 +44,9 @@ function formatColumns(broadcast: Broadcast): string {
     new Date(startAtMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     formatCount(audience),
     formatCount(counts.accepted),
+    formatCount(counts.rejected),
     formatCount(counts.pending),
-    alarms.length === 0 ? '' : String(alarms.length),
+    formatCount(alarms.length),
   );
 }
 

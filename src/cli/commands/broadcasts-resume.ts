@@ -1,10 +1,10 @@
-// `deskbell broadcasts resume`: goes on with a broadcast that was paused or whose process has died.
+// `deskbell broadcasts resume`: delivers a broadcast that was paused or whose process ended.
 import type { Command } from 'commander';
 import { parsePositiveInteger } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
-import { broadcastSettings, openSender } from '../open-sender.ts';
+import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { runBroadcast } from '../run-broadcast.ts';
 
@@ -12,12 +12,12 @@ export function resumeCommand(context: Context): Command {
   return createCommand({
     name: 'resume',
     description:
-      'Goes on with a broadcast that was paused or whose process has died, and prints how it does.',
-    settings: ['data', ...broadcastSettings],
+      'Resumes a broadcast. Continues one that was paused or whose process ended, and shows its progress.',
+    settings: ['data', ...senderSettings],
     examples: ['deskbell broadcasts resume 7'],
   })
-    .argument('<id>', 'Which broadcast.', parsePositiveInteger)
-    .option('--json', 'Prints JSON Lines: events, and at the end the summary.')
+    .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
+    .option('--json', 'Prints JSON Lines: events, then the summary.')
     .action(async (id: number, flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({
         flags: { ...flags },

@@ -1,9 +1,10 @@
-// `deskbell broadcasts show`: all that is known of one broadcast, and of single attempts where they are asked for.
+// `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { AttemptRecord } from '../../store/broadcast-store.ts';
 import { parsePositiveInteger } from '../arguments.ts';
-import { describeOutcome, stateOf, toJson } from '../broadcast-words.ts';
+import { broadcastToJson, stateOf } from '../../delivery/format-broadcast.ts';
+import { summarize } from '../broadcast-summary.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
@@ -20,15 +21,15 @@ export function showCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'show',
     description:
-      'Prints counts, push services and alarms of a broadcast. The log of attempts is bounded: it keeps the first ' +
-      'thousand acceptances and ten thousand other outcomes of each of the newest hundred broadcasts.',
+      'Prints counts, push services and alarms of a broadcast. The attempt log keeps up to 1,000 accepted and 10,000 ' +
+      'other attempts for each of the newest 100 broadcasts.',
     settings: ['data'],
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })
-    .argument('<id>', 'Which broadcast.', parsePositiveInteger)
-    .option('--attempts', 'Prints attempts as well, the newest first.')
-    .option('--subscription <id>', 'Attempts to this subscription only.', parsePositiveInteger)
-    .option('--limit <count>', 'So many attempts at most.', parsePositiveInteger, 100)
+    .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
+    .option('--attempts', 'Also prints attempts, newest first.')
+    .option('--subscription <id>', 'Prints only attempts to this subscription.', parsePositiveInteger)
+    .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
     .option('--json', 'Prints JSON Lines.')
     .action(async (id: number, flags: ShowFlags) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
@@ -37,13 +38,13 @@ export function showCommand({ environment, output }: Context): Command {
         if (broadcast === undefined) {
           throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}`);
         }
-        if (flags.json) await output.line(JSON.stringify(toJson(broadcast)));
+        if (flags.json) await output.line(JSON.stringify(broadcastToJson(broadcast)));
         else {
           const since = new Date(broadcast.createdAtMs).toISOString();
           await output.line(
             `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`,
           );
-          for (const line of describeOutcome(broadcast, output)) await output.line(line);
+          for (const line of summarize(broadcast, output)) await output.line(line);
         }
         if (!flags.attempts && flags.subscription === undefined) return;
         const records = await store.broadcasts.attempts({
@@ -53,17 +54,17 @@ export function showCommand({ environment, output }: Context): Command {
         });
         if (!flags.json) await output.line('');
         for (const record of records) {
-          await output.line(flags.json ? JSON.stringify(toJsonRecord(record)) : describe(record));
+          await output.line(flags.json ? JSON.stringify(attemptToJson(record)) : formatAttempt(record));
         }
       });
     });
 }
 
-function toJsonRecord({ atMs, ...record }: AttemptRecord): object {
+function attemptToJson({ atMs, ...record }: AttemptRecord): object {
   return { at: new Date(atMs).toISOString(), ...record };
 }
 
-function describe({
+function formatAttempt({
   atMs,
   subscriptionId,
   origin,
@@ -73,7 +74,7 @@ function describe({
   reason,
   detail,
 }: AttemptRecord): string {
-  const words = [outcome.padEnd(8), origin, status, reason, detail].filter((word) => word !== undefined);
-  const who = subscriptionId === undefined ? 'not stored' : String(subscriptionId);
-  return `  ${new Date(atMs).toISOString()}  ${who.padStart(10)}  #${attempt}  ${words.join('  ')}`;
+  const parts = [outcome.padEnd(8), origin, status, reason, detail].filter((part) => part !== undefined);
+  const subscription = subscriptionId === undefined ? 'not stored' : String(subscriptionId);
+  return `  ${new Date(atMs).toISOString()}  ${subscription.padStart(10)}  #${attempt}  ${parts.join('  ')}`;
 }

@@ -1,11 +1,11 @@
-// `deskbell broadcasts`: what was sent to many, what is being sent, and the steering of it.
+// `deskbell broadcasts`: the broadcasts of a data directory, and commands to control them.
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { listCommand } from './broadcasts-list.ts';
 import { resumeCommand } from './broadcasts-resume.ts';
 import { showCommand } from './broadcasts-show.ts';
-import { steerCommand } from './broadcasts-steer.ts';
+import { controlCommand } from './broadcasts-control.ts';
 
 export function broadcastsCommand(context: Context): Command {
   return createCommand({
@@ -17,7 +17,13 @@ export function broadcastsCommand(context: Context): Command {
     .addCommand(showCommand(context))
     .addCommand(resumeCommand(context))
     .addCommand(
-      steerCommand(context, 'pause', 'Pauses a broadcast; whoever works on it stops after the page in hand.'),
+      controlCommand(
+        context,
+        'pause',
+        'Pauses a broadcast. Workers stop after the page that they are delivering.',
+      ),
     )
-    .addCommand(steerCommand(context, 'cancel', 'Ends a broadcast for good; what was sent is sent.'));
+    .addCommand(
+      controlCommand(context, 'cancel', 'Cancels a broadcast for good. Messages that were sent stay sent.'),
+    );
 }

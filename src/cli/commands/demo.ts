@@ -1,4 +1,4 @@
-// `deskbell demo`: the whole way of one notification, on this machine alone.
+// `deskbell demo`: one notification from end to end, on this machine.
 import type { Command } from 'commander';
 import { parsePort } from '../arguments.ts';
 import { createCommand } from '../command.ts';
@@ -8,16 +8,12 @@ export function demoCommand(context: Context): Command {
   return createCommand({
     name: 'demo',
     description:
-      'Starts a service and a push service on this machine, subscribes a user agent, sends it a message, and ' +
-      'prints each step. Nothing leaves the machine, and nothing is left on it.',
+      'Sends one notification from end to end on this machine. Starts a service and a push service, subscribes a user ' +
+      'agent, sends it a message, and prints each step. It needs no network and leaves no files.',
     examples: ['deskbell demo', 'deskbell demo --once'],
   })
-    .option('--once', 'Ends after the first notification; else it serves the page until Ctrl-C.')
-    .option(
-      '--port <port>',
-      'Port of the service. (default: 8080, or a free one where that is taken)',
-      parsePort,
-    )
+    .option('--once', 'Exits after the first notification. Without it, the demo page is served until Ctrl-C.')
+    .option('--port <port>', 'Port of the service. (default: 8080, or a free one if it is in use)', parsePort)
     .action(async ({ once, port }: { readonly once?: true; readonly port?: number }) => {
       const { runDemo } = await import('../run-demo.ts');
       await runDemo(context, { isOnce: once ?? false, ...(port !== undefined && { port }) });

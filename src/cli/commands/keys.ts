@@ -1,4 +1,4 @@
-// `deskbell keys`: makes, moves and shows the VAPID pair of a data directory.
+// `deskbell keys`: generates, imports and shows the VAPID key pair of a data directory.
 import { mkdir, readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
@@ -6,7 +6,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { isThere, requireData } from '../data.ts';
+import { exists, requireData } from '../data.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
 interface GenerateFlags {
@@ -18,7 +18,7 @@ interface GenerateFlags {
 export function keysCommand(context: Context): Command {
   return createCommand({
     name: 'keys',
-    description: 'Makes or shows the VAPID key pair, the identity that every subscription is bound to.',
+    description: 'Generates or shows the VAPID key pair, which every subscription is bound to.',
     examples: ['deskbell keys show'],
   })
     .addCommand(generateCommand(context))
@@ -28,7 +28,8 @@ export function keysCommand(context: Context): Command {
 function generateCommand({ environment, input, output }: Context): Command {
   return createCommand({
     name: 'generate',
-    description: 'Makes a pair, or takes over one from another web push tool. Never replaces a pair unasked.',
+    description:
+      'Generates a VAPID key pair, or imports one from another web push tool. Replaces an existing pair only with --force.',
     settings: ['data'],
     examples: [
       'deskbell keys generate',
@@ -40,7 +41,7 @@ function generateCommand({ environment, input, output }: Context): Command {
       '--import <file>',
       'Takes the pair from a text that holds both keys in base64url, "-" for standard input.',
     )
-    .option('--force', 'Replaces the pair that is there: every subscriber is lost.')
+    .option('--force', 'Replaces the existing pair. Every subscriber is lost.')
     .option('--json', 'Prints JSON.')
     .action(async (flags: GenerateFlags) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
@@ -107,7 +108,7 @@ async function readText(path: string): Promise<string> {
 /** A lost key file beside a database with subscribers asks for a backup, not for a new pair. */
 async function refuseToLoseSubscribers(directory: string, keys: VapidKeys): Promise<void> {
   const { databasePathOf } = await import('../../store/data-directory.ts');
-  if (!(await isThere(databasePathOf(directory)))) return;
+  if (!(await exists(databasePathOf(directory)))) return;
   const { openSqliteStore } = await import('../../store/sqlite/open-sqlite-store.ts');
   const store = await openSqliteStore({ path: databasePathOf(directory) });
   try {

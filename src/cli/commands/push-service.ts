@@ -16,13 +16,13 @@ export function pushServiceCommand({ output, stop }: Context): Command {
   return createCommand({
     name: 'push-service',
     description:
-      'Runs a local push service for development and tests. It is in memory: its subscriptions end with it. ' +
-      'Its address is what other commands take as --push-services, and Firefox as dom.push.serverURL.',
+      'Runs a local push service for development and tests. Its subscriptions are in memory and are lost when it ends. ' +
+      'Give its address to other commands as --push-services, and to Firefox as dom.push.serverURL.',
     examples: ['deskbell push-service --port 8090', 'deskbell serve --push-services http://127.0.0.1:8090'],
   })
-    .option('--port <port>', 'Port to listen on; 0 lets the system pick a free one.', parsePort, 8090)
+    .option('--port <port>', 'Port to listen on; 0 lets the system choose a free one.', parsePort, 8090)
     .option('--host <host>', 'Address to listen on.', '127.0.0.1')
-    .option('--events', 'Prints what happens as JSON Lines.')
+    .option('--events', 'Prints events as JSON Lines.')
     .option('--json', 'Prints the line with the addresses as JSON.')
     .action(async ({ port, host, events, json }: PushServiceFlags) => {
       const { startPushService } = await import('../../push-service/push-service.ts');

@@ -1,4 +1,4 @@
-// `deskbell send`: one push message to one subscription of the store at once, or to many of them as a broadcast.
+// `deskbell send`: one push message to one subscription immediately, or to many as a broadcast.
 import { Option, type Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory } from '../../store/data-directory.ts';
@@ -10,7 +10,7 @@ import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
-import { broadcastSettings, openSender } from '../open-sender.ts';
+import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { sendBroadcast, type BroadcastFlags } from '../send-broadcast.ts';
 import { printSendResult } from '../send-result.ts';
@@ -31,11 +31,11 @@ export function sendCommand(context: Context): Command {
   return createCommand({
     name: 'send',
     description:
-      'Sends a push message. To one subscription: at once, and prints what the push service says. To many: as a ' +
-      'broadcast, which is stored, tried again where push services are busy, and survives a crash of this command. ' +
-      'Subscriptions that have ended are removed. Exits with 1 where a message was not accepted and its ' +
-      'subscription is still there.',
-    settings: ['data', ...broadcastSettings],
+      'Sends a push message. To one subscription, it is sent immediately and the answer is printed. To many, it is sent ' +
+      'as a broadcast, which is stored, retried when push services are busy, and survives a crash of this command. ' +
+      'Subscriptions that have ended are removed. The exit code is 1 if a message to a live subscription was not ' +
+      'accepted.',
+    settings: ['data', ...senderSettings],
     examples: [
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@your.domain",
       "deskbell send --id 17 --title Hello --message 'Only for you' --ttl 3600 --urgency high",
@@ -46,50 +46,54 @@ export function sendCommand(context: Context): Command {
     .requiredOption('--message <text>', 'Text of the notification.')
     .addOption(audienceOption('--all', 'Sends to every subscription.'))
     .addOption(
-      audienceOption('--ids <ids>', 'Sends to these subscriptions: ids with commas between.').argParser(
-        parseIds,
-      ),
+      audienceOption(
+        '--ids <ids>',
+        'Sends to the subscriptions with these IDs, separated by commas.',
+      ).argParser(parseIds),
     )
     .addOption(
       audienceOption(
         '--file <file>',
-        'Sends to the subscriptions in a file of JSON Lines, stored or not; "-" for standard input.',
+        'Sends to the subscriptions in a file of JSON Lines, stored or not; "-" is standard input.',
       ),
     )
     .addOption(audienceOption('--endpoint <url>', 'Sends to the subscription with this endpoint.'))
     .addOption(
-      audienceOption('--id <id>', 'Sends to the subscription with this id.').argParser(parsePositiveInteger),
+      audienceOption('--id <id>', 'Sends to the subscription with this ID.').argParser(parsePositiveInteger),
     )
     .option(
       '--ttl <seconds>',
-      'How long the push service keeps the message. (default: 4 weeks)',
+      'How long the push service keeps an undelivered message. (default: 4 weeks)',
       parseSeconds,
     )
     .addOption(
       new Option(
         '--urgency <urgency>',
-        'How far the message may wait for the battery’s sake. (default: normal)',
+        'Whether the message is worth waking a device for. (default: normal)',
       ).choices(urgencies),
     )
     .option('--topic <label>', 'Replaces an undelivered message with the same label.')
     .addOption(
-      broadcastOption('--idempotency-key <key>', 'A repeated command with the same key sends nothing twice.'),
+      broadcastOption(
+        '--idempotency-key <key>',
+        'Makes the command safe to repeat: the same key never sends twice.',
+      ),
     )
     .addOption(
       broadcastOption(
         '--at <time>',
-        'Nothing is sent before this time, such as 2027-01-01T09:00+01:00; needs a worker then.',
+        'Sends at this time, such as 2027-01-01T09:00+01:00. A worker must be running then.',
       ).argParser(parseTime),
     )
-    .addOption(broadcastOption('--detach', 'Only stores the broadcast, for a worker to deliver.'))
-    .option('--json', 'Prints JSON Lines: the outcome, or the events of the broadcast and its summary.')
+    .addOption(broadcastOption('--detach', 'Only stores the broadcast. A worker delivers it.'))
+    .option('--json', 'Prints JSON Lines: the outcome, or the events and the summary of the broadcast.')
     .action(async (flags: SendFlags) => {
       const configuration = await readConfiguration({
         flags: { ...flags },
         environment: context.environment,
       });
       if (!audiences.some((name) => name in flags)) {
-        throw new DeskbellError('ERR_USAGE', 'Say whom to send to: --all, --ids, --file, --endpoint or --id');
+        throw new DeskbellError('ERR_USAGE', 'Choose the audience: --all, --ids, --file, --endpoint or --id');
       }
       const isForOne = flags.endpoint !== undefined || flags.id !== undefined;
       await withExistingData(configuration.data, (data) =>
@@ -106,7 +110,7 @@ function audienceOption(flags: string, description: string): Option {
   return option.conflicts(audiences.filter((name) => name !== option.attributeName()));
 }
 
-/** A message to one is sent at once or not at all. */
+/** Not for one subscription: that message is sent immediately or not at all. */
 function broadcastOption(flags: string, description: string): Option {
   return new Option(flags, description).conflicts(['endpoint', 'id']);
 }
@@ -121,7 +125,7 @@ async function sendToOne(
   try {
     const row = await findSubscription(subscriptions, flags);
     const result = await sender.send(row, messageOf(flags), optionsOf(flags));
-    // With its `auth`: a browser that has registered the endpoint anew meanwhile is kept.
+    // With its `auth`, so that a browser that has registered the endpoint again meanwhile is kept.
     if (result.outcome.kind === 'gone') await subscriptions.removeByEndpoint(row.endpoint, row.auth);
     await printSendResult(context.output, row, result, { json: flags.json ?? false });
     if (result.outcome.kind !== 'accepted') {

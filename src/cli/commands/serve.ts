@@ -6,15 +6,15 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withData } from '../data.ts';
-import { describeFailure } from '../failure.ts';
+import { formatError } from '../failure.ts';
 import { addressOf, listenOn, untilStopped } from '../listening.ts';
-import { broadcastSettings, openSender } from '../open-sender.ts';
+import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
 export function serveCommand({ environment, output, stop }: Context): Command {
   return createCommand({
     name: 'serve',
-    description: 'Runs the service, and prints one line with its address when it is ready.',
+    description: 'Runs the service. Prints one line with its address when it is ready.',
     settings: [
       'port',
       'host',
@@ -28,7 +28,7 @@ export function serveCommand({ environment, output, stop }: Context): Command {
       'registrationsPerMinute',
       'trustProxy',
       'deliver',
-      ...broadcastSettings,
+      ...senderSettings,
     ],
     examples: [
       'deskbell serve --port 8080 --data /var/lib/deskbell',
@@ -36,7 +36,7 @@ export function serveCommand({ environment, output, stop }: Context): Command {
       'deskbell serve --logging action,filter,authenticator,action-creator',
     ],
   })
-    .option('--json', 'Prints JSON Lines: the address, then the records, on a terminal too.')
+    .option('--json', 'Prints JSON Lines: the address, then the log records.')
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
       const { host, port, data, prefix, logFile, authenticate, trustProxy } = configuration;
@@ -71,7 +71,7 @@ export function serveCommand({ environment, output, stop }: Context): Command {
           await output.line(
             flags.json ? JSON.stringify({ address }) : `Deskbell listens on ${output.style('bold', address)}`,
           );
-          await (sender?.work(stop, (fault) => output.remark(describeFailure(fault))) ?? untilStopped(stop));
+          await (sender?.work(stop, (fault) => output.diagnostic(formatError(fault))) ?? untilStopped(stop));
         } finally {
           await sender?.close();
           await server.close();

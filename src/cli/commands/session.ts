@@ -1,4 +1,4 @@
-// `deskbell session`: makes a session for trying the demonstration actions.
+// `deskbell session`: creates a session for trying the demonstration actions.
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -9,15 +9,15 @@ export function sessionCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'session',
     description:
-      'Prints the headers of a session that holds VALUE in its entry SESSION: the Cookie, and the Csrf-Token for ' +
-      'requests with an unsafe method. It is valid for a day.',
+      'Prints the headers of a new session. Its entry SESSION has the given value. Cookie goes with every request, ' +
+      'Csrf-Token with requests that have an unsafe method. The session is valid for one day.',
     settings: ['data'],
     examples: [
       'deskbell session alice',
       'curl -H "$(deskbell session alice | head -1)" http://127.0.0.1:8080/api/get',
     ],
   })
-    .argument('<value>', 'Value of the entry SESSION; may be empty ("").')
+    .argument('<value>', 'Value of the entry SESSION. It may be empty ("").')
     .option('--json', 'Prints {"cookie", "csrfToken"}.')
     .action(async (value: string, flags: { readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });

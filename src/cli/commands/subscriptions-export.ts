@@ -1,4 +1,4 @@
-// `deskbell subscriptions export`: every subscription as one line of JSON, with all that is needed to write to it.
+// `deskbell subscriptions export`: every subscription as one line of JSON, with all that sending to it needs.
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -12,7 +12,7 @@ export function exportCommand({ environment, output, stop }: Context): Command {
     name: 'export',
     description:
       'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
-      'Whoever has a line can write to that browser (with the private key): keep it safe.',
+      'The lines are secrets: with the private key, they are enough to send to these browsers.',
     settings: ['data'],
     examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
   }).action(async (flags: object) => {

@@ -1,6 +1,5 @@
-// `deskbell subscriptions import`: JSON Lines into the store, any number of them. A line that is not valid is
-// reported and does not lose the others; a line that is there already is brought up to date, so that an import
-// that was cut short can simply be run again.
+// `deskbell subscriptions import`: stores subscriptions from JSON Lines. A line that is not valid is reported and
+// skipped; a subscription that is stored already is updated, so that an interrupted import can be repeated.
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Command } from 'commander';
@@ -31,16 +30,17 @@ export function importCommand({ environment, input, output, stop }: Context): Co
   return createCommand({
     name: 'import',
     description:
-      'Reads JSON Lines: {"endpoint", "keys": {"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, and where a row ' +
-      'was made with another VAPID pair its "vapidPublicKey". Exits with 1 when a line was not valid.',
+      'Imports subscriptions from JSON Lines. Each line is {"endpoint", "keys": {"p256dh", "auth"}} or {"endpoint", ' +
+      '"p256dh", "auth"}, with "vapidPublicKey" if it was made with another VAPID key pair. The exit code is 1 if a ' +
+      'line is not valid.',
     settings: ['data', 'pushServices'],
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
       'zcat old.jsonl.gz | deskbell subscriptions import -',
     ],
   })
-    .argument('<file>', 'File to read, "-" for standard input.')
-    .option('--json', 'Prints JSON Lines: one for each line that was not valid, then the counts.')
+    .argument('<file>', 'File to read; "-" is standard input.')
+    .option('--json', 'Prints JSON Lines: one for each line that is not valid, then the counts.')
     .action(async (file: string, flags: { readonly json?: true }) => {
       const { data, pushServices } = await readConfiguration({ flags: { ...flags }, environment });
       const policy = createEndpointPolicy(pushServices);
@@ -49,7 +49,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const lines = readLines(readChunks(file, input, stop), { maxLineBytes });
         const report = flags.json
           ? (fault: Fault) => output.line(JSON.stringify(fault))
-          : (fault: Fault) => output.remark(describe(fault));
+          : (fault: Fault) => output.diagnostic(describe(fault));
         let failure: unknown;
         await importLines(lines, directory, policy, counts, report).catch((error: unknown) => {
           failure = error;
@@ -70,7 +70,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     });
 }
 
-/** Stores what is valid, batch by batch; what was read before a fault is stored before it is thrown. */
+/** Stores valid lines in batches. Lines that were read before an error are stored before it is thrown. */
 async function importLines(
   lines: AsyncIterable<Line>,
   { store, vapidKeys }: DataDirectory,

@@ -1,4 +1,4 @@
-// `deskbell subscriptions list`: one line per subscription, without what would let a reader write to it.
+// `deskbell subscriptions list`: one line per subscription, without endpoint and keys.
 import type { Command } from 'commander';
 import type { StoredSubscription } from '../../store/store.ts';
 import { createCommand } from '../command.ts';
@@ -10,7 +10,7 @@ import { subscriptionPages } from '../subscription-pages.ts';
 export function listCommand({ environment, output, stop }: Context): Command {
   return createCommand({
     name: 'list',
-    description: 'Prints id, push service and times of each subscription; endpoints and keys are left out.',
+    description: 'Prints ID, push service and times of each subscription. Endpoints and keys are not shown.',
     settings: ['data'],
     examples: ['deskbell subscriptions list', 'deskbell subscriptions list --json | jq .pushService'],
   })
@@ -27,7 +27,7 @@ export function listCommand({ environment, output, stop }: Context): Command {
           count += page.length;
           await output.line(page.map(format).join('\n'));
         }
-        if (count === 0 && !flags.json) output.remark('No subscriptions yet.');
+        if (count === 0 && !flags.json) output.diagnostic('No subscriptions yet.');
       });
     });
 }

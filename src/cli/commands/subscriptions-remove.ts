@@ -1,4 +1,4 @@
-// `deskbell subscriptions remove`: forgets subscriptions by their ids.
+// `deskbell subscriptions remove`: removes subscriptions by their IDs.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../arguments.ts';
@@ -10,12 +10,11 @@ import { readConfiguration } from '../read-configuration.ts';
 export function removeCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'remove',
-    description:
-      'Removes subscriptions. The browsers are not told: their page registers them again when it is opened.',
+    description: 'Removes subscriptions. A browser registers again when its page is next opened.',
     settings: ['data'],
     examples: ['deskbell subscriptions remove 17', 'deskbell subscriptions remove 17 18 19'],
   })
-    .argument('<id...>', 'Ids as `deskbell subscriptions list` shows them.', parseId)
+    .argument('<id...>', 'IDs as `deskbell subscriptions list` shows them.', parseId)
     .option('--json', 'Prints JSON Lines.')
     .action(async (ids: readonly number[], flags: { readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
@@ -37,7 +36,7 @@ export function removeCommand({ environment, output }: Context): Command {
     });
 }
 
-/** Commander hands over the earlier ids of a variadic argument. */
+/** Commander passes the earlier values of a variadic argument. */
 function parseId(text: string, earlier: readonly number[] = []): readonly number[] {
   return [...earlier, parsePositiveInteger(text)];
 }

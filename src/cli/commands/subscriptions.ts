@@ -1,4 +1,4 @@
-// `deskbell subscriptions`: what the store holds, taken out of it, and put into it.
+// `deskbell subscriptions`: lists, removes, imports and exports subscriptions.
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';

@@ -1,23 +1,27 @@
-// `deskbell worker`: delivers every broadcast of the store, those to come included, until it is told to stop.
+// `deskbell worker`: delivers all broadcasts of the store, current and future, until it is told to stop.
 import type { Command } from 'commander';
+import { isOver } from '../../delivery/progress.ts';
+import type { BroadcastEvent } from '../../delivery/watch-broadcasts.ts';
+import { alarmToJson, broadcastToJson, formatAlarm, formatState } from '../../delivery/format-broadcast.ts';
 import type { Context } from '../context.ts';
 import { createCommand } from '../command.ts';
 import { withExistingData } from '../data.ts';
-import { broadcastSettings, openSender } from '../open-sender.ts';
+import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
-import { watchBroadcasts } from '../watch-broadcasts.ts';
-import { describeFailure } from '../failure.ts';
+import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
+import { formatError } from '../failure.ts';
+import type { Output } from '../output.ts';
 
 export function workerCommand(context: Context): Command {
   return createCommand({
     name: 'worker',
     description:
-      'Delivers broadcasts that were stored with "send --detach" or "send --at", or whose process has died, and ' +
-      'prints a line when one begins, raises an alarm, or ends. Any number of workers may run at once.',
-    settings: ['data', ...broadcastSettings],
+      'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and those whose process ' +
+      'ended. Prints a line when a broadcast starts, raises an alarm or ends. Any number of workers can run at the same time.',
+    settings: ['data', ...senderSettings],
     examples: ['deskbell worker --subject mailto:you@your.domain', 'deskbell worker --threads 8 --json'],
   })
-    .option('--json', 'Prints JSON Lines: events of broadcasts.')
+    .option('--json', 'Prints JSON Lines: the events of broadcasts.')
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({
         flags: { ...flags },
@@ -33,12 +37,32 @@ export function workerCommand(context: Context): Command {
               ? JSON.stringify({ event: 'ready', threads })
               : `Deskbell delivers broadcasts with ${threads} thread${threads === 1 ? '' : 's'}.`,
           );
-          const watching = watchBroadcasts(store.broadcasts, output, { json: flags.json ?? false }, stop);
-          await sender.work(stop, (fault) => output.remark(describeFailure(fault)));
-          await watching;
+          const report = flags.json ? reportAsJson(output) : reportAsText(output);
+          await deliverBroadcasts(sender, store.broadcasts, report, stop);
         } finally {
           await sender.close();
         }
       });
     });
+}
+
+const reportAsText = (output: Output): DeliveryReport => ({
+  event: (event) =>
+    output.line(
+      event.kind === 'alarm'
+        ? `Broadcast ${event.broadcast.id}: ${formatAlarm(event.alarm)}`
+        : formatState(event.broadcast),
+    ),
+  error: (error) => output.diagnostic(formatError(error)),
+});
+
+const reportAsJson = (output: Output): DeliveryReport => ({
+  event: (event) => output.line(JSON.stringify(toJson(event))),
+  error: (error) => output.diagnostic(formatError(error)),
+});
+
+function toJson(event: BroadcastEvent): object {
+  const { broadcast } = event;
+  if (event.kind === 'alarm') return { event: 'alarm', id: broadcast.id, ...alarmToJson(event.alarm) };
+  return { event: isOver(broadcast) ? 'summary' : 'broadcast', ...broadcastToJson(broadcast) };
 }

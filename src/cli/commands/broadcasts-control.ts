@@ -1,19 +1,19 @@
-// `deskbell broadcasts pause` and `cancel`: a word to whoever works on the broadcast, in whatever process.
+// `deskbell broadcasts pause` and `cancel`: control a broadcast, whichever process delivers it.
 import type { Command } from 'commander';
 import { parsePositiveInteger } from '../arguments.ts';
-import { formatCount, stateOf, toJson } from '../broadcast-words.ts';
+import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
-export function steerCommand(
+export function controlCommand(
   { environment, output }: Context,
   name: 'pause' | 'cancel',
   description: string,
 ): Command {
   return createCommand({ name, description, settings: ['data'], examples: [`deskbell broadcasts ${name} 7`] })
-    .argument('<id>', 'Which broadcast.', parsePositiveInteger)
+    .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
     .option('--json', 'Prints the broadcast as JSON.')
     .action(async (id: number, flags: { readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
@@ -22,7 +22,7 @@ export function steerCommand(
         const { accepted } = broadcast.counts;
         await output.line(
           flags.json
-            ? JSON.stringify(toJson(broadcast))
+            ? JSON.stringify(broadcastToJson(broadcast))
             : `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.audience)} accepted.`,
         );
       });
