@@ -3,7 +3,7 @@
 import {
   createLog,
   createSessionAuthenticator,
-  obeyAuthenticators,
+  enforceAuthenticators,
   type ReadSession,
 } from 'deskbell/service';
 import Fastify from 'fastify';
@@ -16,7 +16,7 @@ const readSession: ReadSession = ({ headers }) =>
   typeof headers['x-user'] === 'string' ? { SESSION: headers['x-user'] } : {};
 
 const app = Fastify();
-obeyAuthenticators(app, readSession);
+enforceAuthenticators(app, readSession);
 app.get('/greet', { config: { authenticator } }, () => ({ greeting: 'Hello, Ada' }));
 app.get('/open', () => ({ greeting: 'Hello, whoever' }));
 app.setErrorHandler((error, _request, reply) =>

@@ -1,16 +1,17 @@
 // The service as a server of its own, with the time-outs and limits that bound what one client can take.
 import Fastify, { type FastifyInstance } from 'fastify';
 
-import { answerClientError, noteResponses } from './http/client-errors.ts';
-import { addRoutes, prepare } from './create-service.ts';
+import { handleClientError, trackResponses } from './http/client-errors.ts';
+import { addRoutes } from './create-service.ts';
 import {
-  answerOddRequests,
-  answerRefusedUrl,
-  forgetTypesWithoutBody,
+  handleConnectAndExpect,
+  renderMalformedUrl,
+  dropContentType,
   requireHost,
 } from './http/edge-cases.ts';
-import { settle, type ServerOptions } from './options.ts';
-import { dropStalledReaders } from './http/slow-clients.ts';
+import { prepareScope } from './http/scope.ts';
+import { resolveOptions, type ServerOptions } from './options.ts';
+import { closeSlowClients } from './http/slow-clients.ts';
 
 /**
  * Makes a Fastify instance that serves the whole service: `await createServer(options).listen({ host, port })`.
@@ -18,7 +19,7 @@ import { dropStalledReaders } from './http/slow-clients.ts';
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const settings = settle(options);
+  const settings = resolveOptions(options);
   const { filters } = settings;
   const app: FastifyInstance = Fastify({
     http: {
@@ -40,17 +41,17 @@ export function createServer(options: ServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: options.maxHeaderBytes ?? 16_384 },
     // Nothing here logs by request ids.
     genReqId: () => '',
-    frameworkErrors: (error, request, reply) => answerRefusedUrl(error, request, reply, filters),
-    clientErrorHandler: (error, socket) => answerClientError(app, error, socket, filters),
+    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, filters),
+    clientErrorHandler: (error, socket) => handleClientError(app, error, socket, filters),
   });
   app.server.maxConnections = options.maxConnections ?? 10_000;
-  prepare(app, settings, { ownsUnknownPaths: true });
-  noteResponses(app);
+  prepareScope(app, { ...settings, ownsUnknownPaths: true });
+  trackResponses(app);
   requireHost(app);
-  forgetTypesWithoutBody(app);
-  answerOddRequests(app, filters);
+  dropContentType(app);
+  handleConnectAndExpect(app, filters);
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
-  dropStalledReaders(app, options.readTimeoutMs ?? 60_000);
+  closeSlowClients(app, options.readTimeoutMs ?? 60_000);
   closeConnectionsOnceAnswered(app);
   return app;
 }

@@ -16,12 +16,13 @@ export { createActionLogging } from './demonstration/mechanisms/action-logging.t
 export type { InAction } from './demonstration/mechanisms/action-logging.ts';
 export { ActionRequest } from './demonstration/mechanisms/action-request.ts';
 export type { ReadSession, SessionEntries } from './demonstration/mechanisms/action-request.ts';
-export { createLoggingFilter, enableFilters } from './demonstration/mechanisms/filter.ts';
-export type { Filter, FilteredResponse, RequestHead } from './demonstration/mechanisms/filter.ts';
+export { enableFilters } from './http/filter.ts';
+export { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
+export type { Filter, FilteredResponse, RequestHead } from './http/filter.ts';
 export {
   annotateClass,
   createSessionAuthenticator,
-  obeyAuthenticators,
+  enforceAuthenticators,
 } from './demonstration/mechanisms/authenticator.ts';
 export type { Authenticator, Authorize, Verdict } from './demonstration/mechanisms/authenticator.ts';
 export { createLoggingActionCreator, useActionCreator } from './demonstration/mechanisms/action-creator.ts';

@@ -6,7 +6,8 @@ import type { Store, StoredSubscription } from '../store/store.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { createLog, type Log } from './http/log.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
-import { createLoggingFilter, type Filter } from './demonstration/mechanisms/filter.ts';
+import { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
+import type { Filter } from './http/filter.ts';
 import type { LoggingMechanism } from './demonstration/mechanisms/record.ts';
 import { createRequestSessions, createSessionVault, type RequestSessions } from './demonstration/session.ts';
 
@@ -74,7 +75,7 @@ export interface Settings extends Required<
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable */
-export function settle({
+export function resolveOptions({
   store,
   vapidPublicKey,
   sessionKey,

@@ -6,7 +6,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { prepare } from '../../src/service/create-service.ts';
+import { prepareScope } from '../../src/service/http/scope.ts';
 import type { ServiceApp } from '../../src/service/http/service-app.ts';
 import {
   useActionCreator,
@@ -15,13 +15,17 @@ import {
 import { createActionLogging } from '../../src/service/demonstration/mechanisms/action-logging.ts';
 import { ActionRequest } from '../../src/service/demonstration/mechanisms/action-request.ts';
 import {
-  obeyAuthenticators,
+  enforceAuthenticators,
   type Authenticator,
 } from '../../src/service/demonstration/mechanisms/authenticator.ts';
-import { enableFilters, type Filter } from '../../src/service/demonstration/mechanisms/filter.ts';
+import { enableFilters, type Filter } from '../../src/service/http/filter.ts';
 import type { LoggingMechanism } from '../../src/service/demonstration/mechanisms/record.ts';
-import { settle, type ServerOptions } from '../../src/service/options.ts';
-import { addDemoApi, createDemoActions, type DemoActions } from '../../src/service/demonstration/actions.ts';
+import { resolveOptions, type ServerOptions } from '../../src/service/options.ts';
+import {
+  addActionRoutes,
+  createDemoActions,
+  type DemoActions,
+} from '../../src/service/demonstration/actions.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import {
   openConnection,
@@ -101,7 +105,7 @@ describe('what each mechanism can see', () => {
     const inAction = createActionLogging({ info: (record) => hand('action', record) });
     app = Fastify();
     enableFilters(app, [spyFilter]);
-    obeyAuthenticators(app, readSession);
+    enforceAuthenticators(app, readSession);
     useActionCreator(app, spyCreator, readSession);
     app.post('/seen', { config: { authenticator: spyAuthenticator } }, (request) =>
       inAction(new ActionRequest(request, readSession), () => ({ answer: secrets.response })),
@@ -240,7 +244,7 @@ describe('the order with other actions', () => {
   after(() => testStore.remove());
 
   async function startWith(
-    actions: (log: ReturnType<typeof settle>) => Partial<DemoActions>,
+    actions: (log: ReturnType<typeof resolveOptions>) => Partial<DemoActions>,
   ): Promise<{ app: FastifyInstance; base: string; records: LogRecord[]; headers: { cookie: string } }> {
     const records: LogRecord[] = [];
     const sessionKey = randomBytes(32);
@@ -255,11 +259,11 @@ describe('the order with other actions', () => {
       authenticate: 'none',
       log: { info: keep, error: keep },
     };
-    const settings = settle(options);
+    const settings = resolveOptions(options);
     const app = Fastify();
-    prepare(app, settings, { ownsUnknownPaths: true });
+    prepareScope(app, { ...settings, ownsUnknownPaths: true });
     app.register(async (scope) =>
-      addDemoApi(scope as ServiceApp, settings, () => ({}), {
+      addActionRoutes(scope as ServiceApp, settings, () => ({}), {
         ...createDemoActions(settings),
         ...actions(settings),
       }),

@@ -4,7 +4,7 @@ import * as Type from 'typebox';
 
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { answers, bodyProblems, problems } from '../http/openapi-responses.ts';
+import { contentResponse, bodyErrors, problemResponses } from '../http/openapi-responses.ts';
 import { jsonContentType } from '../http/json-text.ts';
 import { useActionCreator, createLoggingActionCreator } from './mechanisms/action-creator.ts';
 import { createActionLogging, type Action, type InAction } from './mechanisms/action-logging.ts';
@@ -12,7 +12,7 @@ import { ActionRequest, type ReadSession } from './mechanisms/action-request.ts'
 import {
   annotateClass,
   createSessionAuthenticator,
-  obeyAuthenticators,
+  enforceAuthenticators,
   type Authenticator,
 } from './mechanisms/authenticator.ts';
 import type { DemoActionName, Settings } from '../options.ts';
@@ -36,7 +36,7 @@ export function createDemoActions({ logging, log }: Settings): DemoActions {
 }
 
 /** To be registered in a scope of its own: the action creator and the class's authenticator hold for all of it. */
-export function addDemoApi(
+export function addActionRoutes(
   app: ServiceApp,
   settings: Settings,
   readSession: ReadSession,
@@ -48,7 +48,7 @@ export function addDemoApi(
     logging.includes('authenticator') ? log : undefined,
   );
   if (authenticate === 'all') annotateClass(app, authenticator);
-  obeyAuthenticators(app, readSession);
+  enforceAuthenticators(app, readSession);
   if (logging.includes('action-creator')) {
     useActionCreator(app, createLoggingActionCreator(log), readSession);
   }
@@ -63,14 +63,14 @@ export function addDemoApi(
 
   app.get(
     '/api/get',
-    { schema: describe('A fixed answer', 'This is the answer to get.'), config: annotation('get') },
+    { schema: describeAction('A fixed answer', 'This is the answer to get.'), config: annotation('get') },
     run(actions.get),
   );
   app.get(
     '/api/getWithArg/:arg',
     {
       schema: {
-        ...describe('An answer that shows the argument', 'This is the answer to getWithArg with x.'),
+        ...describeAction('An answer that shows the argument', 'This is the answer to getWithArg with x.'),
         params: argParams,
       },
       config: annotation('getWithArg'),
@@ -81,7 +81,7 @@ export function addDemoApi(
     '/api/post',
     {
       schema: {
-        ...describe('A fixed answer to any JSON object', 'This is the answer to post.', ...bodyProblems),
+        ...describeAction('A fixed answer to any JSON object', 'This is the answer to post.', ...bodyErrors),
         body: postBody,
       },
       config: { ...annotation('post'), csrfExempt: true },
@@ -92,14 +92,14 @@ export function addDemoApi(
 
 const toText = (value: unknown): string => JSON.stringify(value);
 
-function describe(summary: string, example: string, ...codes: readonly ErrorCode[]) {
+function describeAction(summary: string, example: string, ...codes: readonly ErrorCode[]) {
   return {
     tags: ['Demonstration'],
     summary,
     security: [{}, { session: [] }],
     response: {
-      200: answers('application/json', 'A JSON string.', Type.String(), example),
-      ...problems(...codes, 'ERR_UNAUTHENTICATED', 'ERR_FORBIDDEN'),
+      200: contentResponse('application/json', 'A JSON string.', Type.String(), example),
+      ...problemResponses(...codes, 'ERR_UNAUTHENTICATED', 'ERR_FORBIDDEN'),
     },
   };
 }

@@ -21,7 +21,7 @@ export const createCsrfToken = ({ secret }: Session): string => tokens.create(se
 /** RFC 9110 §9.2.1. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-export function refuseForgedRequests(app: FastifyInstance, sessions: RequestSessions): void {
+export function rejectForgedRequests(app: FastifyInstance, sessions: RequestSessions): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const isPassed =
       safeMethods.has(request.method) ||

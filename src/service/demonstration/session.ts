@@ -56,7 +56,7 @@ export function createSessionVault(sessionKey: Uint8Array): SessionVault {
 /** The sessions that requests have come with. */
 export interface RequestSessions {
   /** Opens the session of each request of the scope before anything asks for it. */
-  openAll(app: FastifyInstance): void;
+  openSessions(app: FastifyInstance): void;
   /** `undefined` where the request has none that is valid. */
   of(request: FastifyRequest): Session | undefined;
 }
@@ -68,7 +68,7 @@ export function createRequestSessions(vault: SessionVault): RequestSessions {
     if (session !== undefined) opened.set(request, session);
   };
   return {
-    openAll(app) {
+    openSessions(app) {
       app.addHook('onRequest', (request, _reply, proceed) => {
         const sealed = readSessionCookie(request.headers.cookie);
         if (sealed === undefined) proceed();

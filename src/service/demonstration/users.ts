@@ -4,7 +4,7 @@ import * as Type from 'typebox';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { UserStore } from '../../store/store.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { answers, answersNothing, bodyProblems, problems } from '../http/openapi-responses.ts';
+import { contentResponse, emptyResponse, bodyErrors, problemResponses } from '../http/openapi-responses.ts';
 import { exactNumber, sendJson } from '../http/json-text.ts';
 import { compileValidator } from '../http/validation.ts';
 
@@ -31,8 +31,8 @@ const getSchema = {
   summary: 'A user',
   params: userParams,
   response: {
-    200: answers('application/json', 'The user.', userRecord, exampleUser),
-    ...problems('ERR_USER_ID_INVALID', 'ERR_USER_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'),
+    200: contentResponse('application/json', 'The user.', userRecord, exampleUser),
+    ...problemResponses('ERR_USER_ID_INVALID', 'ERR_USER_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'),
   },
 };
 const putSchema = {
@@ -42,9 +42,9 @@ const putSchema = {
   params: userParams,
   body: userUpdate,
   response: {
-    200: answersNothing('Replaced.'),
-    ...problems(
-      ...bodyProblems,
+    200: emptyResponse('Replaced.'),
+    ...problemResponses(
+      ...bodyErrors,
       'ERR_CSRF',
       'ERR_USER_ID_INVALID',
       'ERR_USER_NOT_FOUND',

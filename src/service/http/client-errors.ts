@@ -6,9 +6,9 @@ import type { Duplex } from 'node:stream';
 
 import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { answerBarely, endConnection, linger, type BareAnswer } from './render-error.ts';
-import type { Filter } from '../demonstration/mechanisms/filter.ts';
-import { refuse } from './unknown-paths.ts';
+import { renderError, endConnection, linger, type RenderedError } from './render-error.ts';
+import type { Filter } from './filter.ts';
+import { rejectUnmatched } from './unknown-paths.ts';
 
 export interface ClientError extends Error {
   readonly code?: string | undefined;
@@ -29,8 +29,8 @@ const endedTooEarly = 'HPE_INVALID_EOF_STATE';
 const newestResponse = Symbol('newest response');
 type AnsweredSocket = Duplex & { [newestResponse]?: ServerResponse<IncomingMessage> };
 
-/** Has each connection know its newest answer, which `answerClientError` must not write into. */
-export function noteResponses(app: FastifyInstance): void {
+/** Has each connection know its newest answer, which `handleClientError` must not write into. */
+export function trackResponses(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     (request.raw.socket as AnsweredSocket)[newestResponse] = reply.raw;
     done();
@@ -38,7 +38,7 @@ export function noteResponses(app: FastifyInstance): void {
 }
 
 /** For Fastify's option `clientErrorHandler`. */
-export function answerClientError(
+export function handleClientError(
   app: FastifyInstance,
   error: ClientError,
   socket: Duplex,
@@ -46,33 +46,33 @@ export function answerClientError(
 ): void {
   const response = (socket as AnsweredSocket)[newestResponse];
   if (response === undefined || response.writableFinished) {
-    endConnection(socket, answerUnread(app, error, filters));
+    endConnection(socket, renderUnparsed(app, error, filters));
   } else if (response.req.complete) {
     // The fault is in a later request of the same connection; answers keep their order.
-    response.once('finish', () => endConnection(socket, answerUnread(app, error, filters)));
+    response.once('finish', () => endConnection(socket, renderUnparsed(app, error, filters)));
   } else if (response.headersSent || error.code === endedTooEarly) {
     socket.destroy();
   } else {
     const { method, url } = response.req;
-    const { status, headers, body } = answerBarely({ method, url }, { fault: toFault(error) }, filters);
+    const { status, headers, body } = renderError({ method, url }, { fault: toFault(error) }, filters);
     response.writeHead(status, { ...headers, connection: 'close' }).end(body);
     linger(socket);
   }
 }
 
 /** The answer to something that never became a request. */
-function answerUnread(app: FastifyInstance, error: ClientError, filters: readonly Filter[]): BareAnswer {
+function renderUnparsed(app: FastifyInstance, error: ClientError, filters: readonly Filter[]): RenderedError {
   // A method of the client's own is well-formed HTTP (RFC 9110 §9.1); Node's parser has a list and knows no others.
-  const line = error.code === 'HPE_INVALID_METHOD' ? refusedLine(error) : '';
+  const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error) : '';
   const [, method, url] = requestLine.exec(line) ?? [];
-  const refusal = method && url ? refuse(app, method, url) : { fault: toFault(error) };
-  return answerBarely({ method, url }, refusal, filters);
+  const rejection = method && url ? rejectUnmatched(app, method, url) : { fault: toFault(error) };
+  return renderError({ method, url }, rejection, filters);
 }
 
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.[01]\r?\n/;
 
 /** What the parser was given, from the line on that it stopped in. */
-function refusedLine({ rawPacket, bytesParsed = 0 }: ClientError): string {
+function rejectedLine({ rawPacket, bytesParsed = 0 }: ClientError): string {
   if (!Buffer.isBuffer(rawPacket)) return '';
   const start = rawPacket.lastIndexOf('\n', Math.max(bytesParsed - 1, 0)) + 1;
   return rawPacket.toString('latin1', start);

@@ -3,12 +3,12 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { answerBarely, endConnection } from './render-error.ts';
-import type { Filter } from '../demonstration/mechanisms/filter.ts';
-import { refuse } from './unknown-paths.ts';
+import { renderError, endConnection } from './render-error.ts';
+import type { Filter } from './filter.ts';
+import { rejectUnmatched } from './unknown-paths.ts';
 
 /** For Fastify's option `frameworkErrors`: a path that is not percent-encoded UTF-8. */
-export function answerRefusedUrl(
+export function renderMalformedUrl(
   cause: FastifyError,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -16,7 +16,7 @@ export function answerRefusedUrl(
 ): void {
   const message = 'The path of the URL is not percent-encoded UTF-8.';
   const fault = new DeskbellError('ERR_REQUEST_INVALID', message, { cause });
-  const { status, headers, body } = answerBarely(request, { fault }, filters);
+  const { status, headers, body } = renderError(request, { fault }, filters);
   reply.code(status).headers(headers).send(body);
 }
 
@@ -29,7 +29,7 @@ export function requireHost(app: FastifyInstance): void {
 }
 
 /** A content type without a body says nothing; Fastify would wait for a body that has ended before it began. */
-export function forgetTypesWithoutBody(app: FastifyInstance): void {
+export function dropContentType(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
     const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
     if (!hasBody && headers['content-type'] !== undefined) delete headers['content-type'];
@@ -38,10 +38,10 @@ export function forgetTypesWithoutBody(app: FastifyInstance): void {
 }
 
 /** CONNECT, and an `expect` that is not `100-continue`. */
-export function answerOddRequests(app: FastifyInstance, filters: readonly Filter[]): void {
+export function handleConnectAndExpect(app: FastifyInstance, filters: readonly Filter[]): void {
   const { server } = app;
   server.on('connect', ({ method = '', url = '' }, socket) => {
-    endConnection(socket, answerBarely({ method, url }, refuse(app, method, url), filters));
+    endConnection(socket, renderError({ method, url }, rejectUnmatched(app, method, url), filters));
   });
   // RFC 9110 §10.1.1 lets a server look away from an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

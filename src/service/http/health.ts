@@ -5,17 +5,17 @@ import type { ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServiceApp } from './service-app.ts';
-import { answers, problems } from './openapi-responses.ts';
+import { contentResponse, problemResponses } from './openapi-responses.ts';
 import { sendJson } from './json-text.ts';
 
 export function addHealthRoutes(app: ServiceApp, store: Store): void {
-  app.get('/healthz', { schema: describe('The process answers', 'live') }, (_request, reply) =>
+  app.get('/healthz', { schema: responsesOf('The process answers', 'live') }, (_request, reply) =>
     sendJson(reply, { status: 'live' }),
   );
 
   app.get(
     '/readyz',
-    { schema: describe('The store can be read and written', 'ready', 'ERR_NOT_READY') },
+    { schema: responsesOf('The store can be read and written', 'ready', 'ERR_NOT_READY') },
     async (_request, reply) => {
       try {
         await store.check();
@@ -27,11 +27,14 @@ export function addHealthRoutes(app: ServiceApp, store: Store): void {
   );
 }
 
-function describe(summary: string, status: string, ...codes: readonly ErrorCode[]) {
+function responsesOf(summary: string, status: string, ...codes: readonly ErrorCode[]) {
   const body = Type.Object({ status: Type.Literal(status) });
   return {
     tags: ['Service'],
     summary,
-    response: { 200: answers('application/json', `${summary}.`, body, { status }), ...problems(...codes) },
+    response: {
+      200: contentResponse('application/json', `${summary}.`, body, { status }),
+      ...problemResponses(...codes),
+    },
   };
 }

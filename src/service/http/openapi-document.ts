@@ -4,7 +4,7 @@ import * as Type from 'typebox';
 
 import { represent, sendRepresentation, type Representation } from './conditional.ts';
 import type { ServiceApp } from './service-app.ts';
-import { answers, answersNothing, problems, problemSchema } from './openapi-responses.ts';
+import { contentResponse, emptyResponse, problemResponses, problemSchema } from './openapi-responses.ts';
 import { jsonContentType } from './json-text.ts';
 import { sessionCookieName } from '../demonstration/session.ts';
 
@@ -18,7 +18,7 @@ everywhere (204, with \`allow\` or, to a preflight, with what was asked for). A 
 method that is not described a 405 with \`allow\`; both are problems of the form below.`;
 
 /** Gathers every route that is added afterwards. */
-export async function gatherDescription(app: ServiceApp): Promise<void> {
+export async function collectRoutes(app: ServiceApp): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -27,7 +27,7 @@ export async function gatherDescription(app: ServiceApp): Promise<void> {
       servers: [{ url: '.' }],
       tags: [
         { name: 'Web Push', description: 'Subscribing browsers.' },
-        { name: 'Demonstration', description: 'Fixed answers, to watch the logging mechanisms.' },
+        { name: 'Demonstration', description: 'Fixed contentResponse, to watch the logging mechanisms.' },
         { name: 'Example', description: 'An example user API.' },
         { name: 'Service', description: 'Health, pages and this description.' },
       ],
@@ -58,9 +58,9 @@ export function addDescriptionRoute(app: ServiceApp): void {
         tags: ['Service'],
         summary: 'This description',
         response: {
-          200: answers('application/json', 'OpenAPI 3.1.', Type.Object({}), { openapi: '3.1.0' }),
-          304: answersNothing('Unchanged.'),
-          ...problems(),
+          200: contentResponse('application/json', 'OpenAPI 3.1.', Type.Object({}), { openapi: '3.1.0' }),
+          304: emptyResponse('Unchanged.'),
+          ...problemResponses(),
         },
       },
     },

@@ -49,7 +49,7 @@ const commonHeaders = {
   },
 };
 
-export function answers(
+export function contentResponse(
   contentType: string,
   description: string,
   schema: TSchema,
@@ -63,7 +63,7 @@ export function answers(
   };
 }
 
-export function answersNothing(
+export function emptyResponse(
   description: string,
   headers: Readonly<Record<string, object>> = {},
 ): ResponseDescription {
@@ -79,14 +79,14 @@ const everywhere = [
 ] as const satisfies readonly ErrorCode[];
 
 /** Errors that any request with a body may meet. */
-export const bodyProblems = [
+export const bodyErrors = [
   'ERR_JSON_MALFORMED',
   'ERR_BODY_TOO_LARGE',
   'ERR_CONTENT_TYPE',
 ] as const satisfies readonly ErrorCode[];
 
 /** Error responses by status: those that a route names, and those that are possible everywhere. */
-export function problems(...codes: readonly ErrorCode[]): Responses {
+export function problemResponses(...codes: readonly ErrorCode[]): Responses {
   const byStatus = Map.groupBy([...codes, ...everywhere], (code) => catalogue[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, [first, ...others]]) => [

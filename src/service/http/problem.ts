@@ -37,7 +37,7 @@ interface ErrorSettings {
 }
 
 /** Answers whatever is thrown in a route or hook of this scope. */
-export function answerErrorsAsProblems(app: FastifyInstance, { log, bodyLimitBytes }: ErrorSettings): void {
+export function sendProblems(app: FastifyInstance, { log, bodyLimitBytes }: ErrorSettings): void {
   app.setErrorHandler((error, request, reply) => {
     const fault = toFault(error, bodyLimitBytes);
     if (fault.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });

@@ -5,27 +5,27 @@ import type { Duplex } from 'node:stream';
 
 import type { DeskbellError } from '../../errors/deskbell-error.ts';
 import { corsHeaders } from './cors.ts';
-import { opaqueEntity } from '../demonstration/mechanisms/entity.ts';
-import type { Filter, RequestHead } from '../demonstration/mechanisms/filter.ts';
+import { opaqueEntity } from './entity.ts';
+import type { Filter, RequestHead } from './filter.ts';
 import { problemType, toProblem } from './problem.ts';
 
-export interface BareAnswer {
+export interface RenderedError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-export interface Refusal {
+export interface Rejection {
   readonly fault: DeskbellError;
   /** Value of the `allow` header. */
   readonly allow?: string;
 }
 
-export function answerBarely(
+export function renderError(
   { method, url }: RequestHead,
-  { fault, allow }: Refusal,
+  { fault, allow }: Rejection,
   filters: readonly Filter[],
-): BareAnswer {
+): RenderedError {
   const headers: Record<string, string> = { ...corsHeaders, 'content-type': problemType };
   if (allow !== undefined) headers['allow'] = allow;
   const { status } = fault;
@@ -38,7 +38,7 @@ export function answerBarely(
 }
 
 /** Writes the last answer of a connection. */
-export function endConnection(socket: Duplex, { status, headers, body }: BareAnswer): void {
+export function endConnection(socket: Duplex, { status, headers, body }: RenderedError): void {
   if (!socket.writable) {
     socket.destroy();
     return;

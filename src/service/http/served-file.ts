@@ -3,7 +3,7 @@ import * as Type from 'typebox';
 
 import { represent, sendRepresentation, type Representation } from './conditional.ts';
 import type { ServiceApp } from './service-app.ts';
-import { answers, answersNothing, problems } from './openapi-responses.ts';
+import { contentResponse, emptyResponse, problemResponses } from './openapi-responses.ts';
 
 export interface ServedFile {
   readonly summary: string;
@@ -18,9 +18,9 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
     tags: ['Service'],
     summary: file.summary,
     response: {
-      200: answers(file.contentType.split(';')[0] as string, file.summary, Type.String(), '…'),
-      304: answersNothing('Unchanged.'),
-      ...problems(),
+      200: contentResponse(file.contentType.split(';')[0] as string, file.summary, Type.String(), '…'),
+      304: emptyResponse('Unchanged.'),
+      ...problemResponses(),
     },
   };
   const read = async (): Promise<Representation> => {

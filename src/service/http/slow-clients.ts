@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 
 /** Ends connections on which answers wait and none of them has gone out between two looks. */
-export function dropStalledReaders(app: FastifyInstance, readTimeoutMs: number): void {
+export function closeSlowClients(app: FastifyInstance, readTimeoutMs: number): void {
   /** Bytes that each open connection had taken when it was looked at last. */
   const taken = new Map<Socket, number>();
   app.server.on('connection', (socket) => {

@@ -3,10 +3,10 @@
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Refusal } from './render-error.ts';
+import type { Rejection } from './render-error.ts';
 
 /** Answers OPTIONS on each path of this scope, also where the unknown paths around it are someone else's. */
-export function answerOptions(app: FastifyInstance): void {
+export function handleOptions(app: FastifyInstance): void {
   const paths = new Set<string>();
   app.addHook('onRoute', ({ url, routePath }) => {
     if (paths.has(url)) return;
@@ -18,21 +18,21 @@ export function answerOptions(app: FastifyInstance): void {
 }
 
 /** Takes the paths that nothing answers. To be called where all of them, or all under a prefix, are the service's. */
-export function answerUnknownPaths(app: FastifyInstance): void {
+export function handleUnknownPaths(app: FastifyInstance): void {
   // Ahead of reading the body, which has no meaning here.
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done();
-    const { fault, allow } = refuse(app, request.method, request.url);
+    const { fault, allow } = rejectUnmatched(app, request.method, request.url);
     if (allow) reply.header('allow', allow);
     done(fault);
   });
   app.setNotFoundHandler((request) => {
-    throw refuse(app, request.method, request.url).fault;
+    throw rejectUnmatched(app, request.method, request.url).fault;
   });
 }
 
 /** Why no route takes a request, and the `allow` header where the path is known (RFC 9110 §15.5.6). */
-export function refuse(app: FastifyInstance, method: string, url: string): Refusal {
+export function rejectUnmatched(app: FastifyInstance, method: string, url: string): Rejection {
   const allow = allowedMethods(app, url).join(', ');
   if (allow === '')
     return { fault: new DeskbellError('ERR_ROUTE_UNKNOWN', 'There is nothing at this path.') };

@@ -3,7 +3,7 @@ import * as Type from 'typebox';
 
 import { represent, sendRepresentation } from '../http/conditional.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { answers, answersNothing, problems } from '../http/openapi-responses.ts';
+import { contentResponse, emptyResponse, problemResponses } from '../http/openapi-responses.ts';
 import { jsonContentType } from '../http/json-text.ts';
 
 export function addVapidKeyRoute(app: ServiceApp, vapidPublicKey: string): void {
@@ -13,15 +13,15 @@ export function addVapidKeyRoute(app: ServiceApp, vapidPublicKey: string): void 
     summary: 'The key that browsers subscribe with',
     description: 'Ask again before each use: a stale key loses subscribers.',
     response: {
-      200: answers(
+      200: contentResponse(
         'application/json',
         'The uncompressed P-256 point as unpadded base64url.',
         Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
         vapidPublicKey,
         { ETag: { type: 'string' } },
       ),
-      304: answersNothing('The key is the one named in If-None-Match.', { ETag: { type: 'string' } }),
-      ...problems(),
+      304: emptyResponse('The key is the one named in If-None-Match.', { ETag: { type: 'string' } }),
+      ...problemResponses(),
     },
   };
   app.get('/vapidKey', { schema }, (request, reply) => sendRepresentation(request, reply, representation));

@@ -1,4 +1,4 @@
-// POST /webPush keeps a subscription, durably before its 200; DELETE /webPush lets go of it.
+// POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it.
 import rateLimit from '@fastify/rate-limit';
 import * as Type from 'typebox';
 
@@ -6,7 +6,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { answers, answersNothing, bodyProblems, problems } from '../http/openapi-responses.ts';
+import { contentResponse, emptyResponse, bodyErrors, problemResponses } from '../http/openapi-responses.ts';
 import { sendJson } from '../http/json-text.ts';
 import type { Settings } from '../options.ts';
 
@@ -33,23 +33,23 @@ const subscriptionBody = Type.Union(
   },
 );
 
-const leaveBody = Type.Object(
+const removalBody = Type.Object(
   { endpoint: Type.String(), auth: keys.auth },
   { examples: [{ endpoint: exampleSubscription.endpoint, auth: exampleSubscription.auth }] },
 );
 
 const postSchema = {
   tags: ['Web Push'],
-  summary: 'Keeps a subscription',
+  summary: 'Stores a subscription',
   description:
     'The subscription is stored durably before the answer. The same endpoint again replaces its keys.',
   security: [{}, { session: [], csrfToken: [] }],
   body: subscriptionBody,
   response: {
-    200: answers('application/json', 'Kept.', Type.String(), acknowledgement),
-    ...problems(
+    200: contentResponse('application/json', 'Stored.', Type.String(), acknowledgement),
+    ...problemResponses(
       'ERR_SUBSCRIPTION_INVALID',
-      ...bodyProblems,
+      ...bodyErrors,
       'ERR_CSRF',
       'ERR_RATE_LIMITED',
       'ERR_STORE_UNAVAILABLE',
@@ -58,13 +58,13 @@ const postSchema = {
 };
 const deleteSchema = {
   tags: ['Web Push'],
-  summary: 'Lets go of a subscription',
+  summary: 'Removes a subscription',
   description: 'A wrong `auth` removes nothing; the answer does not tell.',
   security: [{}, { session: [], csrfToken: [] }],
-  body: leaveBody,
+  body: removalBody,
   response: {
-    204: answersNothing('There is no such subscription, or none with this `auth`, now.'),
-    ...problems(...bodyProblems, 'ERR_CSRF', 'ERR_STORE_UNAVAILABLE'),
+    204: emptyResponse('There is no such subscription, or none with this `auth`, now.'),
+    ...problemResponses(...bodyErrors, 'ERR_CSRF', 'ERR_STORE_UNAVAILABLE'),
   },
 };
 

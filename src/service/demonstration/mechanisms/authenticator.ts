@@ -17,7 +17,7 @@ declare module 'fastify' {
 }
 
 /** Has the annotation `config: { authenticator }` obeyed by every route of the scope that comes after. */
-export function obeyAuthenticators(app: FastifyInstance, readSession: ReadSession): void {
+export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSession): void {
   app.addHook('onRoute', (route) => {
     const authenticator = route.config?.authenticator;
     if (authenticator === undefined) return;

@@ -1,10 +1,9 @@
-// Global filters: around every request of a scope, whatever becomes of it. A filter is enabled by being in the list.
-// It is handed the request's method and URL, and the response as status, headers to add and an opaque entity: there
-// is no way to a body or a session from there.
+// Global filters: they run around every request of a scope, whatever its outcome. A filter is enabled by being in the
+// list. It receives the request's method and URL, and the response as status, headers to add and an opaque entity; it
+// cannot reach a body or a session.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
 import { opaqueEntity, type Entity } from './entity.ts';
-import type { RecordLog } from './record.ts';
 
 /** Both are unknown where a request broke off before they had been read. */
 export interface RequestHead {
@@ -60,18 +59,4 @@ class ReplyResponse implements FilteredResponse {
   setHeader(name: string, value: string): void {
     this.#reply.header(name, value);
   }
-}
-
-/** Writes one record per request, and tells each client how long its request was handled: `Request-Time`, in ms. */
-export function createLoggingFilter(log: RecordLog): Filter {
-  return ({ method, url }) => {
-    const start = performance.now();
-    return (response) => {
-      const elapsedMs = Math.round(performance.now() - start);
-      response.setHeader('Request-Time', String(elapsedMs));
-      const { status } = response;
-      const record = { mechanism: 'filter', phase: 'result', method, url, status, elapsedMs } as const;
-      log.info(response.isAborted ? { ...record, isAborted: true } : record);
-    };
-  };
 }

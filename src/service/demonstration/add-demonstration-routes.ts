@@ -1,0 +1,26 @@
+// The part of the service that demonstrates: the actions with their four logging mechanisms, and the example users.
+import type { ServiceApp } from '../http/service-app.ts';
+import type { Settings } from '../options.ts';
+import { addActionRoutes } from './actions.ts';
+import { rejectForgedRequests } from './csrf.ts';
+import type { ReadSession } from './mechanisms/action-request.ts';
+import type { RequestSessions } from './session.ts';
+import { addUserRoutes } from './users.ts';
+
+/** Opens the session of each request of the scope and rejects forged ones. To be called before any route is added. */
+export function protectSessions(app: ServiceApp, sessions: RequestSessions): void {
+  sessions.openSessions(app);
+  rejectForgedRequests(app, sessions);
+}
+
+export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings): Promise<void> {
+  await app.register(async (scope) => addActionRoutes(scope, settings, sessionReader(settings.sessions)));
+  addUserRoutes(app, settings.store.users);
+}
+
+function sessionReader(sessions: RequestSessions): ReadSession {
+  return (request) => {
+    const value = sessions.of(request)?.SESSION;
+    return value === undefined ? {} : { SESSION: value };
+  };
+}

@@ -1,0 +1,17 @@
+// The logging filter: one record for each request, and the header `Request-Time` on each response.
+import type { Filter } from '../../http/filter.ts';
+import type { RecordLog } from './record.ts';
+
+/** Writes one record per request, and tells each client how long its request was handled: `Request-Time`, in ms. */
+export function createLoggingFilter(log: RecordLog): Filter {
+  return ({ method, url }) => {
+    const start = performance.now();
+    return (response) => {
+      const elapsedMs = Math.round(performance.now() - start);
+      response.setHeader('Request-Time', String(elapsedMs));
+      const { status } = response;
+      const record = { mechanism: 'filter', phase: 'result', method, url, status, elapsedMs } as const;
+      log.info(response.isAborted ? { ...record, isAborted: true } : record);
+    };
+  };
+}

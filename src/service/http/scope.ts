@@ -1,0 +1,32 @@
+// What holds for every path of a scope: how bodies are read and checked, how errors are rendered, and which headers each
+// response carries.
+import type { FastifyInstance } from 'fastify';
+
+import { allowCrossOrigin } from './cors.ts';
+import { enableFilters, type Filter } from './filter.ts';
+import { readJsonBodies } from './json-body.ts';
+import type { Log } from './log.ts';
+import { sendProblems } from './problem.ts';
+import { handleUnknownPaths } from './unknown-paths.ts';
+import { compileValidator } from './validation.ts';
+
+export interface ScopeSettings {
+  readonly log: Log;
+  readonly bodyLimitBytes: number;
+  readonly filters: readonly Filter[];
+  /** Whether paths that no route takes are answered here, or left to the application around the scope. */
+  readonly ownsUnknownPaths: boolean;
+}
+
+/** To be called before any route is added to the scope. */
+export function prepareScope(app: FastifyInstance, settings: ScopeSettings): void {
+  app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(() => JSON.stringify);
+  readJsonBodies(app, settings.bodyLimitBytes);
+  sendProblems(app, settings);
+
+  // In the order in which a request meets them.
+  enableFilters(app, settings.filters);
+  allowCrossOrigin(app);
+  if (settings.ownsUnknownPaths) handleUnknownPaths(app);
+}
