@@ -1,4 +1,4 @@
-// A short fuzz run over the description document; scripts/fuzz-service.ts is the long one.
+// A short fuzz run over the description document; soak/service-fuzz.test.ts is the long one.
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -1,5 +1,5 @@
 // Requests made up from the description document, good and bad, and what must hold for each answer: no 5xx, and
-// nothing that the document does not describe. Used by a short test and by scripts/fuzz-service.ts.
+// nothing that the document does not describe. Used by a short test and by soak/service-fuzz.test.ts.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';

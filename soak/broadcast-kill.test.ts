@@ -1,9 +1,6 @@
 // Kills the sending process with -9 at random moments, starts it again each time, and counts at the push service who
-// got the message how often: nobody may be left out, and a kill may repeat at most one page per worker.
-//
-//   node scripts/broadcast-kill.ts [--kills 50] [--rows 100000] [--threads 2]
-//
-// Needs nginx. Broadcasts follow one another until there were enough kills; the last one is left to finish.
+// got the message how often: nobody may be left out, and a kill may repeat at most one page per worker. Broadcasts
+// follow one another until there were enough kills; the last one is left to finish.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,20 +8,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { startNginxSink, type NginxSink } from '../bench/broadcast/nginx-sink.ts';
 import { numberOfPath, seedSubscriptions } from '../bench/broadcast/seed.ts';
 import { pageRows } from '../src/delivery/worker.ts';
+import { scaled } from './scale.ts';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '50' },
-    rows: { type: 'string', default: '100000' },
-    threads: { type: 'string', default: '2' },
-  },
-});
-const [kills, rows, threads] = [Number(values.kills), Number(values.rows), Number(values.threads)];
+const kills = scaled(50);
+const rows = scaled(100_000);
+const threads = 2;
 const longestLifeMs = 2500;
 
 interface Summary {
@@ -33,10 +26,11 @@ interface Summary {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-const directory = await mkdtemp(join(tmpdir(), 'deskbell-kill-'));
-const sink = await startNginxSink();
-try {
-  console.log(`${rows} subscribers, ${threads} threads, ${kills} kills`);
+test(`${kills} kills leave nobody out of a broadcast to ${rows}`, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'deskbell-kill-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const sink = await startNginxSink();
+  t.after(() => sink.remove());
   await seedSubscriptions(directory, sink.origin, rows);
   const killsOf = new Map<string, number>();
   for (let killed = 0, broadcast = 1; killed < kills; broadcast += 1) {
@@ -44,26 +38,31 @@ try {
     let killsHere = 0;
     for (;;) {
       const lifeMs = killed < kills ? Math.random() * longestLifeMs : Number.POSITIVE_INFINITY;
-      const summary = await send(key, lifeMs);
-      if (summary === undefined) {
-        killed += 1;
-        killsHere += 1;
-        continue;
+      const summary = await send({ directory, sink, key, lifeMs });
+      if (summary !== undefined) {
+        assertAddsUp(summary);
+        break;
       }
-      assertAddsUp(summary);
-      break;
+      killed += 1;
+      killsHere += 1;
     }
     killsOf.set(key, killsHere);
-    console.log(`${key}: ${killsHere} kills, counts add up to ${rows}`);
+    t.diagnostic(`${key}: ${killsHere} kills, counts add up to ${rows}`);
   }
-  await checkReceived(sink, killsOf);
-} finally {
-  await sink.remove();
-  await rm(directory, { recursive: true });
+  for (const line of await checkReceived(sink, killsOf)) t.diagnostic(line);
+});
+
+interface Sending {
+  readonly directory: string;
+  readonly sink: NginxSink;
+  /** Idempotency key and topic of the broadcast. */
+  readonly key: string;
+  /** When the process is killed, counted from its first line of output. */
+  readonly lifeMs: number;
 }
 
 /** @returns the summary, or `undefined` where the process was killed before it had one */
-async function send(key: string, lifeMs: number): Promise<Summary | undefined> {
+async function send({ directory, sink, key, lifeMs }: Sending): Promise<Summary | undefined> {
   const flags = {
     title: 'Ding dong',
     message: 'Tea is ready',
@@ -89,7 +88,6 @@ async function send(key: string, lifeMs: number): Promise<Summary | undefined> {
       if (event.event === 'summary') summary = event;
       if (hasBegun || lifeMs === Number.POSITIVE_INFINITY) continue;
       hasBegun = true;
-      // from its first word on, at any moment
       void sleep(lifeMs, undefined, { ref: false }).then(() => child.kill('SIGKILL'));
     }
   })();
@@ -109,25 +107,21 @@ function assertAddsUp({ state, audience, counts }: Summary): void {
   );
 }
 
-async function checkReceived(from: NginxSink, killsOf: ReadonlyMap<string, number>): Promise<void> {
+/** @returns what was lost and repeated, a line for each broadcast */
+async function checkReceived(from: NginxSink, killsOf: ReadonlyMap<string, number>): Promise<string[]> {
   const received = new Map([...killsOf.keys()].map((key) => [key, new Uint16Array(rows)]));
   for await (const { path, topic } of from.readLog()) {
     const times = received.get(topic);
     assert.ok(times, `nobody sent with the topic ${topic}`);
     times[numberOfPath(path)] = (times[numberOfPath(path)] ?? 0) + 1;
   }
-  let repeats = 0;
-  for (const [key, times] of received) {
+  return Array.from(received, ([key, times]) => {
     const lost = times.filter((count) => count === 0).length;
     const repeated = times.reduce((sum, count) => sum + Math.max(0, count - 1), 0);
     const bound = (killsOf.get(key) ?? 0) * threads * pageRows;
-    console.log(`${key}: ${lost} lost, ${repeated} repeated; allowed are ${bound}`);
-    assert.equal(lost, 0);
-    assert.ok(repeated <= bound);
-    repeats += repeated;
-  }
-  const perKill = (repeats / kills).toFixed(0);
-  console.log(
-    `0 lost; ${repeats} repeats over ${kills} kills: ${perKill} per kill, at most ${threads * pageRows} allowed`,
-  );
+    const line = `${key}: ${lost} lost, ${repeated} repeated; at most ${bound} may be`;
+    assert.equal(lost, 0, line);
+    assert.ok(repeated <= bound, line);
+    return line;
+  });
 }
