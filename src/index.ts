@@ -26,7 +26,7 @@ export type {
   BroadcastStore,
   OriginCounts,
   Settlement,
-} from './store/broadcast-store.ts';
+} from './store/broadcasts.ts';
 export type { Message } from './protocol/payload.ts';
 export type { Outcome, RetryReason } from './protocol/outcome.ts';
 export type { PushResponse } from './protocol/push-response.ts';
@@ -38,7 +38,8 @@ export { openDataDirectory } from './store/data-directory.ts';
 export type { DataDirectory } from './store/data-directory.ts';
 export { openSqliteStore } from './store/sqlite/open-sqlite-store.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
-export type { Store, StoredSubscription, SubscriptionStore, User, UserStore } from './store/store.ts';
+export type { Store, User, UserStore } from './store/store.ts';
+export type { StoredSubscription, SubscriptionStore } from './store/subscriptions.ts';
 
 export { generateVapidKeys } from './protocol/vapid.ts';
 export type { VapidKeys } from './protocol/vapid.ts';

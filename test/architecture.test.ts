@@ -79,7 +79,8 @@ test('the error catalogue and the browser client import nothing from outside the
 test('delivery and service know the store by its interface only', () => {
   const wrong = imports.filter(
     ({ file, specifier }) =>
-      ['delivery', 'service'].includes(roomOf(file)) && /\/store\/(?!(?:[\w-]+-)?store\.ts$)/.test(specifier),
+      ['delivery', 'service'].includes(roomOf(file)) &&
+      /\/store\/(?:[\w-]+\/|data-directory)/.test(specifier),
   );
   assert.deepEqual(wrong, []);
 });

@@ -1,5 +1,5 @@
 // The summary of a broadcast for people: counts that add up to the audience, a table of push services, alarms.
-import { settlements, type Broadcast } from '../store/broadcast-store.ts';
+import { settlements, type Broadcast } from '../store/broadcasts.ts';
 import {
   countMeanings,
   formatAlarm,

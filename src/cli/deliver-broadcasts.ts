@@ -1,7 +1,7 @@
 // Delivers the broadcasts of a store until told to stop, and reports what happens to each of them.
 import type { Sender } from '../delivery/sender.ts';
 import { watchBroadcasts, type BroadcastEvent } from '../delivery/watch-broadcasts.ts';
-import type { BroadcastStore } from '../store/broadcast-store.ts';
+import type { BroadcastStore } from '../store/broadcasts.ts';
 
 export interface DeliveryReport {
   event(event: BroadcastEvent): void | Promise<void>;

@@ -13,7 +13,7 @@ import {
 import type { Progress } from '../delivery/progress.ts';
 import { alarmKey } from '../delivery/watch-broadcasts.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
+import type { Broadcast, BroadcastStore } from '../store/broadcasts.ts';
 import { summarize } from './broadcast-summary.ts';
 import type { Context } from './context.ts';
 

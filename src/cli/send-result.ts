@@ -1,6 +1,6 @@
 // What `deskbell send` prints for one subscription: one line with the outcome.
 import type { SendResult } from '../delivery/sender.ts';
-import type { StoredSubscription } from '../store/store.ts';
+import type { StoredSubscription } from '../store/subscriptions.ts';
 import type { Outcome } from '../protocol/outcome.ts';
 import type { Output } from './output.ts';
 

@@ -1,5 +1,5 @@
 // Reads all subscriptions of a store page by page.
-import type { StoredSubscription, SubscriptionStore } from '../store/store.ts';
+import type { StoredSubscription, SubscriptionStore } from '../store/subscriptions.ts';
 
 const rowsPerPage = 1000;
 

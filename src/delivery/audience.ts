@@ -2,7 +2,7 @@
 // any length; its hash tells whether two broadcasts with one idempotency key mean the same people.
 import { createHash, type Hash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { BroadcastStore } from '../store/broadcast-store.ts';
+import type { BroadcastStore } from '../store/broadcasts.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import { readSubscription, type SubscriptionInput } from './subscription-input.ts';

@@ -1,7 +1,7 @@
 // Writes a broadcast to the store: from then on any worker of any process may deliver it.
 import { createHash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
+import type { Broadcast, BroadcastStore } from '../store/broadcasts.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { encodePayload, type Message } from '../protocol/payload.ts';
 import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../protocol/request.ts';

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Broadcast } from '../store/broadcast-store.ts';
+import { isOver, type Broadcast } from '../store/broadcasts.ts';
 import type { Store } from '../store/store.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
@@ -12,7 +12,7 @@ import type { Message } from '../protocol/payload.ts';
 import type { Audience } from './audience.ts';
 import { createBroadcast, type BroadcastOptions } from './create-broadcast.ts';
 import { createRequests, type DeliverySettings } from './delivery-settings.ts';
-import { isOver, watchProgress, type Progress } from './progress.ts';
+import { watchProgress, type Progress } from './progress.ts';
 import { runWorkerThreads } from './worker-pool.ts';
 import { runWorker } from './worker.ts';
 
@@ -99,7 +99,8 @@ export function createDeliverer({
     try {
       await runWorker(
         {
-          queue: store.queue,
+          work: store.work,
+          ledger: store.ledger,
           transport,
           requests: createRequests(settings, chooseEncrypt()),
           ...(broadcastId !== undefined && { broadcastId }),

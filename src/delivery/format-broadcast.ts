@@ -5,7 +5,7 @@ import {
   type Broadcast,
   type BroadcastState,
   type OriginCounts,
-} from '../store/broadcast-store.ts';
+} from '../store/broadcasts.ts';
 import type { Progress } from './progress.ts';
 
 /** A count of `Broadcast.counts`. */

@@ -3,15 +3,9 @@
 // Of a slice, rows stand in the `page` in the order of their positions, and the cursor moves over those at its head
 // that are settled. A row that holds up the page is parked: stored as in flight, so that the cursor can pass it.
 // Claimed retries are stored already, and so parked from the start.
-import type {
-  Broadcast,
-  Held,
-  Recipient,
-  RetryClaim,
-  RetryRow,
-  RowResult,
-  SliceLease,
-} from '../store/broadcast-store.ts';
+import type { Broadcast, Recipient } from '../store/broadcasts.ts';
+import type { RowResult } from '../store/ledger.ts';
+import type { Lease, RetryLease, RetryRow, SliceLease } from '../store/work-source.ts';
 import type { OriginGate } from './origin-gate.ts';
 import type { Tries } from './retry-policy.ts';
 import { setAside, type Row } from './row-result.ts';
@@ -34,7 +28,7 @@ export interface Portion {
 }
 
 export class HeldWork {
-  readonly held: Held;
+  readonly held: Lease;
   readonly broadcast: Broadcast;
   readonly lease: SliceLease | undefined;
   /** A commit is on its way; the next one waits for it, so that the cursor only moves forward. */
@@ -56,8 +50,8 @@ export class HeldWork {
   readonly #untried: Tries;
   #settledParked: RowResult[] = [];
 
-  constructor(source: SliceLease | RetryClaim) {
-    this.held = { broadcastId: source.broadcastId, token: source.token };
+  constructor(source: SliceLease | RetryLease) {
+    this.held = { broadcastId: source.broadcastId, fenceToken: source.fenceToken };
     this.broadcast = source.broadcast;
     this.#untried = { attempts: 0, deferrals: 0, expiresAtMs: source.broadcast.expiresAtMs };
     if ('rows' in source) {
@@ -172,9 +166,9 @@ export class HeldWork {
    * The settled rows at the head of the page.
    *
    * @param park parks rows without an answer that stand in the way, as many as it returns true for
-   * @param untilMs how long parked rows are held
+   * @param leaseMs how long parked rows are held
    */
-  takePage(park: (row: HeldRow) => boolean, untilMs: number): Portion | undefined {
+  takePage(park: (row: HeldRow) => boolean, leaseMs: number): Portion | undefined {
     const rows: RowResult[] = [];
     for (; this.#pageStart < this.#page.length; this.#pageStart += 1) {
       const row = this.#page[this.#pageStart];
@@ -183,7 +177,7 @@ export class HeldWork {
       else if (park(row)) {
         row.isParked = true;
         this.#parked.add(row);
-        rows.push(setAside(row, untilMs));
+        rows.push(setAside(row, leaseMs));
       } else break;
       this.#cursor = row.recipient.position;
     }

@@ -1,6 +1,6 @@
 // How far a broadcast is, read from the store: so it tells what all workers of all processes have done together.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
+import { isOver, type Broadcast, type BroadcastStore } from '../store/broadcasts.ts';
 
 export interface Progress {
   readonly broadcast: Broadcast;
@@ -39,10 +39,6 @@ export async function* watchProgress(
     isLast = await Promise.race([ended, sleep(everyMs, false, { signal: timer.signal }).catch(() => false)]);
     timer.abort();
   }
-}
-
-export function isOver({ state }: Broadcast): boolean {
-  return state === 'done' || state === 'cancelled';
 }
 
 function measure(

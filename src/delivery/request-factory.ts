@@ -1,6 +1,6 @@
 // Makes push requests of the rows of one broadcast: admits the endpoint, signs with the row's own VAPID key, encrypts.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Broadcast, Recipient } from '../store/broadcast-store.ts';
+import type { Broadcast, Recipient } from '../store/broadcasts.ts';
 import type { PushRequest } from '../transport/transport.ts';
 import type { Encrypt } from '../protocol/encryption.ts';
 import { splitEndpoint, type EndpointPolicy } from '../protocol/endpoint-policy.ts';

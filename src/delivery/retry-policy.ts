@@ -1,5 +1,5 @@
 // When a row is tried again, and when no more: backoff with jitter, `Retry-After`, the TTL, the number of attempts.
-import type { StoredRetry } from '../store/broadcast-store.ts';
+import type { StoredRetry } from '../store/ledger.ts';
 
 export interface RetryPolicy {
   /** The wait after the first attempt; it doubles with every further one. */
@@ -24,7 +24,7 @@ export const defaultRetryPolicy: RetryPolicy = {
 };
 
 /** How often a row has been tried and put off, and until when it may be. */
-export type Tries = Omit<StoredRetry, 'dueAtMs'>;
+export type Tries = Omit<StoredRetry, 'delayMs'>;
 
 /**
  * Decides on the next try of a row after an attempt.
@@ -64,6 +64,6 @@ function doubled(firstMs: number, times: number, maxMs: number): number {
 
 function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {
   // a quarter more at random, so that those who failed together do not come back together
-  const dueAtMs = Math.ceil(nowMs + waitMs * (1 + random / 4));
-  return dueAtMs >= tries.expiresAtMs ? 'expired' : { ...tries, dueAtMs };
+  const delayMs = Math.ceil(waitMs * (1 + random / 4));
+  return nowMs + delayMs >= tries.expiresAtMs ? 'expired' : { ...tries, delayMs };
 }

@@ -1,5 +1,6 @@
 // What an outcome means for a row of a broadcast: settled, or stored to be tried again.
-import type { Broadcast, Recipient, RowResult } from '../store/broadcast-store.ts';
+import type { Broadcast, Recipient } from '../store/broadcasts.ts';
+import type { RowResult } from '../store/ledger.ts';
 import type { Outcome } from '../protocol/outcome.ts';
 import type { Refusal } from './origin-gate.ts';
 import { retryAfterAttempt, retryAfterDeferral, type RetryPolicy, type Tries } from './retry-policy.ts';
@@ -72,9 +73,9 @@ export function putOff(row: Row, afterMs: number, nowMs: number, policy: RetryPo
 }
 
 /** The answer is still to come; the row is held until it is there. */
-export function setAside(row: Row, untilMs: number): RowResult {
+export function setAside(row: Row, leaseMs: number): RowResult {
   const { recipient, origin, tries } = row;
-  return { recipient, origin, attempts: 0, result: 'inFlight', retry: { ...tries, dueAtMs: untilMs } };
+  return { recipient, origin, attempts: 0, result: 'inFlight', retry: { ...tries, delayMs: leaseMs } };
 }
 
 /** A message lives as long from its first attempt as its TTL says, and never longer than its broadcast. */

@@ -2,7 +2,7 @@
 // Broadcasts, which are stored, retried and delivered by many workers, begin here as well.
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Broadcast } from '../store/broadcast-store.ts';
+import type { Broadcast } from '../store/broadcasts.ts';
 import type { Store } from '../store/store.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import type { PushResponse } from '../protocol/push-response.ts';

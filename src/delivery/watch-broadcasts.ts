@@ -1,8 +1,7 @@
 // Reports when broadcasts start, change their state and raise alarms, whichever process delivers them.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Alarm, Broadcast, BroadcastStore } from '../store/broadcast-store.ts';
+import { isOver, type Alarm, type Broadcast, type BroadcastStore } from '../store/broadcasts.ts';
 import { stateOf } from './format-broadcast.ts';
-import { isOver } from './progress.ts';
 
 export type BroadcastEvent =
   | { readonly kind: 'state'; readonly broadcast: Broadcast }

@@ -36,7 +36,8 @@ try {
     const { retryPolicy, leaseMs } = settings;
     await runWorker(
       {
-        queue: store.queue,
+        work: store.work,
+        ledger: store.ledger,
         transport,
         requests,
         ...(broadcastId !== undefined && { broadcastId }),

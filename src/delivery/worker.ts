@@ -1,4 +1,4 @@
-// One worker: takes slices and due retries from the queue, sends their rows, and commits what came of them. Any
+// One worker: takes slices and due retries from the work source, sends their rows, and commits what came of them. Any
 // number of workers in any number of threads and processes may work on the same broadcasts.
 //
 //   WORKING  takes work, sends in batches, commits. Nothing to do → sleeps until something is due
@@ -7,7 +7,8 @@
 //
 // At most `pageRows` rows are sent and not yet committed: what a crash repeats.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DeliveryQueue } from '../store/broadcast-store.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { WorkSource } from '../store/work-source.ts';
 import type { Transport, TransportResult } from '../transport/transport.ts';
 import type { Outcome } from '../protocol/outcome.ts';
 import { HeldWork, type HeldRow, type Portion } from './held-work.ts';
@@ -35,15 +36,14 @@ const holdUpMs = 1000;
 /** While slices are being read, due retries get a turn this often. */
 const claimEveryMs = 100;
 const lookForWorkEveryMs = 250;
-/** Who waits for the end of one broadcast, which another worker may bring about, looks more often. */
-const lookForEndEveryMs = 50;
 const defaultLeaseMs = 10_000;
 const stopGraceMs = 5000;
 /** A broadcast here and there at one push service each; more gates are not remembered. */
 const maxGates = 1024;
 
 export interface WorkerOptions {
-  readonly queue: DeliveryQueue;
+  readonly work: WorkSource;
+  readonly ledger: Ledger;
   readonly transport: Transport;
   readonly requests: RequestFactory;
   /** Works on this broadcast only, and ends with it. Without it the worker goes on until it is stopped. */
@@ -56,14 +56,15 @@ export interface WorkerOptions {
 /**
  * Works until the broadcast is over, paused or cancelled, or until `signal` is aborted.
  *
- * @throws what the queue throws; rows that were not committed then are repeated by whoever goes on
+ * @throws what the store throws; rows that were not committed then are repeated by whoever goes on
  */
 export function runWorker(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   return new Worker(options).run(signal);
 }
 
 class Worker {
-  readonly #queue: DeliveryQueue;
+  readonly #source: WorkSource;
+  readonly #ledger: Ledger;
   readonly #transport: Transport;
   readonly #requests: RequestFactory;
   readonly #only: { readonly broadcastId?: number };
@@ -79,8 +80,9 @@ class Worker {
   #fault: { readonly cause: unknown } | undefined;
   #wake: () => void = () => {};
 
-  constructor({ queue, transport, requests, broadcastId, retryPolicy, leaseMs }: WorkerOptions) {
-    this.#queue = queue;
+  constructor({ work, ledger, transport, requests, broadcastId, retryPolicy, leaseMs }: WorkerOptions) {
+    this.#source = work;
+    this.#ledger = ledger;
     this.#transport = transport;
     this.#requests = requests;
     this.#only = broadcastId === undefined ? {} : { broadcastId };
@@ -94,7 +96,7 @@ class Worker {
     const renewing = setInterval(() => this.#renewAll(), this.#leaseMs / 3);
     signal.addEventListener('abort', wake);
     try {
-      while (!signal.aborted && (await this.#turn()));
+      while (!signal.aborted && (await this.#turn(signal)));
       await this.#stop();
     } finally {
       signal.removeEventListener('abort', wake);
@@ -104,7 +106,7 @@ class Worker {
   }
 
   /** @returns false when there is nothing left to work for */
-  async #turn(): Promise<boolean> {
+  async #turn(signal: AbortSignal): Promise<boolean> {
     this.#throwFault();
     await this.#takeWork();
     if (this.#sendBatch()) {
@@ -116,17 +118,12 @@ class Worker {
       await this.#sleep(commitEveryMs);
       return true;
     }
-    const dueAtMs = await this.#queue.nextDueAtMs(this.#only.broadcastId);
-    if (dueAtMs === undefined && this.#only.broadcastId !== undefined) return false;
-    const waitMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - Date.now();
-    if (waitMs > 0) {
-      const lookEveryMs = this.#only.broadcastId === undefined ? lookForWorkEveryMs : lookForEndEveryMs;
-      await this.#sleep(Math.min(waitMs, lookEveryMs));
-    } else {
+    const state = await this.#source.waitForWork({ ...this.#only, signal });
+    if (state === 'ready') {
       this.#claimNotBeforeMs = 0;
       this.#leaseNotBeforeMs = 0;
     }
-    return true;
+    return state !== 'over';
   }
 
   /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
@@ -145,7 +142,7 @@ class Worker {
 
   async #lease(nowMs: number): Promise<HeldWork | undefined> {
     if (nowMs < this.#leaseNotBeforeMs) return undefined;
-    const lease = await this.#queue.leaseSlice({ leaseMs: this.#leaseMs, ...this.#only });
+    const lease = await this.#source.leaseSlice({ leaseMs: this.#leaseMs, ...this.#only });
     if (lease === undefined) {
       this.#leaseNotBeforeMs = nowMs + lookForWorkEveryMs;
       return undefined;
@@ -157,7 +154,11 @@ class Worker {
 
   /** @returns true where there may be more retries that are due */
   async #claim(): Promise<boolean> {
-    const claim = await this.#queue.claimRetries({ leaseMs: this.#leaseMs, limit: claimRows, ...this.#only });
+    const claim = await this.#source.leaseRetries({
+      leaseMs: this.#leaseMs,
+      limit: claimRows,
+      ...this.#only,
+    });
     if (claim === undefined) return false;
     this.#works.add(new HeldWork(claim));
     return claim.rows.length === claimRows;
@@ -165,7 +166,7 @@ class Worker {
 
   async #read(work: HeldWork): Promise<void> {
     if (work.lease === undefined) return;
-    const rows = await this.#queue.readSlice(work.lease, work.readPosition, readRows);
+    const rows = await this.#ledger.readRows(work.lease, work.readPosition, readRows);
     work.read(rows, rows.length < readRows);
   }
 
@@ -296,7 +297,7 @@ class Worker {
 
   /** Stores what is ready of the work, if anything is. */
   async #commit(work: HeldWork, park: (row: HeldRow) => boolean): Promise<void> {
-    const page = work.takePage(park, Date.now() + this.#leaseMs);
+    const page = work.takePage(park, this.#leaseMs);
     const parked = work.takeParked();
     if (page === undefined && parked === undefined && !work.isDone) return;
     work.isCommitting = true;
@@ -313,7 +314,7 @@ class Worker {
   }
 
   async #store(work: HeldWork, { rows, cursor }: Portion): Promise<void> {
-    const answer = await this.#queue.commit({
+    const answer = await this.#ledger.commit({
       ...work.held,
       ...(work.lease && cursor !== undefined && { slice: { number: work.lease.slice, cursor } }),
       rows,
@@ -325,12 +326,12 @@ class Worker {
 
   async #letGo(work: HeldWork): Promise<void> {
     this.#works.delete(work);
-    if (work.isUnfinished) await this.#queue.release(work.held);
+    if (work.isUnfinished) await this.#source.release(work.held);
   }
 
   #renewAll(): void {
     for (const { held } of this.#works) {
-      this.#queue.renew(held, this.#leaseMs).catch((cause: unknown) => {
+      this.#source.renew(held, this.#leaseMs).catch((cause: unknown) => {
         this.#fault ??= { cause };
         this.#wake();
       });
@@ -347,7 +348,7 @@ class Worker {
     for (const work of this.#works) {
       while (work.isCommitting) await nextTurn();
       await this.#commit(work, () => true);
-      await this.#queue.release(work.held);
+      await this.#source.release(work.held);
     }
     this.#throwFault();
   }

@@ -2,7 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Store, StoredSubscription } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { createLog, type Log } from './http/log.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';

@@ -1,38 +1,8 @@
-// The store as everyone else sees it: one interface, any database behind it. Types only.
-import type { Subscription } from '../protocol/subscription.ts';
-import type { BroadcastStore, DeliveryQueue } from './broadcast-store.ts';
-
-/** A subscription as stored. */
-export interface StoredSubscription extends Subscription {
-  /** Ascending in the order of first registration, never used again. */
-  readonly id: number;
-  /** The VAPID public key that it was made with: 87 characters of base64url. */
-  readonly vapidPublicKey: string;
-  /** Milliseconds since 1970. */
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-}
-
-export interface SubscriptionStore {
-  /** Inserts, or replaces the keys of the row with the same endpoint. Durable when the promise resolves. */
-  put(subscription: Subscription, vapidPublicKey: string): Promise<StoredSubscription>;
-  /** The same for many rows in one transaction (import). */
-  putAll(
-    rows: readonly { readonly subscription: Subscription; readonly vapidPublicKey: string }[],
-  ): Promise<void>;
-  findById(id: number): Promise<StoredSubscription | undefined>;
-  findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;
-  removeById(id: number): Promise<boolean>;
-  /** Removes the row only where `auth` is the row's own. */
-  removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
-  count(): Promise<number>;
-  /** Rows with `afterId < id ≤ throughId` in id order, at most `limit`: keyset, never offset. */
-  page(range: {
-    readonly afterId: number;
-    readonly throughId?: number;
-    readonly limit: number;
-  }): Promise<readonly StoredSubscription[]>;
-}
+// The store as everyone else sees it: one interface by role, any database behind it. Types only.
+import type { BroadcastStore } from './broadcasts.ts';
+import type { Ledger } from './ledger.ts';
+import type { SubscriptionStore } from './subscriptions.ts';
+import type { WorkSource } from './work-source.ts';
 
 /** The example user API's record; `id` is an int64. */
 export interface User {
@@ -58,7 +28,8 @@ export interface Store {
   readonly subscriptions: SubscriptionStore;
   readonly users: UserStore;
   readonly broadcasts: BroadcastStore;
-  readonly queue: DeliveryQueue;
+  readonly work: WorkSource;
+  readonly ledger: Ledger;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

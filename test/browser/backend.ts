@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
-import type { StoredSubscription } from '../../src/store/store.ts';
+import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/payload.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { RetryPolicy } from '../../src/delivery/retry-policy.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceOptions } from '../../src/push-service/index.ts';
-import type { Broadcast } from '../../src/store/broadcast-store.ts';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 
 import type { Fault } from '../../src/push-service/index.ts';
-import type { AttemptRecord } from '../../src/store/broadcast-store.ts';
+import type { AttemptRecord } from '../../src/store/broadcasts.ts';
 import {
   broadcastToAll,
   fastRetries,

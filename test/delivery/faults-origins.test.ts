@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import type { SenderOptions } from '../../src/delivery/sender.ts';
-import type { Broadcast } from '../../src/store/broadcast-store.ts';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
 import {
   checkSums,
   fastRetries,

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { SenderOptions } from '../../src/delivery/sender.ts';
-import type { Broadcast } from '../../src/store/broadcast-store.ts';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
 import {
   checkSums,
   fastRetries,

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 
 import type { Fault } from '../../src/push-service/index.ts';
-import type { Settlement } from '../../src/store/broadcast-store.ts';
+import type { Settlement } from '../../src/store/broadcasts.ts';
 import type { RejectionReason } from '../../src/protocol/refusal-reason.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldWork, type HeldRow } from '../../src/delivery/held-work.ts';
-import type { Broadcast, Recipient, RowResult } from '../../src/store/broadcast-store.ts';
+import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
 
 const broadcast = { id: 1, expiresAtMs: 1e15, ttlSeconds: 60 } as Broadcast;
 const recipient = (position: number): Recipient => ({
@@ -21,7 +22,7 @@ const accepted = (row: HeldRow): RowResult => ({
   result: 'accepted',
 });
 const never = (): boolean => false;
-const held = { broadcastId: 1, token: 'token' };
+const held = { broadcastId: 1, fenceToken: 'token' };
 
 function sliceOf(positions: readonly number[], throughPosition: number): { work: HeldWork; rows: HeldRow[] } {
   const work = new HeldWork({ ...held, broadcast, slice: 0, cursor: 0, throughPosition });
@@ -64,7 +65,7 @@ test('a row that is parked lets the cursor pass, and is settled by itself later'
   const page = work.takePage(() => true, 5000);
   assert.equal(page?.cursor, 3);
   assert.deepEqual(
-    page?.rows.map(({ result, retry }) => [result, retry?.dueAtMs]),
+    page?.rows.map(({ result, retry }) => [result, retry?.delayMs]),
     [
       ['inFlight', 5000],
       ['accepted', undefined],

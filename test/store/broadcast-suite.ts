@@ -2,13 +2,9 @@
 // commits that count each row once, retries, steering.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type {
-  Broadcast,
-  NewBroadcast,
-  Recipient,
-  RowResult,
-  SliceLease,
-} from '../../src/store/broadcast-store.ts';
+import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import type { Lease, SliceLease } from '../../src/store/work-source.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import type { StoreUnderTest } from './store-suite.ts';
@@ -70,7 +66,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     };
 
     const lease = async (broadcastId?: number): Promise<SliceLease> => {
-      const slice = await store.queue.leaseSlice({
+      const slice = await store.work.leaseSlice({
         leaseMs,
         ...(broadcastId !== undefined && { broadcastId }),
       });
@@ -80,10 +76,10 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
 
     /** Commits the whole rest of a leased slice. */
     const settle = async (slice: SliceLease, toResult: (recipient: Recipient) => RowResult = accepted) => {
-      const rows = await store.queue.readSlice(slice, slice.cursor, 10_000);
-      return store.queue.commit({
+      const rows = await store.ledger.readRows(slice, slice.cursor, 10_000);
+      return store.ledger.commit({
         broadcastId: slice.broadcastId,
-        token: slice.token,
+        fenceToken: slice.fenceToken,
         slice: { number: slice.slice, cursor: slice.throughPosition },
         rows: rows.map(toResult),
         leaseMs,
@@ -92,20 +88,24 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
 
     const settleAll = async (broadcastId: number, toResult?: (recipient: Recipient) => RowResult) => {
       for (;;) {
-        const slice = await store.queue.leaseSlice({ leaseMs, broadcastId });
+        const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
         if (slice === undefined) return;
         await settle(slice, toResult);
       }
     };
 
-    const retryAt =
-      (dueAtMs: number, attempts = 1) =>
+    /** What a worker that has nothing to do is told, without waiting. */
+    const workState = (broadcastId?: number) =>
+      store.work.waitForWork({ broadcastId, signal: AbortSignal.abort() });
+
+    const retryAfter =
+      (delayMs: number, attempts = 1) =>
       (recipient: Recipient): RowResult => ({
         recipient,
         origin,
         attempts: 1,
         result: 'retry',
-        retry: { dueAtMs, attempts, deferrals: 0, expiresAtMs: nowMs + 3_600_000 },
+        retry: { delayMs, attempts, deferrals: 0, expiresAtMs: nowMs + 3_600_000 },
       });
 
     test('a broadcast to all covers every subscription of its moment, and none that came later', async () => {
@@ -132,13 +132,13 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const broadcast = await createBroadcast();
       assert.equal(broadcast.state, 'done');
       assert.equal(broadcast.audience, 0);
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
     });
 
     test('recipients come whole: id, keys and the VAPID key that they were made with', async () => {
       await addSubscriptions(1);
       await createBroadcast();
-      const [recipient] = await store.queue.readSlice(await lease(), 0, 10);
+      const [recipient] = await store.ledger.readRows(await lease(), 0, 10);
       const [stored] = await store.subscriptions.page({ afterId: 0, limit: 1 });
       assert.ok(recipient && stored);
       assert.deepEqual(
@@ -275,15 +275,15 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await addSubscriptions(10);
       const { id } = await createBroadcast();
       const first = await lease();
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
 
-      const rows = await store.queue.readSlice(first, first.cursor, 4);
+      const rows = await store.ledger.readRows(first, first.cursor, 4);
       const cursor = rows.at(-1)?.position ?? 0;
       const slice = { number: first.slice, cursor };
-      await store.queue.commit({ ...held(first), slice, rows: rows.map(accepted), leaseMs });
+      await store.ledger.commit({ ...held(first), slice, rows: rows.map(accepted), leaseMs });
 
       nowMs += leaseMs - 1;
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined, 'the commit renewed the lease');
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined, 'the commit renewed the lease');
       nowMs += 1;
       const second = await lease();
       assert.equal(second.slice, first.slice);
@@ -304,14 +304,14 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await createBroadcast();
       const first = await lease();
       nowMs += leaseMs - 1;
-      await store.queue.renew(first, leaseMs);
+      await store.work.renew(first, leaseMs);
       nowMs += leaseMs - 1;
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
-      await store.queue.release(first);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      await store.work.release(first);
       const second = await lease();
-      await store.queue.renew(first, leaseMs * 100);
-      await store.queue.release(first);
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined, 'an old token moves nothing');
+      await store.work.renew(first, leaseMs * 100);
+      await store.work.release(first);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined, 'an old token moves nothing');
       nowMs += leaseMs;
       assert.equal((await lease()).slice, second.slice);
     });
@@ -340,7 +340,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const second = await createBroadcast();
       assert.equal((await lease(second.id)).broadcastId, second.id);
       assert.equal((await lease(second.id)).broadcastId, second.id);
-      assert.equal(await store.queue.leaseSlice({ leaseMs, broadcastId: second.id }), undefined);
+      assert.equal(await store.work.leaseSlice({ leaseMs, broadcastId: second.id }), undefined);
       assert.equal((await lease(first.id)).broadcastId, first.id);
     });
 
@@ -348,9 +348,10 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await addSubscriptions(3);
       const startAtMs = nowMs + 5000;
       const { id } = await createBroadcast({ startAtMs });
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
-      assert.equal(await store.queue.nextDueAtMs(id), startAtMs);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await workState(id), 'idle');
       nowMs = startAtMs;
+      assert.equal(await workState(id), 'ready');
       await settle(await lease());
       assert.equal((await found(id)).state, 'done');
     });
@@ -358,27 +359,27 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     test('a retry comes back when it is due and not before, and then counts once', async () => {
       await addSubscriptions(5);
       const { id } = await createBroadcast();
-      const dueAtMs = nowMs + 30_000;
-      await settleAll(id, retryAt(dueAtMs));
+      await settleAll(id, retryAfter(30_000));
       let broadcast = await found(id);
       assert.equal(broadcast.state, 'running');
       assert.equal(broadcast.waiting, 5);
       assert.equal(broadcast.counts.pending, 5);
       assert.equal(broadcast.origins[0]?.attempts, 5);
-      assert.equal(await store.queue.nextDueAtMs(), dueAtMs);
-      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await workState(), 'idle');
+      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
 
-      nowMs = dueAtMs;
-      const claim = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      nowMs += 30_000;
+      assert.equal(await workState(), 'ready');
+      const claim = await store.work.leaseRetries({ leaseMs, limit: 10 });
       assert.equal(claim?.rows.length, 5);
       assert.ok(claim?.rows.every(({ attempts }) => attempts === 1));
-      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
 
       const [first, ...rest] = claim?.rows ?? [];
       assert.ok(claim && first);
-      await store.queue.commit({
+      await store.ledger.commit({
         ...held(claim),
-        rows: [retryAt(nowMs + 1000, 2)(first), ...rest.map(accepted)],
+        rows: [retryAfter(1000, 2)(first), ...rest.map(accepted)],
         leaseMs,
       });
       broadcast = await found(id);
@@ -386,10 +387,10 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(broadcast.waiting, 1);
 
       nowMs += 1000;
-      const last = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      const last = await store.work.leaseRetries({ leaseMs, limit: 10 });
       assert.equal(last?.rows[0]?.attempts, 2);
       assert.ok(last);
-      await store.queue.commit({ ...held(last), rows: last.rows.map(accepted), leaseMs });
+      await store.ledger.commit({ ...held(last), rows: last.rows.map(accepted), leaseMs });
       broadcast = await found(id);
       assert.equal(broadcast.state, 'done');
       assert.equal(broadcast.counts.accepted, 5);
@@ -399,15 +400,15 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     test('claimed retries of a worker that died come due again, and its late commit counts nothing', async () => {
       await addSubscriptions(3);
       const { id } = await createBroadcast();
-      await settleAll(id, retryAt(nowMs));
-      const dead = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      await settleAll(id, retryAfter(0));
+      const dead = await store.work.leaseRetries({ leaseMs, limit: 10 });
       nowMs += leaseMs;
-      const alive = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      const alive = await store.work.leaseRetries({ leaseMs, limit: 10 });
       assert.ok(dead && alive);
       assert.equal(alive.rows.length, 3);
-      await store.queue.commit({ ...held(dead), rows: dead.rows.map(accepted), leaseMs });
+      await store.ledger.commit({ ...held(dead), rows: dead.rows.map(accepted), leaseMs });
       assert.equal((await found(id)).counts.accepted, 0);
-      await store.queue.commit({ ...held(alive), rows: alive.rows.map(accepted), leaseMs });
+      await store.ledger.commit({ ...held(alive), rows: alive.rows.map(accepted), leaseMs });
       assert.equal((await found(id)).counts.accepted, 3);
       assert.equal((await found(id)).state, 'done');
     });
@@ -416,15 +417,15 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await addSubscriptions(10);
       const { id } = await createBroadcast();
       const slice = await lease();
-      const rows = await store.queue.readSlice(slice, 0, 10);
+      const rows = await store.ledger.readRows(slice, 0, 10);
       const stillOut = (recipient: Recipient): RowResult => ({
         recipient,
         origin,
         attempts: 0,
         result: 'inFlight',
-        retry: { dueAtMs: nowMs + leaseMs, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 1e6 },
+        retry: { delayMs: leaseMs, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 1e6 },
       });
-      await store.queue.commit({
+      await store.ledger.commit({
         ...held(slice),
         slice: { number: slice.slice, cursor: slice.throughPosition },
         rows: rows.map((recipient, index) => (index < 2 ? stillOut(recipient) : accepted(recipient))),
@@ -432,33 +433,33 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       });
       assert.equal((await found(id)).state, 'running');
       nowMs += leaseMs - 1;
-      await store.queue.renew(slice, leaseMs);
+      await store.work.renew(slice, leaseMs);
       nowMs += leaseMs - 1;
-      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
 
-      await store.queue.commit({ ...held(slice), rows: rows.slice(0, 1).map(accepted), leaseMs });
+      await store.ledger.commit({ ...held(slice), rows: rows.slice(0, 1).map(accepted), leaseMs });
       assert.equal((await found(id)).counts.accepted, 9);
 
       nowMs += leaseMs;
-      const claim = await store.queue.claimRetries({ leaseMs, limit: 10 });
+      const claim = await store.work.leaseRetries({ leaseMs, limit: 10 });
       assert.deepEqual(
         claim?.rows.map(({ position }) => position),
         [rows[1]?.position],
       );
-      await store.queue.commit({ ...held(slice), rows: rows.slice(1, 2).map(accepted), leaseMs });
+      await store.ledger.commit({ ...held(slice), rows: rows.slice(1, 2).map(accepted), leaseMs });
       assert.equal((await found(id)).counts.accepted, 9, 'the row is another worker’s by now');
       assert.ok(claim);
-      await store.queue.release(claim);
-      assert.equal((await store.queue.claimRetries({ leaseMs, limit: 10 }))?.rows.length, 1);
+      await store.work.release(claim);
+      assert.equal((await store.work.leaseRetries({ leaseMs, limit: 10 }))?.rows.length, 1);
     });
 
     test('a subscription that is gone is deleted, unless it was renewed after it was read', async () => {
       await addSubscriptions(3);
       const { id } = await createBroadcast();
       const slice = await lease();
-      const rows = await store.queue.readSlice(slice, 0, 10);
+      const rows = await store.ledger.readRows(slice, 0, 10);
       await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
-      await store.queue.commit({
+      await store.ledger.commit({
         ...held(slice),
         slice: { number: slice.slice, cursor: slice.throughPosition },
         rows: rows.map(gone),
@@ -490,12 +491,12 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const { id } = await createBroadcast();
       const all = await store.subscriptions.page({ afterId: 0, limit: 20 });
       await store.subscriptions.removeById(all[0]?.id ?? 0);
-      await settleAll(id, retryAt(nowMs));
+      await settleAll(id, retryAfter(0));
       await store.subscriptions.removeById(all[1]?.id ?? 0);
       for (;;) {
-        const claim = await store.queue.claimRetries({ leaseMs, limit: 10 });
+        const claim = await store.work.leaseRetries({ leaseMs, limit: 10 });
         if (claim === undefined) break;
-        await store.queue.commit({ ...held(claim), rows: claim.rows.map(accepted), leaseMs });
+        await store.ledger.commit({ ...held(claim), rows: claim.rows.map(accepted), leaseMs });
       }
       const { state, counts } = await found(id);
       assert.equal(state, 'done');
@@ -506,11 +507,11 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     test('a broadcast whose last retries were all removed is done', async () => {
       await addSubscriptions(2);
       const { id } = await createBroadcast();
-      await settleAll(id, retryAt(nowMs));
+      await settleAll(id, retryAfter(0));
       for (const row of await store.subscriptions.page({ afterId: 0, limit: 2 })) {
         await store.subscriptions.removeById(row.id);
       }
-      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
       assert.equal((await found(id)).state, 'done');
       assert.equal((await found(id)).counts.removed, 2);
     });
@@ -521,8 +522,9 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const slice = await lease();
       assert.equal((await store.broadcasts.pause(id)).state, 'paused');
       assert.equal((await store.broadcasts.pause(id)).state, 'paused');
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
-      assert.equal(await store.queue.nextDueAtMs(id), undefined);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await workState(id), 'over');
+      assert.equal(await workState(), 'idle');
       const answer = await settle(slice);
       assert.equal(answer.isLeaseLost, false);
       assert.equal(answer.state, 'paused');
@@ -537,7 +539,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await addSubscriptions(30);
       const { id } = await createBroadcast();
       await settle(await lease());
-      await settle(await lease(), retryAt(nowMs));
+      await settle(await lease(), retryAfter(0));
       const inHand = await lease();
       assert.equal((await store.broadcasts.cancel(id)).state, 'cancelled');
       assert.equal((await found(id)).counts.cancelled, 20);
@@ -546,8 +548,8 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(counts.accepted, 20, 'what was in hand is counted');
       assert.equal(counts.cancelled, 10);
       assert.equal(waiting, 0);
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
-      assert.equal(await store.queue.claimRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
       await assert.rejects(store.broadcasts.resume(id), { code: 'ERR_BROADCAST_STATE' });
       await assert.rejects(store.broadcasts.pause(id), { code: 'ERR_BROADCAST_STATE' });
     });
@@ -566,14 +568,14 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     test('what has no outcome when the time is over is expired, once no worker holds anything of it', async () => {
       await addSubscriptions(30);
       const { id } = await createBroadcast({ expiresAtMs: nowMs + 1000 });
-      await settle(await lease(), retryAt(nowMs + 500_000));
+      await settle(await lease(), retryAfter(500_000));
       await settle(await lease());
       const slice = await lease();
       nowMs += 1000;
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
       assert.equal((await found(id)).state, 'running');
       nowMs += leaseMs;
-      assert.equal(await store.queue.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
       const { state, counts, waiting } = await found(id);
       assert.equal(state, 'done');
       assert.equal(counts.accepted, 10);
@@ -653,6 +655,8 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
           attempt: 1,
           outcome: 'accepted',
           status: 201,
+          reason: undefined,
+          detail: undefined,
         },
       ]);
       const ofBoth = { broadcastId: first.id, subscriptionId, limit: 10 };
@@ -698,19 +702,19 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const anyResult = (recipient: Recipient): RowResult => {
         const result = results[Math.floor(Math.random() * results.length)] ?? 'accepted';
         return result === 'retry'
-          ? retryAt(nowMs + Math.ceil(Math.random() * 1000))(recipient)
+          ? retryAfter(Math.ceil(Math.random() * 1000))(recipient)
           : { ...accepted(recipient), result };
       };
       for (let turn = 0; turn < 2000 && (await found(id)).state === 'running'; turn += 1) {
         nowMs += 300;
         const dice = Math.random();
         if (dice < 0.1) nowMs += leaseMs;
-        const slice = dice < 0.5 ? await store.queue.leaseSlice({ leaseMs }) : undefined;
+        const slice = dice < 0.5 ? await store.work.leaseSlice({ leaseMs }) : undefined;
         // half of the time the worker dies with the slice in its hands
         if (slice !== undefined && Math.random() < 0.5) await settle(slice, anyResult);
-        const claim = await store.queue.claimRetries({ leaseMs, limit: 7 });
+        const claim = await store.work.leaseRetries({ leaseMs, limit: 7 });
         if (claim !== undefined && Math.random() < 0.7) {
-          await store.queue.commit({ ...held(claim), rows: claim.rows.map(anyResult), leaseMs });
+          await store.ledger.commit({ ...held(claim), rows: claim.rows.map(anyResult), leaseMs });
         }
         if (dice > 0.97) {
           const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
@@ -738,8 +742,8 @@ function refused(recipient: Recipient): RowResult {
   };
 }
 
-function held({ broadcastId, token }: { readonly broadcastId: number; readonly token: string }) {
-  return { broadcastId, token };
+function held({ broadcastId, fenceToken }: Lease): Lease {
+  return { broadcastId, fenceToken };
 }
 
 function assertAddsUp({ audience, counts, origins }: Broadcast): void {

@@ -1,6 +1,6 @@
 // `deskbell broadcasts list`: one line per broadcast, newest first.
 import type { Command } from 'commander';
-import type { Broadcast } from '../../store/broadcast-store.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
 import { createCommand } from '../command.ts';

@@ -1,7 +1,7 @@
 // `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { AttemptRecord } from '../../store/broadcast-store.ts';
+import type { AttemptRecord } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import { broadcastToJson, stateOf } from '../../delivery/format-broadcast.ts';
 import { summarize } from '../broadcast-summary.ts';

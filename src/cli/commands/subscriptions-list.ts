@@ -1,6 +1,6 @@
 // `deskbell subscriptions list`: one line per subscription, without endpoint and keys.
 import type { Command } from 'commander';
-import type { StoredSubscription } from '../../store/store.ts';
+import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';

@@ -1,8 +1,8 @@
 // `deskbell worker`: delivers all broadcasts of the store, current and future, until it is told to stop.
 import type { Command } from 'commander';
-import { isOver } from '../../delivery/progress.ts';
 import type { BroadcastEvent } from '../../delivery/watch-broadcasts.ts';
 import { alarmToJson, broadcastToJson, formatAlarm, formatState } from '../../delivery/format-broadcast.ts';
+import { isOver } from '../../store/broadcasts.ts';
 import type { Context } from '../context.ts';
 import { createCommand } from '../command.ts';
 import { withExistingData } from '../data.ts';

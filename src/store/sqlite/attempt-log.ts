@@ -1,6 +1,7 @@
 // The attempt log: what was tried, when, and what came of it. It is bounded, and holds nothing that is secret.
 import type { DatabaseSync } from 'node:sqlite';
-import type { AttemptRecord, RowResult } from '../broadcast-store.ts';
+import type { AttemptRecord } from '../broadcasts.ts';
+import type { RowResult } from '../ledger.ts';
 import { type NoValues, prepare } from './statement.ts';
 
 const maxAcceptedPerBroadcast = 1000;
@@ -24,8 +25,8 @@ export interface AttemptLog {
   /** Drops what belongs to old broadcasts. Inside a transaction. */
   prune(): void;
   find(filter: {
-    readonly broadcastId?: number;
-    readonly subscriptionId?: number;
+    readonly broadcastId?: number | undefined;
+    readonly subscriptionId?: number | undefined;
     readonly limit: number;
   }): readonly AttemptRecord[];
 }
@@ -123,14 +124,14 @@ export function createAttemptLog(database: DatabaseSync): AttemptLog {
             : find.ofBoth.all({ broadcastId, subscriptionId, limit });
       return rows.map((row) => ({
         broadcastId: row.broadcast_id,
-        ...(row.subscription_id === null ? {} : { subscriptionId: row.subscription_id }),
+        subscriptionId: row.subscription_id ?? undefined,
         atMs: row.at_ms,
         origin: row.origin,
         attempt: row.attempt,
         outcome: row.outcome,
-        ...(row.status === null ? {} : { status: row.status }),
-        ...(row.reason === null ? {} : { reason: row.reason }),
-        ...(row.detail === null ? {} : { detail: row.detail }),
+        status: row.status ?? undefined,
+        reason: row.reason ?? undefined,
+        detail: row.detail ?? undefined,
       }));
     },
   };

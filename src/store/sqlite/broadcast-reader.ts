@@ -1,6 +1,6 @@
 // Puts a broadcast together from its row, its counts per origin, its retries and its alarms.
 import type { DatabaseSync } from 'node:sqlite';
-import type { Alarm, Broadcast, BroadcastState, OriginCounts } from '../broadcast-store.ts';
+import { isOver, type Alarm, type Broadcast, type BroadcastState, type OriginCounts } from '../broadcasts.ts';
 import { prepare } from './statement.ts';
 
 export interface BroadcastReader {
@@ -64,12 +64,11 @@ export function createBroadcastReader(database: DatabaseSync): BroadcastReader {
   );
 
   const assemble = (row: BroadcastRow): Broadcast => {
-    const isOver = row.state === 'done' || row.state === 'cancelled';
     return toBroadcast(
       row,
       origins.all({ broadcastId: row.id }).map(toOriginCounts),
       alarms.all({ broadcastId: row.id }).map(toAlarm),
-      isOver ? 0 : (waiting.first({ broadcastId: row.id })?.rows ?? 0),
+      isOver(row) ? 0 : (waiting.first({ broadcastId: row.id })?.rows ?? 0),
     );
   };
 
@@ -104,20 +103,20 @@ function toBroadcast(
     row.audience - (settled.accepted + settled.gone + settled.rejected + settled.expired + settled.exhausted);
   return {
     id: row.id,
-    ...(row.idempotency_key === null ? {} : { idempotencyKey: row.idempotency_key }),
+    idempotencyKey: row.idempotency_key ?? undefined,
     state: row.state,
     payload: row.payload,
     ttlSeconds: row.ttl_seconds,
     urgency: row.urgency,
-    ...(row.topic === null ? {} : { topic: row.topic }),
+    topic: row.topic ?? undefined,
     createdAtMs: row.created_at_ms,
     startAtMs: row.start_at_ms,
     expiresAtMs: row.expires_at_ms,
-    ...(row.finished_at_ms === null ? {} : { finishedAtMs: row.finished_at_ms }),
+    finishedAtMs: row.finished_at_ms ?? undefined,
     audience: row.audience,
     counts: {
       ...settled,
-      pending: row.state === 'running' || row.state === 'paused' ? rest : 0,
+      pending: isOver(row) ? 0 : rest,
       removed: row.state === 'done' ? rest : 0,
       cancelled: row.state === 'cancelled' ? rest : 0,
     },

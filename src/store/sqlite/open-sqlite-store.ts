@@ -6,9 +6,10 @@ import { openConnection } from './connection.ts';
 import { GroupCommit } from './group-commit.ts';
 import { createRead } from './read.ts';
 import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
-import { createSqliteQueue } from './sqlite-queue.ts';
+import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteUsers } from './sqlite-users.ts';
+import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
 export interface SqliteStoreOptions {
   /** The database file; made where there is none. Its folder must exist. */
@@ -36,7 +37,8 @@ export async function openSqliteStore({ path, now = Date.now }: SqliteStoreOptio
     subscriptions: createSqliteSubscriptions(database, commits, read, now),
     users: createSqliteUsers(database, commits, read),
     broadcasts: createSqliteBroadcasts(database, commits, read, now),
-    queue: createSqliteQueue(database, commits, read, now),
+    work: createSqliteWorkSource(database, commits, read, now),
+    ledger: createSqliteLedger(database, commits, read, now),
     address: { moduleUrl: import.meta.url, options: { path } satisfies SqliteStoreOptions },
 
     check: async () => {

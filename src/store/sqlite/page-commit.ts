@@ -1,14 +1,8 @@
 // What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, subscriptions
 // that are gone, the log, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
 import type { DatabaseSync } from 'node:sqlite';
-import type {
-  Alarm,
-  BroadcastState,
-  CommitAnswer,
-  OriginCounts,
-  PageCommit,
-  RowResult,
-} from '../broadcast-store.ts';
+import type { Alarm, BroadcastState, OriginCounts } from '../broadcasts.ts';
+import type { CommitAnswer, PageCommit, RowResult } from '../ledger.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
 import { prepare } from './statement.ts';
@@ -22,7 +16,7 @@ type RetryValues = {
   attempts: number;
   deferrals: number;
   expiresAtMs: number;
-  token: string | null;
+  newToken: string | null;
 };
 
 /** @returns a function to be called inside a transaction */
@@ -37,10 +31,10 @@ export function createPageCommit(
   /** @returns false where the slice is another worker's */
   const moveCursor = (page: PageCommit, nowMs: number): boolean => {
     if (page.slice === undefined) return true;
-    const { broadcastId, token, slice, leaseMs } = page;
+    const { broadcastId, fenceToken, slice, leaseMs } = page;
     const moved = statements.moveCursor.first({
       broadcastId,
-      token,
+      fenceToken,
       number: slice.number,
       cursor: slice.cursor,
       untilMs: nowMs + leaseMs,
@@ -53,27 +47,27 @@ export function createPageCommit(
   };
 
   /** @returns false where the row is another worker's, who will count it */
-  const store = (page: PageCommit, row: RowResult, isCancelled: boolean): boolean => {
-    const { broadcastId, token } = page;
+  const store = (page: PageCommit, row: RowResult, nowMs: number, isCancelled: boolean): boolean => {
+    const { broadcastId, fenceToken } = page;
     const { position } = row.recipient;
     const isFresh = page.slice !== undefined;
     if (row.retry === undefined) {
-      return isFresh || statements.dropRetry.run({ broadcastId, position, token }) > 0;
+      return isFresh || statements.dropRetry.run({ broadcastId, position, fenceToken }) > 0;
     }
-    const { dueAtMs, attempts, deferrals, expiresAtMs } = row.retry;
+    const { delayMs, attempts, deferrals, expiresAtMs } = row.retry;
     const values = {
       broadcastId,
       position,
-      dueAtMs,
+      dueAtMs: nowMs + delayMs,
       attempts,
       deferrals,
       expiresAtMs,
-      token: row.result === 'inFlight' ? token : null,
+      newToken: row.result === 'inFlight' ? fenceToken : null,
     };
     // what is cancelled is not tried again; an answer that is still to come is waited for
     if (isFresh && isCancelled && row.result === 'retry') return true;
     if (isFresh) return statements.addRetry.run(values) > 0;
-    return statements.putOffRetry.run({ ...values, held: token }) > 0;
+    return statements.deferRetry.run({ ...values, fenceToken }) > 0;
   };
 
   const removeGone = ({ recipient }: RowResult): void => {
@@ -94,7 +88,7 @@ export function createPageCommit(
     const alarms = new Map<string, Alarm>();
     const logged: Logged = { accepted: head.logged_accepted, others: head.logged_others };
     for (const row of page.rows) {
-      if (!store(page, row, head.state === 'cancelled')) continue;
+      if (!store(page, row, nowMs, head.state === 'cancelled')) continue;
       if (row.result === 'gone') removeGone(row);
       tally(tallies, row);
       if (row.alarm !== undefined) raise(alarms, row.origin, row.alarm, nowMs);
@@ -144,13 +138,13 @@ function prepareStatements(database: DatabaseSync) {
       { state: BroadcastState; logged_accepted: number; logged_others: number }
     >(database, 'select state, logged_accepted, logged_others from broadcasts where id = :broadcastId'),
     moveCursor: prepare<
-      { broadcastId: number; token: string; number: number; cursor: number; untilMs: number },
+      { broadcastId: number; fenceToken: string; number: number; cursor: number; untilMs: number },
       { cursor: number; through_position: number }
     >(
       database,
       `
         update slices set cursor = :cursor, lease_until_ms = :untilMs
-        where broadcast_id = :broadcastId and number = :number and token = :token
+        where broadcast_id = :broadcastId and number = :number and token = :fenceToken
         returning cursor, through_position
       `,
     ),
@@ -162,10 +156,10 @@ function prepareStatements(database: DatabaseSync) {
       database,
       `
         insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token)
-        values (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :token)
+        values (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken)
       `,
     ),
-    putOffRetry: prepare<RetryValues & { held: string }>(
+    deferRetry: prepare<RetryValues & { fenceToken: string }>(
       database,
       `
         update retries set
@@ -173,15 +167,15 @@ function prepareStatements(database: DatabaseSync) {
           attempts = :attempts,
           deferrals = :deferrals,
           expires_at_ms = :expiresAtMs,
-          token = :token
-        where broadcast_id = :broadcastId and position = :position and token = :held
+          token = :newToken
+        where broadcast_id = :broadcastId and position = :position and token = :fenceToken
       `,
     ),
-    dropRetry: prepare<{ broadcastId: number; position: number; token: string }>(
+    dropRetry: prepare<{ broadcastId: number; position: number; fenceToken: string }>(
       database,
       `
         delete from retries
-        where broadcast_id = :broadcastId and position = :position and token = :token
+        where broadcast_id = :broadcastId and position = :position and token = :fenceToken
       `,
     ),
     // a subscription that was renewed since it was read lives

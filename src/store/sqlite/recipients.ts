@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { pointBytes } from '../../protocol/p256.ts';
 import { authBytes } from '../../protocol/subscription.ts';
-import type { Recipient } from '../broadcast-store.ts';
+import type { Recipient } from '../broadcasts.ts';
 import { prepare } from './statement.ts';
 
 export interface Recipients {

@@ -1,7 +1,7 @@
-// Broadcasts in SQLite: making one, and steering it.
+// Broadcasts in SQLite: creating and controlling them.
 import type { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Broadcast, BroadcastState, BroadcastStore, NewBroadcast } from '../broadcast-store.ts';
+import type { Broadcast, BroadcastState, BroadcastStore, NewBroadcast } from '../broadcasts.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import type { GroupCommit } from './group-commit.ts';

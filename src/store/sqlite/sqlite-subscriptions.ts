@@ -1,7 +1,7 @@
 // Subscriptions in SQLite.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Subscription } from '../../protocol/subscription.ts';
-import type { StoredSubscription, SubscriptionStore } from '../store.ts';
+import type { StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Read } from './read.ts';
 import { type NoValues, prepare } from './statement.ts';

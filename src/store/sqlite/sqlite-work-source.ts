@@ -1,11 +1,12 @@
-// The work of broadcasts in SQLite: who holds which slice and which retries, and until when.
+// Work in SQLite: who has leased which slice and which retries, and until when.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Broadcast, DeliveryQueue, RetryClaim, RetryRow, SliceLease } from '../broadcast-store.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Broadcast } from '../broadcasts.ts';
+import type { RetryLease, RetryRow, SliceLease, WorkSource } from '../work-source.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createFinish } from './finish-broadcast.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { createPageCommit } from './page-commit.ts';
 import type { Read } from './read.ts';
 import { createRecipients } from './recipients.ts';
 import { prepare } from './statement.ts';
@@ -13,17 +14,21 @@ import { prepare } from './statement.ts';
 /** Stands for "any broadcast" in the statements below. */
 const anyBroadcast = 0;
 
-export function createSqliteQueue(
+/** SQLite tells nobody of another process's writes: they are looked for. */
+const lookForWorkEveryMs = 250;
+/** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
+const lookForEndEveryMs = 50;
+
+export function createSqliteWorkSource(
   database: DatabaseSync,
   commits: GroupCommit,
   read: Read,
   now: () => number,
-): DeliveryQueue {
+): WorkSource {
   const statements = prepareStatements(database);
   const reader = createBroadcastReader(database);
   const recipients = createRecipients(database);
   const finish = createFinish(database);
-  const commitPage = createPageCommit(database, now);
 
   const present = (id: number): Broadcast => {
     const broadcast = reader.find(id);
@@ -36,7 +41,7 @@ export function createSqliteQueue(
     finish.overdue(nowMs);
     const slice = statements.findFreeSlice.first({ nowMs, broadcastId });
     if (slice === undefined) return undefined;
-    const lease = { broadcastId: slice.broadcast_id, token: randomUUID() };
+    const lease = { broadcastId: slice.broadcast_id, fenceToken: randomUUID() };
     statements.takeSlice.run({ ...lease, number: slice.number, untilMs: nowMs + leaseMs });
     return {
       ...lease,
@@ -47,13 +52,13 @@ export function createSqliteQueue(
     };
   };
 
-  const claimRetries = (leaseMs: number, limit: number, only: number): RetryClaim | undefined => {
+  const leaseRetries = (leaseMs: number, limit: number, only: number): RetryLease | undefined => {
     const nowMs = now();
     for (;;) {
       const broadcastId = statements.findDue.first({ nowMs, broadcastId: only })?.broadcast_id;
       if (broadcastId === undefined) return undefined;
       const broadcast = present(broadcastId);
-      const held = { broadcastId, token: randomUUID() };
+      const lease = { broadcastId, fenceToken: randomUUID() };
       const rows: RetryRow[] = [];
       for (const due of statements.dueRetries.all({ broadcastId, nowMs, limit })) {
         const recipient = recipients.at(broadcast.id, due.position);
@@ -61,7 +66,7 @@ export function createSqliteQueue(
           statements.dropRetry.run({ broadcastId, position: due.position });
           continue;
         }
-        statements.holdRetry.run({ ...held, position: due.position, untilMs: nowMs + leaseMs });
+        statements.takeRetry.run({ ...lease, position: due.position, untilMs: nowMs + leaseMs });
         rows.push({
           ...recipient,
           attempts: due.attempts,
@@ -69,7 +74,7 @@ export function createSqliteQueue(
           expiresAtMs: due.expires_at_ms,
         });
       }
-      if (rows.length > 0) return { ...held, broadcast, rows };
+      if (rows.length > 0) return { ...lease, broadcast, rows };
       finish.ifOver(broadcastId, nowMs);
     }
   };
@@ -78,29 +83,31 @@ export function createSqliteQueue(
     leaseSlice: ({ leaseMs, broadcastId = anyBroadcast }) =>
       commits.write(() => leaseSlice(leaseMs, broadcastId)),
 
-    readSlice: ({ broadcastId, throughPosition }, afterPosition, limit) =>
-      read(() => recipients.page(broadcastId, afterPosition, throughPosition, limit)),
+    leaseRetries: ({ leaseMs, limit, broadcastId = anyBroadcast }) =>
+      commits.write(() => leaseRetries(leaseMs, limit, broadcastId)),
 
-    claimRetries: ({ leaseMs, limit, broadcastId = anyBroadcast }) =>
-      commits.write(() => claimRetries(leaseMs, limit, broadcastId)),
-
-    renew: ({ broadcastId, token }, leaseMs) =>
+    renew: ({ broadcastId, fenceToken }, leaseMs) =>
       commits.write(() => {
         const untilMs = now() + leaseMs;
-        statements.renewSlice.run({ broadcastId, token, untilMs });
-        statements.renewRetries.run({ broadcastId, token, untilMs });
+        statements.renewSlice.run({ broadcastId, fenceToken, untilMs });
+        statements.renewRetries.run({ broadcastId, fenceToken, untilMs });
       }),
 
-    release: ({ broadcastId, token }) =>
+    release: ({ broadcastId, fenceToken }) =>
       commits.write(() => {
-        statements.releaseSlice.run({ broadcastId, token });
-        statements.releaseRetries.run({ broadcastId, token, nowMs: now() });
+        statements.releaseSlice.run({ broadcastId, fenceToken });
+        statements.releaseRetries.run({ broadcastId, fenceToken, nowMs: now() });
       }),
 
-    commit: (page) => commits.write(() => commitPage(page)),
-
-    nextDueAtMs: (broadcastId = anyBroadcast) =>
-      read(() => statements.nextDue.first({ broadcastId })?.due_at_ms ?? undefined),
+    waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
+      const dueAtMs = await read(() => statements.nextDue.first({ broadcastId })?.due_at_ms);
+      if (typeof dueAtMs !== 'number' && broadcastId !== anyBroadcast) return 'over';
+      const delayMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - now();
+      if (delayMs <= 0) return 'ready';
+      const lookAgainMs = broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
+      await sleep(Math.min(delayMs, lookAgainMs), undefined, { signal }).catch(() => {});
+      return delayMs <= lookAgainMs && !signal.aborted ? 'ready' : 'idle';
+    },
   };
 }
 
@@ -123,10 +130,10 @@ function prepareStatements(database: DatabaseSync) {
         limit 1
       `,
     ),
-    takeSlice: prepare<{ broadcastId: number; number: number; token: string; untilMs: number }>(
+    takeSlice: prepare<{ broadcastId: number; number: number; fenceToken: string; untilMs: number }>(
       database,
       `
-        update slices set token = :token, lease_until_ms = :untilMs
+        update slices set token = :fenceToken, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number
       `,
     ),
@@ -154,10 +161,10 @@ function prepareStatements(database: DatabaseSync) {
         limit :limit
       `,
     ),
-    holdRetry: prepare<{ broadcastId: number; position: number; token: string; untilMs: number }>(
+    takeRetry: prepare<{ broadcastId: number; position: number; fenceToken: string; untilMs: number }>(
       database,
       `
-        update retries set token = :token, due_at_ms = :untilMs
+        update retries set token = :fenceToken, due_at_ms = :untilMs
         where broadcast_id = :broadcastId and position = :position
       `,
     ),
@@ -165,26 +172,26 @@ function prepareStatements(database: DatabaseSync) {
       database,
       'delete from retries where broadcast_id = :broadcastId and position = :position',
     ),
-    renewSlice: prepare<{ broadcastId: number; token: string; untilMs: number }>(
+    renewSlice: prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
       database,
-      'update slices set lease_until_ms = :untilMs where broadcast_id = :broadcastId and token = :token',
+      'update slices set lease_until_ms = :untilMs where broadcast_id = :broadcastId and token = :fenceToken',
     ),
-    renewRetries: prepare<{ broadcastId: number; token: string; untilMs: number }>(
+    renewRetries: prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
       database,
-      'update retries set due_at_ms = :untilMs where broadcast_id = :broadcastId and token = :token',
+      'update retries set due_at_ms = :untilMs where broadcast_id = :broadcastId and token = :fenceToken',
     ),
-    releaseSlice: prepare<{ broadcastId: number; token: string }>(
+    releaseSlice: prepare<{ broadcastId: number; fenceToken: string }>(
       database,
       `
         update slices set token = null, lease_until_ms = 0
-        where broadcast_id = :broadcastId and token = :token
+        where broadcast_id = :broadcastId and token = :fenceToken
       `,
     ),
-    releaseRetries: prepare<{ broadcastId: number; token: string; nowMs: number }>(
+    releaseRetries: prepare<{ broadcastId: number; fenceToken: string; nowMs: number }>(
       database,
       `
         update retries set token = null, due_at_ms = :nowMs
-        where broadcast_id = :broadcastId and token = :token
+        where broadcast_id = :broadcastId and token = :fenceToken
       `,
     ),
     nextDue: prepare<{ broadcastId: number }, { due_at_ms: number | null }>(

@@ -1,0 +1,148 @@
+// Broadcasts as their operator sees them: one push message to an audience; created, found, listed, paused, resumed and
+// cancelled here. Who delivers them is the matter of `work-source.ts`; what came of each row, of `ledger.ts`.
+//
+//   state of a broadcast   running ⇄ paused;  running → done;  running, paused → cancelled
+import type { Subscription } from '../protocol/subscription.ts';
+
+export type BroadcastState = 'running' | 'paused' | 'cancelled' | 'done';
+
+/** True once nothing of the broadcast will be sent any more. */
+export function isOver({ state }: { readonly state: BroadcastState }): boolean {
+  return state === 'done' || state === 'cancelled';
+}
+
+/** What a row of an audience can come to. */
+export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhausted'] as const;
+
+/**
+ * `accepted`: the push service took the message over. `gone`: the subscription has ended and is deleted.
+ * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
+ */
+export type Settlement = (typeof settlements)[number];
+
+/** How far a broadcast is at one push service. */
+export interface OriginCounts extends Readonly<Record<Settlement, number>> {
+  readonly origin: string;
+  /** POSTs, repeats included, and tries for which no connection could be made. */
+  readonly attempts: number;
+}
+
+/** What an operator should hear of: stored once per broadcast, origin and reason. */
+export interface Alarm {
+  readonly origin: string;
+  /** As in `Outcome`. */
+  readonly reason: string;
+  /** The push service's own words. */
+  readonly detail: string;
+  readonly firstAtMs: number;
+  /** How many rows met it. */
+  readonly rows: number;
+}
+
+export interface BroadcastMessage {
+  readonly payload: Uint8Array;
+  readonly ttlSeconds: number;
+  readonly urgency: string;
+  readonly topic?: string | undefined;
+}
+
+export interface NewBroadcast extends BroadcastMessage {
+  /** A repeated creation with the same key gives the broadcast that is there. */
+  readonly idempotencyKey?: string | undefined;
+  /** 32 bytes over the message and its audience: what must be equal for the same key. */
+  readonly contentHash: Uint8Array;
+  /** No row is taken before it. */
+  readonly startAtMs: number;
+  /** Rows without an outcome by then are expired. */
+  readonly expiresAtMs: number;
+  /** `audienceId`: a list made by `openAudience`; without it, every subscription there is at creation. */
+  readonly audienceId?: number | undefined;
+  /** About how many rows a slice has. */
+  readonly sliceRows: number;
+}
+
+export interface Broadcast extends BroadcastMessage {
+  readonly id: number;
+  readonly idempotencyKey?: string | undefined;
+  readonly state: BroadcastState;
+  readonly createdAtMs: number;
+  readonly startAtMs: number;
+  readonly expiresAtMs: number;
+  readonly finishedAtMs?: number | undefined;
+  /** Rows of the audience at creation; the counts below add up to it. */
+  readonly audience: number;
+  readonly counts: Readonly<Record<Settlement, number>> & {
+    /** Without an outcome yet; when `done` or `cancelled` 0. */
+    readonly pending: number;
+    /** Removed from the store before their turn. */
+    readonly removed: number;
+    /** Never to be tried, since the broadcast was cancelled. */
+    readonly cancelled: number;
+  };
+  /** Of the pending rows: tried and stored to be tried again. */
+  readonly waiting: number;
+  readonly origins: readonly OriginCounts[];
+  readonly alarms: readonly Alarm[];
+}
+
+/** A row of an audience, ready to be sent to. */
+export interface Recipient extends Subscription {
+  /** Ascending within the audience; where a cursor stands. */
+  readonly position: number;
+  /** `undefined` for a row of a list that is no stored subscription. */
+  readonly subscriptionId: number | undefined;
+  /** The VAPID public key that it was made with; `undefined` where that is not known. */
+  readonly vapidPublicKey: string | undefined;
+  readonly updatedAtMs: number;
+}
+
+/** One attempt as it is remembered: no endpoint, no keys, no payload. */
+export interface AttemptRecord {
+  readonly broadcastId: number;
+  /** Absent for a row of a list that is no stored subscription. */
+  readonly subscriptionId?: number | undefined;
+  readonly atMs: number;
+  readonly origin: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** `accepted`, `gone`, `rejected` or `retry`. */
+  readonly outcome: string;
+  /** HTTP status, absent where there was no answer. */
+  readonly status?: number | undefined;
+  readonly reason?: string | undefined;
+  readonly detail?: string | undefined;
+}
+
+export interface BroadcastStore {
+  /** Begins a list of recipients; one that no broadcast uses within a day is dropped. */
+  openAudience(): Promise<number>;
+  /** Adds ids of stored subscriptions, or subscriptions that need not be stored. What is in the list already is
+   *  left out. */
+  addToAudience(audienceId: number, members: readonly (number | Subscription)[]): Promise<void>;
+  /**
+   * Writes the broadcast and its slices in one transaction; no work per row.
+   *
+   * @returns the broadcast; `isNew: false` where one with the same key and content was there
+   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where the key belongs to another content
+   */
+  create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
+  find(id: number): Promise<Broadcast | undefined>;
+  /** Newest first. */
+  list(range: {
+    readonly beforeId?: number | undefined;
+    readonly limit: number;
+  }): Promise<readonly Broadcast[]>;
+  /** Workers stop after the page they are in. Pausing what is paused, resuming what runs and cancelling what is
+   *  cancelled change nothing.
+   *  @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_BROADCAST_STATE */
+  pause(id: number): Promise<Broadcast>;
+  resume(id: number): Promise<Broadcast>;
+  cancel(id: number): Promise<Broadcast>;
+  /** The newest first. Bounded: of each broadcast a thousand accepted attempts and ten thousand others are kept, of
+   *  the newest hundred broadcasts. */
+  attempts(filter: {
+    readonly broadcastId?: number | undefined;
+    readonly subscriptionId?: number | undefined;
+    readonly limit: number;
+  }): Promise<readonly AttemptRecord[]>;
+}

@@ -1,0 +1,58 @@
+// The rows of an audience and what came of them. A row is settled once and counted once: in the same transaction as
+// the cursor of its slice, or as its retry. Types only.
+//
+//   a row of an audience   in a slice → settled, or stored as a retry → settled
+import type { Alarm, AttemptRecord, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
+import type { Lease, SliceLease } from './work-source.ts';
+
+/** When a row is tried again, and how often it has been. */
+export interface StoredRetry {
+  /** From now on by the clock of the database. */
+  readonly delayMs: number;
+  readonly attempts: number;
+  /** Times that it was deferred without anything being sent. */
+  readonly deferrals: number;
+  readonly expiresAtMs: number;
+}
+
+/** What came of one row in one go. */
+export interface RowResult {
+  readonly recipient: Recipient;
+  readonly origin: string;
+  /** POSTs in this go: 0 or 1. */
+  readonly attempts: 0 | 1;
+  /** `inFlight`: the answer is still to come; the row is held under the token until it is due. */
+  readonly result: Settlement | 'retry' | 'inFlight';
+  /** With `retry` and `inFlight`. */
+  readonly retry?: StoredRetry | undefined;
+  /** To be remembered in the attempt log; absent where nothing was sent. */
+  readonly record?:
+    | Pick<AttemptRecord, 'atMs' | 'attempt' | 'outcome' | 'status' | 'reason' | 'detail'>
+    | undefined;
+  readonly alarm?: { readonly reason: string; readonly detail: string } | undefined;
+}
+
+export interface PageCommit extends Lease {
+  /** Where the rows come from: the slice, whose cursor moves on, or retries held under the token. */
+  readonly slice?: { readonly number: number; readonly cursor: number } | undefined;
+  readonly rows: readonly RowResult[];
+  /** The lease lasts at least this much longer. */
+  readonly leaseMs: number;
+}
+
+/** What a worker learns from its commit. */
+export interface CommitAnswer {
+  /** The slice is another worker's by now: nothing of this commit was stored, and the worker lets go of it. */
+  readonly isLeaseLost: boolean;
+  readonly state: BroadcastState;
+  /** Alarms that nobody has raised before in this broadcast. */
+  readonly newAlarms: readonly Alarm[];
+}
+
+export interface Ledger {
+  /** Rows of the slice with `afterPosition < position`, in order, at most `limit`; none when the slice is at its end. */
+  readRows(lease: SliceLease, afterPosition: number, limit: number): Promise<readonly Recipient[]>;
+  /** Stores what came of rows, in one transaction: cursor, counts, retries, log, alarms; deletes subscriptions that
+   *  are gone and unchanged since they were read; finishes the broadcast when nothing of it is left. */
+  commit(page: PageCommit): Promise<CommitAnswer>;
+}

@@ -1,0 +1,66 @@
+// Who works on what: slices of audiences and due retries, leased by any number of workers in any number of threads,
+// processes and machines. A job engine can stand behind it. Types only.
+import type { Broadcast, Recipient } from './broadcasts.ts';
+
+/** The right to work on some rows for a while. When its time runs out, another worker may lease them. */
+export interface Lease {
+  readonly broadcastId: number;
+  /** New with every lease. The ledger takes nothing under a token that is no longer the current one. */
+  readonly fenceToken: string;
+}
+
+/** A contiguous range of an audience. */
+export interface SliceLease extends Lease {
+  readonly broadcast: Broadcast;
+  readonly slice: number;
+  /** Rows up to here are settled or stored as retries. */
+  readonly cursor: number;
+  readonly throughPosition: number;
+}
+
+/** A row that is tried again. */
+export interface RetryRow extends Recipient {
+  readonly attempts: number;
+  readonly deferrals: number;
+  readonly expiresAtMs: number;
+}
+
+/** Retries that have come due. */
+export interface RetryLease extends Lease {
+  readonly broadcast: Broadcast;
+  readonly rows: readonly RetryRow[];
+}
+
+export interface WorkRequest {
+  /** How long the lease lasts without being renewed. */
+  readonly leaseMs: number;
+  /** Work of this broadcast only. */
+  readonly broadcastId?: number | undefined;
+}
+
+/**
+ * `ready`: a slice or a retry may be free now. `idle`: not yet, ask again. `over`: the broadcast that was asked for is
+ * not running.
+ */
+export type WorkState = 'ready' | 'idle' | 'over';
+
+/** Every time here is taken from the clock of the database, which all workers share, never from a worker's own. */
+export interface WorkSource {
+  /** The next free slice of a running broadcast whose time has come. */
+  leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
+  /** Retries of one running broadcast that are due, the longest due first. Rows whose subscription has left the store
+   *  are dropped. */
+  leaseRetries(request: WorkRequest & { readonly limit: number }): Promise<RetryLease | undefined>;
+  /** Holds the slice and the rows under this token for longer. */
+  renew(lease: Lease, leaseMs: number): Promise<void>;
+  /** Gives the slice and the rows under this token back before their time runs out. */
+  release(lease: Lease): Promise<void>;
+  /**
+   * Waits until there may be work: until the next slice or retry is due, or for a short while, since other processes
+   * may add work at any time. Ends early, with `idle`, when `signal` is aborted.
+   */
+  waitForWork(request: {
+    readonly broadcastId?: number | undefined;
+    readonly signal: AbortSignal;
+  }): Promise<WorkState>;
+}
