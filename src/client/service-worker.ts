@@ -11,6 +11,9 @@ const service = new URL(
   worker.location.href,
 );
 
+/** The title of a notification whose payload has none. */
+const defaultTitle = 'New message';
+
 /** What a page receives under the member `deskbell` of a `message` event's data. */
 interface ShownMessage {
   title: string;
@@ -22,12 +25,19 @@ worker.addEventListener('install', () => worker.skipWaiting());
 
 worker.addEventListener('push', (event) => {
   const message = { ...readPayload(event.data), receivedAtMs: Date.now() };
-  event.waitUntil(show(message).finally(() => passOn(message)));
+  const { title, message: text, receivedAtMs } = message;
+  event.waitUntil(
+    // A browser cannot keep every member that a payload may have: some are nested too deeply.
+    showAndPassOn(message).catch(() => showAndPassOn({ title, message: text, receivedAtMs })),
+  );
 });
 
 worker.addEventListener('notificationclick', (event) => {
+  const message = (event.notification.data as { deskbell?: ShownMessage } | null)?.deskbell;
+  // A site that imports this script may show notifications of its own.
+  if (!message) return;
   event.notification.close();
-  event.waitUntil(openPage(event.notification.data as ShownMessage));
+  event.waitUntil(openPage(message));
 });
 
 worker.addEventListener('pushsubscriptionchange', (event) => {
@@ -37,29 +47,47 @@ worker.addEventListener('pushsubscriptionchange', (event) => {
   );
 });
 
-/** A payload that is not the expected JSON object still gives something to show: browsers revoke silent subscriptions. */
+/**
+ * Reads any payload, and never throws: browsers revoke a subscription whose messages show nothing. What is not a JSON
+ * object is the text of the notification.
+ */
 function readPayload(data: PushMessageData | null): { title: string; message: string } {
-  const text = data?.text() ?? '';
+  // Chromium keeps a byte order mark.
+  const text = (data?.text() ?? '').replace(/^\uFEFF/, '');
   let payload: unknown;
   try {
     payload = JSON.parse(text);
   } catch {
     payload = undefined;
   }
-  if (typeof payload !== 'object' || payload === null) return { title: 'New message', message: text };
-  const { title = 'New message', message = '' } = payload as Record<string, unknown>;
-  return { ...payload, title: String(title), message: String(message) };
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) {
+    return { title: defaultTitle, message: text };
+  }
+  const { title, message } = payload as Record<string, unknown>;
+  const titleText = toText(title);
+  return { ...payload, title: titleText.trim() ? titleText : defaultTitle, message: toText(message) };
 }
 
-function show(message: ShownMessage): Promise<void> {
+/** Any value that JSON can hold, as text. String() would call a member named `toString`. */
+function toText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+async function showAndPassOn(message: ShownMessage): Promise<void> {
+  await show(message);
+  await passOn(message);
+}
+
+async function show(message: ShownMessage): Promise<void> {
   const options: NotificationOptions & { renotify: boolean } = {
     body: message.message,
     tag: 'deskbell',
     requireInteraction: true,
     renotify: false,
-    data: message,
+    data: { deskbell: message },
   };
-  return worker.registration.showNotification(message.title, options);
+  await worker.registration.showNotification(message.title, options);
 }
 
 function openPages(): Promise<readonly WindowClient[]> {

@@ -2,7 +2,18 @@
 // buttons, with the real service, store and sender behind it. One backend, and with it one origin, for each fact.
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
-import { press, received, reload, shown, steps, textOf, waitFor } from './demo-page.ts';
+import { unusualPayloads } from '../client/unusual-payloads.ts';
+import {
+  notificationsOnScreen,
+  press,
+  received,
+  reload,
+  type ShownNotification,
+  shown,
+  steps,
+  textOf,
+  waitFor,
+} from './demo-page.ts';
 import type { Fact } from './facts.ts';
 import { startOtherSite } from './other-site.ts';
 
@@ -73,6 +84,25 @@ export function testDemoPage(fact: Fact): void {
     const pages = [await openSubscribed(), await open()];
     await backend.sendToAll({ title: 'Both', message: 'of you' });
     for (const page of pages) assert.deepEqual(await received(page, 1), ['Both: of you']);
+  });
+
+  fact('whatever bytes the payload has, a notification is shown', async ({ backend, openSubscribed }) => {
+    const page = await openSubscribed();
+    const [row] = await backend.subscriptions();
+    // Chromium discards a message whose plaintext is empty before any service worker sees it.
+    const payloads = unusualPayloads.filter(({ payload }) => payload.length > 0);
+    for (const [index, { payload, title, body }] of payloads.entries()) {
+      assert.equal(await backend.sendBytes(row!, Buffer.from(payload as string)), 'accepted');
+      const [latest] = await received(page, index + 1);
+      const notifications = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
+      // Chromium hands over no text where the bytes are not UTF-8.
+      const text = typeof payload === 'string' || latest !== `${title}: ` ? body : '';
+      assert.equal(latest!.toWellFormed(), `${title}: ${text}`.toWellFormed());
+      assert.deepEqual(
+        notifications.map((shownOne) => [shownOne.title.toWellFormed(), shownOne.body.toWellFormed()]),
+        [[title.toWellFormed(), text.toWellFormed()]],
+      );
+    }
   });
 
   fact('a message arrives with no page open', async ({ setting, backend, openSubscribed }) => {

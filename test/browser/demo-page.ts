@@ -85,7 +85,7 @@ export async function shown(page: Page, title: string): Promise<readonly ShownNo
   return notifications;
 }
 
-const notificationsOnScreen = `(async () => {
+export const notificationsOnScreen = `(async () => {
   const registration = await navigator.serviceWorker.getRegistration();
   const notifications = (await registration?.getNotifications()) ?? [];
   return notifications.map(({ title, body, tag, requireInteraction, renotify }) =>
