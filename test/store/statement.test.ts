@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { prepare } from '../../src/store/sqlite/statement.ts';
+import { prepareStatement } from '../../src/store/sqlite/statement.ts';
 
 const database = new DatabaseSync(':memory:');
 database.exec('create table rows (id integer primary key, word text) strict');
-const add = prepare<{ id: number; word: string | null }>(
+const add = prepareStatement<{ id: number; word: string | null }>(
   database,
   'insert into rows (id, word) values (:id, :word)',
 );
@@ -14,7 +14,7 @@ const add = prepare<{ id: number; word: string | null }>(
 test('values go to their names, in whatever order and as often as they stand in the text', () => {
   assert.equal(add.run({ word: 'one', id: 1 }), 1);
   assert.equal(add.run({ id: 2, word: null }), 1);
-  const find = prepare<{ word: string; id: number }, { id: number }>(
+  const find = prepareStatement<{ word: string; id: number }, { id: number }>(
     database,
     'select id from rows where id = :id and (word = :word or :id = 2)',
   );
@@ -27,15 +27,19 @@ test('a value that is missing is not taken for null, and one that nobody asked f
   assert.throws(() => add.run({ id: 3 } as never), /No value for the parameter "word"/);
   assert.throws(() => add.run({ id: 3, word: 'x', wrod: 'y' } as never), /no parameter "wrod"/);
   assert.equal(
-    prepare<Record<string, never>, { n: number }>(database, 'select count(*) as n from rows').first({})?.n,
+    prepareStatement<Record<string, never>, { n: number }>(database, 'select count(*) as n from rows').first(
+      {},
+    )?.n,
     2,
   );
 });
 
 test('rows come as tuples and integers as bigint where that is asked for', () => {
   const sql = 'select id, word from rows where id = :id';
-  const asTuples = prepare<{ id: number }, readonly [number, string]>(database, sql, { arrays: true });
+  const asTuples = prepareStatement<{ id: number }, readonly [number, string]>(database, sql, {
+    arrays: true,
+  });
   assert.deepEqual(asTuples.all({ id: 1 }), [[1, 'one']]);
-  const asBigints = prepare<{ id: number }, { id: bigint }>(database, sql, { bigints: true });
+  const asBigints = prepareStatement<{ id: number }, { id: bigint }>(database, sql, { bigints: true });
   assert.equal(asBigints.first({ id: 1 })?.id, 1n);
 });

@@ -1,8 +1,8 @@
 // The attempt log: what was tried, when, and what came of it. It is bounded, and holds nothing that is secret.
-import type { DatabaseSync } from 'node:sqlite';
 import type { AttemptRecord } from '../broadcasts.ts';
 import type { RowResult } from '../ledger.ts';
-import { type NoValues, prepare } from './statement.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+import type { NoValues } from './statement.ts';
 
 const maxAcceptedPerBroadcast = 1000;
 const maxOthersPerBroadcast = 10_000;
@@ -43,8 +43,8 @@ interface AttemptRow {
   readonly detail: string | null;
 }
 
-export function createAttemptLog(database: DatabaseSync): AttemptLog {
-  const insert = prepare<{
+export function createAttemptLog(database: SqliteDatabase): AttemptLog {
+  const insert = database.prepare<{
     broadcastId: number;
     subscriptionId: number | null;
     atMs: number;
@@ -54,43 +54,31 @@ export function createAttemptLog(database: DatabaseSync): AttemptLog {
     status: number | null;
     reason: string | null;
     detail: string | null;
-  }>(
-    database,
-    `
+  }>(`
       insert into attempts
         (broadcast_id, subscription_id, at_ms, origin, attempt, outcome, status, reason, detail)
       values
         (:broadcastId, :subscriptionId, :atMs, :origin, :attempt, :outcome, :status, :reason, :detail)
-    `,
-  );
-  const prune = prepare<NoValues>(
-    database,
-    `
+    `);
+  const prune = database.prepare<NoValues>(`
       delete from attempts where broadcast_id <=
         (select id from broadcasts order by id desc limit 1 offset ${maxBroadcasts})
-    `,
-  );
+    `);
   const find = {
-    all: prepare<{ limit: number }, AttemptRow>(
-      database,
+    all: database.prepare<{ limit: number }, AttemptRow>(
       'select * from attempts order by id desc limit :limit',
     ),
-    ofBroadcast: prepare<{ broadcastId: number; limit: number }, AttemptRow>(
-      database,
+    ofBroadcast: database.prepare<{ broadcastId: number; limit: number }, AttemptRow>(
       'select * from attempts where broadcast_id = :broadcastId order by id desc limit :limit',
     ),
-    ofSubscription: prepare<{ subscriptionId: number; limit: number }, AttemptRow>(
-      database,
+    ofSubscription: database.prepare<{ subscriptionId: number; limit: number }, AttemptRow>(
       'select * from attempts where subscription_id = :subscriptionId order by id desc limit :limit',
     ),
-    ofBoth: prepare<{ broadcastId: number; subscriptionId: number; limit: number }, AttemptRow>(
-      database,
-      `
+    ofBoth: database.prepare<{ broadcastId: number; subscriptionId: number; limit: number }, AttemptRow>(`
         select * from attempts
         where broadcast_id = :broadcastId and subscription_id = :subscriptionId
         order by id desc limit :limit
-      `,
-    ),
+      `),
   };
 
   return {

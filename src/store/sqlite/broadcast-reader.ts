@@ -1,7 +1,6 @@
 // Puts a broadcast together from its row, its counts per origin, its retries and its alarms.
-import type { DatabaseSync } from 'node:sqlite';
 import { isOver, type Alarm, type Broadcast, type BroadcastState, type OriginCounts } from '../broadcasts.ts';
-import { prepare } from './statement.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
 
 export interface BroadcastReader {
   find(id: number): Broadcast | undefined;
@@ -37,29 +36,23 @@ interface AlarmRow {
   readonly rows: number;
 }
 
-export function createBroadcastReader(database: DatabaseSync): BroadcastReader {
-  const byId = prepare<{ broadcastId: number }, BroadcastRow>(
-    database,
+export function createBroadcastReader(database: SqliteDatabase): BroadcastReader {
+  const byId = database.prepare<{ broadcastId: number }, BroadcastRow>(
     'select * from broadcasts where id = :broadcastId',
   );
-  const byKey = prepare<{ key: string }, BroadcastRow>(
-    database,
+  const byKey = database.prepare<{ key: string }, BroadcastRow>(
     'select * from broadcasts where idempotency_key = :key',
   );
-  const newest = prepare<{ beforeId: number; limit: number }, BroadcastRow>(
-    database,
+  const newest = database.prepare<{ beforeId: number; limit: number }, BroadcastRow>(
     'select * from broadcasts where id < :beforeId order by id desc limit :limit',
   );
-  const origins = prepare<{ broadcastId: number }, OriginCounts>(
-    database,
+  const origins = database.prepare<{ broadcastId: number }, OriginCounts>(
     'select * from broadcast_origins where broadcast_id = :broadcastId',
   );
-  const alarms = prepare<{ broadcastId: number }, AlarmRow>(
-    database,
+  const alarms = database.prepare<{ broadcastId: number }, AlarmRow>(
     'select * from alarms where broadcast_id = :broadcastId order by first_at_ms',
   );
-  const waiting = prepare<{ broadcastId: number }, { rows: number }>(
-    database,
+  const waiting = database.prepare<{ broadcastId: number }, { rows: number }>(
     'select count(*) as rows from retries where broadcast_id = :broadcastId',
   );
 

@@ -1,11 +1,10 @@
 // What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, subscriptions
 // that are gone, the log, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
-import type { DatabaseSync } from 'node:sqlite';
 import type { Alarm, BroadcastState, OriginCounts } from '../broadcasts.ts';
 import type { CommitAnswer, PageCommit, RowResult } from '../ledger.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
-import { prepare } from './statement.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] };
 
@@ -20,10 +19,7 @@ type RetryValues = {
 };
 
 /** @returns a function to be called inside a transaction */
-export function createPageCommit(
-  database: DatabaseSync,
-  now: () => number,
-): (page: PageCommit) => CommitAnswer {
+export function createPageCommit(database: SqliteDatabase): (page: PageCommit) => CommitAnswer {
   const statements = prepareStatements(database);
   const log = createAttemptLog(database);
   const finish = createFinish(database);
@@ -77,7 +73,7 @@ export function createPageCommit(
   };
 
   return (page) => {
-    const nowMs = now();
+    const nowMs = database.now();
     const { broadcastId } = page;
     const head = statements.findHead.first({ broadcastId });
     if (head === undefined || !moveCursor(page, nowMs)) {
@@ -131,37 +127,28 @@ function raise(
   alarms.set(key, { ...known, rows: known.rows + 1 });
 }
 
-function prepareStatements(database: DatabaseSync) {
+function prepareStatements(database: SqliteDatabase) {
   return {
-    findHead: prepare<
+    findHead: database.prepare<
       { broadcastId: number },
       { state: BroadcastState; logged_accepted: number; logged_others: number }
-    >(database, 'select state, logged_accepted, logged_others from broadcasts where id = :broadcastId'),
-    moveCursor: prepare<
+    >('select state, logged_accepted, logged_others from broadcasts where id = :broadcastId'),
+    moveCursor: database.prepare<
       { broadcastId: number; fenceToken: string; number: number; cursor: number; untilMs: number },
       { cursor: number; through_position: number }
-    >(
-      database,
-      `
+    >(`
         update slices set cursor = :cursor, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number and token = :fenceToken
         returning cursor, through_position
-      `,
-    ),
-    dropSlice: prepare<{ broadcastId: number; number: number }>(
-      database,
+      `),
+    dropSlice: database.prepare<{ broadcastId: number; number: number }>(
       'delete from slices where broadcast_id = :broadcastId and number = :number',
     ),
-    addRetry: prepare<RetryValues>(
-      database,
-      `
+    addRetry: database.prepare<RetryValues>(`
         insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token)
         values (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken)
-      `,
-    ),
-    deferRetry: prepare<RetryValues & { fenceToken: string }>(
-      database,
-      `
+      `),
+    deferRetry: database.prepare<RetryValues & { fenceToken: string }>(`
         update retries set
           due_at_ms = :dueAtMs,
           attempts = :attempts,
@@ -169,27 +156,19 @@ function prepareStatements(database: DatabaseSync) {
           expires_at_ms = :expiresAtMs,
           token = :newToken
         where broadcast_id = :broadcastId and position = :position and token = :fenceToken
-      `,
-    ),
-    dropRetry: prepare<{ broadcastId: number; position: number; fenceToken: string }>(
-      database,
-      `
+      `),
+    dropRetry: database.prepare<{ broadcastId: number; position: number; fenceToken: string }>(`
         delete from retries
         where broadcast_id = :broadcastId and position = :position and token = :fenceToken
-      `,
-    ),
+      `),
     // a subscription that was renewed since it was read lives
-    removeGone: prepare<{ id: number; updatedAtMs: number }>(
-      database,
+    removeGone: database.prepare<{ id: number; updatedAtMs: number }>(
       'delete from subscriptions where id = :id and updated_at_ms = :updatedAtMs',
     ),
-    removeGoneByKeys: prepare<{ endpoint: string; p256dh: Uint8Array; auth: Uint8Array }>(
-      database,
+    removeGoneByKeys: database.prepare<{ endpoint: string; p256dh: Uint8Array; auth: Uint8Array }>(
       'delete from subscriptions where endpoint = :endpoint and p256dh = :p256dh and auth = :auth',
     ),
-    addTally: prepare<OriginTally & { broadcastId: number }>(
-      database,
-      `
+    addTally: database.prepare<OriginTally & { broadcastId: number }>(`
         insert into broadcast_origins
           (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted)
         values
@@ -201,16 +180,12 @@ function prepareStatements(database: DatabaseSync) {
           rejected = rejected + excluded.rejected,
           expired = expired + excluded.expired,
           exhausted = exhausted + excluded.exhausted
-      `,
-    ),
-    setLogged: prepare<{ broadcastId: number; accepted: number; others: number }>(
-      database,
-      `
+      `),
+    setLogged: database.prepare<{ broadcastId: number; accepted: number; others: number }>(`
         update broadcasts set logged_accepted = :accepted, logged_others = :others
         where id = :broadcastId
-      `,
-    ),
-    addAlarm: prepare<
+      `),
+    addAlarm: database.prepare<
       {
         broadcastId: number;
         origin: string;
@@ -220,14 +195,11 @@ function prepareStatements(database: DatabaseSync) {
         rows: number;
       },
       { rows: number }
-    >(
-      database,
-      `
+    >(`
         insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
         values (:broadcastId, :origin, :reason, :detail, :nowMs, :rows)
         on conflict (broadcast_id, origin, reason) do update set rows = alarms.rows + excluded.rows
         returning rows
-      `,
-    ),
+      `),
   };
 }

@@ -1,9 +1,8 @@
 // Reads the rows of an audience by position: of all subscriptions, where the position is the id, or of a list.
-import type { DatabaseSync } from 'node:sqlite';
 import { pointBytes } from '../../protocol/p256.ts';
 import { authBytes } from '../../protocol/subscription.ts';
 import type { Recipient } from '../broadcasts.ts';
-import { prepare } from './statement.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
 
 export interface Recipients {
   /** Rows with `afterPosition < position ≤ throughPosition`, in order; those removed meanwhile are left out. */
@@ -26,7 +25,7 @@ type RecipientRow = readonly [
   updatedAtMs: number | null,
 ];
 
-export function createRecipients(database: DatabaseSync): Recipients {
+export function createRecipients(database: SqliteDatabase): Recipients {
   const { hasList, ofAll, ofList, findVapidKey } = prepareStatements(database);
   const vapidKeys = new Map<number, string>();
 
@@ -65,14 +64,12 @@ export function createRecipients(database: DatabaseSync): Recipients {
   };
 }
 
-function prepareStatements(database: DatabaseSync) {
+function prepareStatements(database: SqliteDatabase) {
   return {
-    hasList: prepare<{ broadcastId: number }, { has_list: number }>(
-      database,
+    hasList: database.prepare<{ broadcastId: number }, { has_list: number }>(
       'select has_list from broadcasts where id = :broadcastId',
     ),
-    ofAll: prepare<{ afterPosition: number; throughPosition: number; limit: number }, RecipientRow>(
-      database,
+    ofAll: database.prepare<{ afterPosition: number; throughPosition: number; limit: number }, RecipientRow>(
       `
         select s.id, s.id, s.endpoint, hex(s.p256dh) || hex(s.auth), s.vapid_key_id, s.updated_at_ms
         from subscriptions s
@@ -83,11 +80,10 @@ function prepareStatements(database: DatabaseSync) {
       { arrays: true },
     ),
     // a member is a stored subscription, which may be gone by now, or stands in the list itself
-    ofList: prepare<
+    ofList: database.prepare<
       { broadcastId: number; afterPosition: number; throughPosition: number; limit: number },
       RecipientRow
     >(
-      database,
       `
         select m.position, m.subscription_id,
                coalesce(m.endpoint, s.endpoint),
@@ -104,8 +100,7 @@ function prepareStatements(database: DatabaseSync) {
       `,
       { arrays: true },
     ),
-    findVapidKey: prepare<{ id: number }, { public_key: string }>(
-      database,
+    findVapidKey: database.prepare<{ id: number }, { public_key: string }>(
       'select public_key from vapid_keys where id = :id',
     ),
   };

@@ -1,9 +1,8 @@
 // Whom a broadcast is for: all subscriptions, or a list that is written down first, member by member.
-import type { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import type { GroupCommit } from './group-commit.ts';
-import { type NoValues, prepare } from './statement.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+import type { NoValues } from './statement.ts';
 
 const unusedForMs = 24 * 60 * 60 * 1000;
 const dropMembersAtOnce = 20_000;
@@ -22,14 +21,14 @@ export interface Audiences {
   extent(audienceId: number | undefined): Extent;
 }
 
-export function createAudiences(database: DatabaseSync, commits: GroupCommit, now: () => number): Audiences {
+export function createAudiences(database: SqliteDatabase): Audiences {
   const statements = prepareStatements(database);
 
   const dropUnused = async () => {
-    const oldestMs = now() - unusedForMs;
+    const oldestMs = database.now() - unusedForMs;
     // in portions, so that other writers get their turn
-    while ((await commits.write(() => statements.dropMembers.run({ oldestMs }))) === dropMembersAtOnce);
-    await commits.write(() => statements.drop.run({ oldestMs }));
+    while ((await database.write(() => statements.dropMembers.run({ oldestMs }))) === dropMembersAtOnce);
+    await database.write(() => statements.drop.run({ oldestMs }));
   };
 
   const add = (audienceId: number, members: readonly (number | Subscription)[]) => {
@@ -57,13 +56,13 @@ export function createAudiences(database: DatabaseSync, commits: GroupCommit, no
   return {
     open: async () => {
       await dropUnused();
-      return commits.write(() => {
-        const row = statements.open.first({ nowMs: now() });
+      return database.write(() => {
+        const row = statements.open.first({ nowMs: database.now() });
         if (row === undefined) throw new Error('The list of recipients was not stored.');
         return row.id;
       });
     },
-    add: (audienceId, members) => commits.write(() => add(audienceId, members)),
+    add: (audienceId, members) => database.write(() => add(audienceId, members)),
     extent: (audienceId) => {
       if (audienceId === undefined) {
         const { rows = 0, first, last } = statements.extentOfAll.first({}) ?? {};
@@ -75,7 +74,7 @@ export function createAudiences(database: DatabaseSync, commits: GroupCommit, no
   };
 }
 
-function prepareStatements(database: DatabaseSync) {
+function prepareStatements(database: SqliteDatabase) {
   const isUnused = `
     id not in (select audience_id from broadcasts
                where audience_id is not null and state in ('running', 'paused'))
@@ -83,58 +82,43 @@ function prepareStatements(database: DatabaseSync) {
          or id in (select audience_id from broadcasts where audience_id is not null))`;
 
   return {
-    open: prepare<{ nowMs: number }, { id: number }>(
-      database,
+    open: database.prepare<{ nowMs: number }, { id: number }>(
       'insert into audiences (created_at_ms) values (:nowMs) returning id',
     ),
-    find: prepare<{ audienceId: number }, { members: number }>(
-      database,
+    find: database.prepare<{ audienceId: number }, { members: number }>(
       'select members from audiences where id = :audienceId',
     ),
-    setMembers: prepare<{ audienceId: number; members: number }>(
-      database,
+    setMembers: database.prepare<{ audienceId: number; members: number }>(
       'update audiences set members = :members where id = :audienceId',
     ),
-    addId: prepare<{ audienceId: number; position: number; subscriptionId: number }>(
-      database,
-      `
+    addId: database.prepare<{ audienceId: number; position: number; subscriptionId: number }>(`
         insert into audience_members (audience_id, position, subscription_id)
         values (:audienceId, :position, :subscriptionId)
         on conflict do nothing
-      `,
-    ),
-    addSubscription: prepare<{
+      `),
+    addSubscription: database.prepare<{
       audienceId: number;
       position: number;
       endpoint: string;
       p256dh: Uint8Array;
       auth: Uint8Array;
-    }>(
-      database,
-      `
+    }>(`
         insert into audience_members (audience_id, position, endpoint, p256dh, auth)
         values (:audienceId, :position, :endpoint, :p256dh, :auth)
         on conflict do nothing
-      `,
-    ),
-    extentOfAll: prepare<NoValues, { rows: number; first: number | null; last: number | null }>(
-      database,
-      `
+      `),
+    extentOfAll: database.prepare<NoValues, { rows: number; first: number | null; last: number | null }>(`
         select (select count(*) from subscriptions) as rows,
                (select min(id) from subscriptions) as first,
                (select max(id) from subscriptions) as last
-      `,
-    ),
-    dropMembers: prepare<{ oldestMs: number }>(
-      database,
-      `
+      `),
+    dropMembers: database.prepare<{ oldestMs: number }>(`
         delete from audience_members where (audience_id, position) in (
           select m.audience_id, m.position from audience_members m
           where m.audience_id in (select id from audiences where ${isUnused})
           limit ${dropMembersAtOnce}
         )
-      `,
-    ),
-    drop: prepare<{ oldestMs: number }>(database, `delete from audiences where ${isUnused}`),
+      `),
+    drop: database.prepare<{ oldestMs: number }>(`delete from audiences where ${isUnused}`),
   };
 }

@@ -1,26 +1,18 @@
 // Broadcasts in SQLite: creating and controlling them.
-import type { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastState, BroadcastStore, NewBroadcast } from '../broadcasts.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
-import type { GroupCommit } from './group-commit.ts';
-import type { Read } from './read.ts';
 import { createAudiences } from './sqlite-audiences.ts';
-import { prepare } from './statement.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
 
 const maxSlices = 10_000;
 const dropRowsAtOnce = 20_000;
 
-export function createSqliteBroadcasts(
-  database: DatabaseSync,
-  commits: GroupCommit,
-  read: Read,
-  now: () => number,
-): BroadcastStore {
+export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore {
   const statements = prepareStatements(database);
   const reader = createBroadcastReader(database);
-  const audiences = createAudiences(database, commits, now);
+  const audiences = createAudiences(database);
   const log = createAttemptLog(database);
 
   const create = (draft: NewBroadcast) => {
@@ -41,12 +33,12 @@ export function createSqliteBroadcasts(
       audienceId: draft.audienceId ?? null,
       hasList: draft.audienceId === undefined ? 0 : 1,
       audience: extent.rows,
-      nowMs: now(),
+      nowMs: database.now(),
       startAtMs: draft.startAtMs,
       expiresAtMs: draft.expiresAtMs,
       // an audience of nobody is done at once
       state: extent.rows === 0 ? 'done' : 'running',
-      finishedAtMs: extent.rows === 0 ? now() : null,
+      finishedAtMs: extent.rows === 0 ? database.now() : null,
     });
     if (row === undefined) throw new Error('The broadcast was not stored.');
     const slices = cutSlices(extent, draft.sliceRows);
@@ -64,7 +56,7 @@ export function createSqliteBroadcasts(
   };
 
   const change = (id: number, to: BroadcastState, from: readonly BroadcastState[]) =>
-    commits.write(() => {
+    database.write(() => {
       const { state } = present(id);
       if (state === to) return present(id);
       if (!from.includes(state)) {
@@ -73,25 +65,26 @@ export function createSqliteBroadcasts(
           `Broadcast ${id} is ${state}; only one that is ${from.join(' or ')} can become ${to}.`,
         );
       }
-      statements.setState.run({ id, state: to, finishedAtMs: to === 'cancelled' ? now() : null });
+      statements.setState.run({ id, state: to, finishedAtMs: to === 'cancelled' ? database.now() : null });
       return present(id);
     });
 
   return {
     openAudience: () => audiences.open(),
     addToAudience: (audienceId, members) => audiences.add(audienceId, members),
-    create: (draft) => commits.write(() => create(draft)),
-    find: (id) => read(() => reader.find(id)),
-    list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => read(() => reader.list(beforeId, limit)),
+    create: (draft) => database.write(() => create(draft)),
+    find: (id) => database.read(() => reader.find(id)),
+    list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
+      database.read(() => reader.list(beforeId, limit)),
     pause: (id) => change(id, 'paused', ['running']),
     resume: (id) => change(id, 'running', ['paused']),
     cancel: async (id) => {
       const broadcast = await change(id, 'cancelled', ['running', 'paused']);
       // in portions, so that other writers get their turn
-      while ((await commits.write(() => statements.dropRetries.run({ id }))) === dropRowsAtOnce);
+      while ((await database.write(() => statements.dropRetries.run({ id }))) === dropRowsAtOnce);
       return broadcast;
     },
-    attempts: (filter) => read(() => log.find(filter)),
+    attempts: (filter) => database.read(() => log.find(filter)),
   };
 }
 
@@ -118,9 +111,9 @@ function keyTaken(id: number): DeskbellError {
   );
 }
 
-function prepareStatements(database: DatabaseSync) {
+function prepareStatements(database: SqliteDatabase) {
   return {
-    insert: prepare<
+    insert: database.prepare<
       {
         idempotencyKey: string | null;
         contentHash: Uint8Array;
@@ -138,9 +131,7 @@ function prepareStatements(database: DatabaseSync) {
         finishedAtMs: number | null;
       },
       { id: number }
-    >(
-      database,
-      `
+    >(`
         insert into broadcasts (
           idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic,
           audience_id, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms
@@ -148,29 +139,26 @@ function prepareStatements(database: DatabaseSync) {
           :idempotencyKey, :contentHash, :state, :payload, :ttlSeconds, :urgency, :topic,
           :audienceId, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs
         ) returning id
-      `,
-    ),
-    insertSlice: prepare<{ broadcastId: number; number: number; cursor: number; throughPosition: number }>(
-      database,
-      `
+      `),
+    insertSlice: database.prepare<{
+      broadcastId: number;
+      number: number;
+      cursor: number;
+      throughPosition: number;
+    }>(`
         insert into slices (broadcast_id, number, cursor, through_position)
         values (:broadcastId, :number, :cursor, :throughPosition)
-      `,
-    ),
-    setState: prepare<{ id: number; state: BroadcastState; finishedAtMs: number | null }>(
-      database,
+      `),
+    setState: database.prepare<{ id: number; state: BroadcastState; finishedAtMs: number | null }>(
       'update broadcasts set state = :state, finished_at_ms = :finishedAtMs where id = :id',
     ),
     // what a worker holds right now it settles itself
-    dropRetries: prepare<{ id: number }>(
-      database,
-      `
+    dropRetries: database.prepare<{ id: number }>(`
         delete from retries where broadcast_id = :id and position in (
           select position from retries
           where broadcast_id = :id and token is null
           limit ${dropRowsAtOnce}
         )
-      `,
-    ),
+      `),
   };
 }

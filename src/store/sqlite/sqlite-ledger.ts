@@ -1,23 +1,16 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
-import type { DatabaseSync } from 'node:sqlite';
 import type { Ledger } from '../ledger.ts';
-import type { GroupCommit } from './group-commit.ts';
 import { createPageCommit } from './page-commit.ts';
-import type { Read } from './read.ts';
 import { createRecipients } from './recipients.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
 
-export function createSqliteLedger(
-  database: DatabaseSync,
-  commits: GroupCommit,
-  read: Read,
-  now: () => number,
-): Ledger {
+export function createSqliteLedger(database: SqliteDatabase): Ledger {
   const recipients = createRecipients(database);
-  const commitPage = createPageCommit(database, now);
+  const commitPage = createPageCommit(database);
 
   return {
     readRows: ({ broadcastId, throughPosition }, afterPosition, limit) =>
-      read(() => recipients.page(broadcastId, afterPosition, throughPosition, limit)),
-    commit: (page) => commits.write(() => commitPage(page)),
+      database.read(() => recipients.page(broadcastId, afterPosition, throughPosition, limit)),
+    commit: (page) => database.write(() => commitPage(page)),
   };
 }

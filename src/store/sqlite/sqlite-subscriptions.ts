@@ -1,10 +1,8 @@
 // Subscriptions in SQLite.
-import type { DatabaseSync } from 'node:sqlite';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
-import type { GroupCommit } from './group-commit.ts';
-import type { Read } from './read.ts';
-import { type NoValues, prepare } from './statement.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+import type { NoValues } from './statement.ts';
 
 interface SubscriptionRow {
   readonly id: number;
@@ -26,12 +24,7 @@ const toStored = (row: SubscriptionRow): StoredSubscription => ({
   updatedAtMs: row.updated_at_ms,
 });
 
-export function createSqliteSubscriptions(
-  database: DatabaseSync,
-  commits: GroupCommit,
-  read: Read,
-  now: () => number,
-): SubscriptionStore {
+export function createSqliteSubscriptions(database: SqliteDatabase): SubscriptionStore {
   const statements = prepareStatements(database);
 
   const vapidKeyId = (publicKey: string): number => {
@@ -47,7 +40,7 @@ export function createSqliteSubscriptions(
       p256dh,
       auth,
       vapidKeyId: vapidKeyId(vapidPublicKey),
-      nowMs: now(),
+      nowMs: database.now(),
     });
     if (row === undefined) throw new Error('The subscription was not stored.');
     return {
@@ -62,58 +55,54 @@ export function createSqliteSubscriptions(
   };
 
   return {
-    put: (subscription, vapidPublicKey) => commits.write(() => put(subscription, vapidPublicKey)),
+    put: (subscription, vapidPublicKey) => database.write(() => put(subscription, vapidPublicKey)),
 
     putAll: (rows) =>
-      commits.write(() => {
+      database.write(() => {
         for (const { subscription, vapidPublicKey } of rows) put(subscription, vapidPublicKey);
       }),
 
     findById: (id) =>
-      read(() => {
+      database.read(() => {
         const row = statements.findById.first({ id });
         return row && toStored(row);
       }),
 
     findByEndpoint: (endpoint) =>
-      read(() => {
+      database.read(() => {
         const row = statements.findByEndpoint.first({ endpoint });
         return row && toStored(row);
       }),
 
-    removeById: (id) => commits.write(() => statements.removeById.run({ id }) > 0),
+    removeById: (id) => database.write(() => statements.removeById.run({ id }) > 0),
 
     removeByEndpoint: (endpoint, auth) =>
-      commits.write(() => statements.removeByEndpoint.run({ endpoint, auth }) > 0),
+      database.write(() => statements.removeByEndpoint.run({ endpoint, auth }) > 0),
 
-    count: () => read(() => statements.count.first({})?.count ?? 0),
+    count: () => database.read(() => statements.count.first({})?.count ?? 0),
 
     page: ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit }) =>
-      read(() => statements.page.all({ afterId, throughId, limit }).map(toStored)),
+      database.read(() => statements.page.all({ afterId, throughId, limit }).map(toStored)),
   };
 }
 
-function prepareStatements(database: DatabaseSync) {
+function prepareStatements(database: SqliteDatabase) {
   const selectRow = `
     select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms
     from subscriptions s join vapid_keys v on v.id = s.vapid_key_id
   `;
 
   return {
-    findVapidKey: prepare<{ publicKey: string }, { id: number }>(
-      database,
+    findVapidKey: database.prepare<{ publicKey: string }, { id: number }>(
       'select id from vapid_keys where public_key = :publicKey',
     ),
-    addVapidKey: prepare<{ publicKey: string }, { id: number }>(
-      database,
+    addVapidKey: database.prepare<{ publicKey: string }, { id: number }>(
       'insert into vapid_keys (public_key) values (:publicKey) returning id',
     ),
-    put: prepare<
+    put: database.prepare<
       { endpoint: string; p256dh: Uint8Array; auth: Uint8Array; vapidKeyId: number; nowMs: number },
       { id: number; created_at_ms: number; updated_at_ms: number }
-    >(
-      database,
-      `
+    >(`
         insert into subscriptions (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms)
         values (:endpoint, :p256dh, :auth, :vapidKeyId, :nowMs, :nowMs)
         on conflict (endpoint) do update set
@@ -123,21 +112,17 @@ function prepareStatements(database: DatabaseSync) {
           -- grows with every change of the row, even within one millisecond
           updated_at_ms = max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1)
         returning id, created_at_ms, updated_at_ms
-      `,
-    ),
-    findById: prepare<{ id: number }, SubscriptionRow>(database, `${selectRow} where s.id = :id`),
-    findByEndpoint: prepare<{ endpoint: string }, SubscriptionRow>(
-      database,
+      `),
+    findById: database.prepare<{ id: number }, SubscriptionRow>(`${selectRow} where s.id = :id`),
+    findByEndpoint: database.prepare<{ endpoint: string }, SubscriptionRow>(
       `${selectRow} where s.endpoint = :endpoint`,
     ),
-    removeById: prepare<{ id: number }>(database, 'delete from subscriptions where id = :id'),
-    removeByEndpoint: prepare<{ endpoint: string; auth: Uint8Array }>(
-      database,
+    removeById: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
+    removeByEndpoint: database.prepare<{ endpoint: string; auth: Uint8Array }>(
       'delete from subscriptions where endpoint = :endpoint and auth = :auth',
     ),
-    count: prepare<NoValues, { count: number }>(database, 'select count(*) as count from subscriptions'),
-    page: prepare<{ afterId: number; throughId: number; limit: number }, SubscriptionRow>(
-      database,
+    count: database.prepare<NoValues, { count: number }>('select count(*) as count from subscriptions'),
+    page: database.prepare<{ afterId: number; throughId: number; limit: number }, SubscriptionRow>(
       `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,
     ),
   };

@@ -1,15 +1,12 @@
 // Work in SQLite: who has leased which slice and which retries, and until when.
 import { randomUUID } from 'node:crypto';
-import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast } from '../broadcasts.ts';
 import type { RetryLease, RetryRow, SliceLease, WorkSource } from '../work-source.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createFinish } from './finish-broadcast.ts';
-import type { GroupCommit } from './group-commit.ts';
-import type { Read } from './read.ts';
 import { createRecipients } from './recipients.ts';
-import { prepare } from './statement.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
 
 /** Stands for "any broadcast" in the statements below. */
 const anyBroadcast = 0;
@@ -19,12 +16,7 @@ const lookForWorkEveryMs = 250;
 /** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
 const lookForEndEveryMs = 50;
 
-export function createSqliteWorkSource(
-  database: DatabaseSync,
-  commits: GroupCommit,
-  read: Read,
-  now: () => number,
-): WorkSource {
+export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
   const statements = prepareStatements(database);
   const reader = createBroadcastReader(database);
   const recipients = createRecipients(database);
@@ -37,7 +29,7 @@ export function createSqliteWorkSource(
   };
 
   const leaseSlice = (leaseMs: number, broadcastId: number): SliceLease | undefined => {
-    const nowMs = now();
+    const nowMs = database.now();
     finish.overdue(nowMs);
     const slice = statements.findFreeSlice.first({ nowMs, broadcastId });
     if (slice === undefined) return undefined;
@@ -53,7 +45,7 @@ export function createSqliteWorkSource(
   };
 
   const leaseRetries = (leaseMs: number, limit: number, only: number): RetryLease | undefined => {
-    const nowMs = now();
+    const nowMs = database.now();
     for (;;) {
       const broadcastId = statements.findDue.first({ nowMs, broadcastId: only })?.broadcast_id;
       if (broadcastId === undefined) return undefined;
@@ -81,28 +73,28 @@ export function createSqliteWorkSource(
 
   return {
     leaseSlice: ({ leaseMs, broadcastId = anyBroadcast }) =>
-      commits.write(() => leaseSlice(leaseMs, broadcastId)),
+      database.write(() => leaseSlice(leaseMs, broadcastId)),
 
     leaseRetries: ({ leaseMs, limit, broadcastId = anyBroadcast }) =>
-      commits.write(() => leaseRetries(leaseMs, limit, broadcastId)),
+      database.write(() => leaseRetries(leaseMs, limit, broadcastId)),
 
     renew: ({ broadcastId, fenceToken }, leaseMs) =>
-      commits.write(() => {
-        const untilMs = now() + leaseMs;
+      database.write(() => {
+        const untilMs = database.now() + leaseMs;
         statements.renewSlice.run({ broadcastId, fenceToken, untilMs });
         statements.renewRetries.run({ broadcastId, fenceToken, untilMs });
       }),
 
     release: ({ broadcastId, fenceToken }) =>
-      commits.write(() => {
+      database.write(() => {
         statements.releaseSlice.run({ broadcastId, fenceToken });
-        statements.releaseRetries.run({ broadcastId, fenceToken, nowMs: now() });
+        statements.releaseRetries.run({ broadcastId, fenceToken, nowMs: database.now() });
       }),
 
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
-      const dueAtMs = await read(() => statements.nextDue.first({ broadcastId })?.due_at_ms);
+      const dueAtMs = await database.read(() => statements.nextDue.first({ broadcastId })?.due_at_ms);
       if (typeof dueAtMs !== 'number' && broadcastId !== anyBroadcast) return 'over';
-      const delayMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - now();
+      const delayMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - database.now();
       if (delayMs <= 0) return 'ready';
       const lookAgainMs = broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
       await sleep(Math.min(delayMs, lookAgainMs), undefined, { signal }).catch(() => {});
@@ -111,92 +103,76 @@ export function createSqliteWorkSource(
   };
 }
 
-function prepareStatements(database: DatabaseSync) {
+function prepareStatements(database: SqliteDatabase) {
   const isAsked = `(:broadcastId = ${anyBroadcast} or b.id = :broadcastId)`;
 
   return {
     // by number first: a small broadcast does not wait for a large one that began earlier
-    findFreeSlice: prepare<
+    findFreeSlice: database.prepare<
       { nowMs: number; broadcastId: number },
       { broadcast_id: number; number: number; cursor: number; through_position: number }
-    >(
-      database,
-      `
+    >(`
         select s.broadcast_id, s.number, s.cursor, s.through_position
         from broadcasts b join slices s on s.broadcast_id = b.id
         where b.state = 'running' and b.start_at_ms <= :nowMs and s.lease_until_ms <= :nowMs
           and ${isAsked}
         order by s.number, s.broadcast_id
         limit 1
-      `,
-    ),
-    takeSlice: prepare<{ broadcastId: number; number: number; fenceToken: string; untilMs: number }>(
-      database,
-      `
+      `),
+    takeSlice: database.prepare<{
+      broadcastId: number;
+      number: number;
+      fenceToken: string;
+      untilMs: number;
+    }>(`
         update slices set token = :fenceToken, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number
-      `,
-    ),
-    findDue: prepare<{ nowMs: number; broadcastId: number }, { broadcast_id: number }>(
-      database,
-      `
+      `),
+    findDue: database.prepare<{ nowMs: number; broadcastId: number }, { broadcast_id: number }>(`
         select b.id as broadcast_id,
                (select min(due_at_ms) from retries r where r.broadcast_id = b.id) as due_at_ms
         from broadcasts b
         where b.state = 'running' and b.start_at_ms <= :nowMs and due_at_ms <= :nowMs and ${isAsked}
         order by due_at_ms
         limit 1
-      `,
-    ),
-    dueRetries: prepare<
+      `),
+    dueRetries: database.prepare<
       { broadcastId: number; nowMs: number; limit: number },
       { position: number; attempts: number; deferrals: number; expires_at_ms: number }
-    >(
-      database,
-      `
+    >(`
         select position, attempts, deferrals, expires_at_ms
         from retries
         where broadcast_id = :broadcastId and due_at_ms <= :nowMs
         order by due_at_ms
         limit :limit
-      `,
-    ),
-    takeRetry: prepare<{ broadcastId: number; position: number; fenceToken: string; untilMs: number }>(
-      database,
-      `
+      `),
+    takeRetry: database.prepare<{
+      broadcastId: number;
+      position: number;
+      fenceToken: string;
+      untilMs: number;
+    }>(`
         update retries set token = :fenceToken, due_at_ms = :untilMs
         where broadcast_id = :broadcastId and position = :position
-      `,
-    ),
-    dropRetry: prepare<{ broadcastId: number; position: number }>(
-      database,
+      `),
+    dropRetry: database.prepare<{ broadcastId: number; position: number }>(
       'delete from retries where broadcast_id = :broadcastId and position = :position',
     ),
-    renewSlice: prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
-      database,
+    renewSlice: database.prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
       'update slices set lease_until_ms = :untilMs where broadcast_id = :broadcastId and token = :fenceToken',
     ),
-    renewRetries: prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
-      database,
+    renewRetries: database.prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
       'update retries set due_at_ms = :untilMs where broadcast_id = :broadcastId and token = :fenceToken',
     ),
-    releaseSlice: prepare<{ broadcastId: number; fenceToken: string }>(
-      database,
-      `
+    releaseSlice: database.prepare<{ broadcastId: number; fenceToken: string }>(`
         update slices set token = null, lease_until_ms = 0
         where broadcast_id = :broadcastId and token = :fenceToken
-      `,
-    ),
-    releaseRetries: prepare<{ broadcastId: number; fenceToken: string; nowMs: number }>(
-      database,
-      `
+      `),
+    releaseRetries: database.prepare<{ broadcastId: number; fenceToken: string; nowMs: number }>(`
         update retries set token = null, due_at_ms = :nowMs
         where broadcast_id = :broadcastId and token = :fenceToken
-      `,
-    ),
-    nextDue: prepare<{ broadcastId: number }, { due_at_ms: number | null }>(
-      database,
-      `
+      `),
+    nextDue: database.prepare<{ broadcastId: number }, { due_at_ms: number | null }>(`
         select min(due_at_ms) as due_at_ms from (
           select max(b.start_at_ms, (select min(s.lease_until_ms) from slices s where s.broadcast_id = b.id))
                  as due_at_ms
@@ -205,7 +181,6 @@ function prepareStatements(database: DatabaseSync) {
           select max(b.start_at_ms, (select min(r.due_at_ms) from retries r where r.broadcast_id = b.id))
           from broadcasts b where b.state = 'running' and ${isAsked}
         )
-      `,
-    ),
+      `),
   };
 }

@@ -12,17 +12,18 @@ export interface Statement<Given extends Values, Row> {
   run(values: Given): number;
 }
 
-/**
- * Prepares a statement for running many times. `Given` are its values by name, `Row` is what it reads.
- *
- * @param sql has a colon in front of names only, not in text of its own
- * @param options `bigints`: integers are read as `bigint`, exact beyond 2^53; `arrays`: a row is a tuple of its columns,
- *   which takes half the time where there are many
- */
-export function prepare<Given extends Values, Row = never>(
+export interface StatementOptions {
+  /** Integers are read as `bigint`, exact beyond 2^53. */
+  readonly bigints?: boolean;
+  /** A row is a tuple of its columns, which takes half the time where there are many. */
+  readonly arrays?: boolean;
+}
+
+/** Prepares a statement for running many times: see `SqliteDatabase.prepare`. */
+export function prepareStatement<Given extends Values, Row = never>(
   database: DatabaseSync,
   sql: string,
-  { bigints = false, arrays = false }: { readonly bigints?: boolean; readonly arrays?: boolean } = {},
+  { bigints = false, arrays = false }: StatementOptions = {},
 ): Statement<Given, Row> {
   const names: string[] = [];
   // node:sqlite looks names up at every call, which doubles the time of a short statement; places cost nothing

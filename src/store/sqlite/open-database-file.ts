@@ -9,24 +9,24 @@ import { isBusy, toStoreError } from './sqlite-error.ts';
 // "Desk" in ASCII: tells our files from those of other programs
 const applicationId = 0x4465736b;
 
-// SQLite blocks the thread while it waits for a lock, so it waits shortly; longer waits are ours and do not block
+// SQLite blocks the thread while it waits for a lock, so it waits briefly; longer waits are ours and do not block
 const busyTimeoutMs = 20;
 
-const migrationPatienceMs = 10_000;
+const migrationTimeoutMs = 10_000;
 
 /**
  * Opens the database, in WAL mode with a sync at every commit: what is acknowledged survives a power failure.
  *
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
-export async function openConnection(path: string): Promise<DatabaseSync> {
+export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
   const startedAtMs = Date.now();
   for (;;) {
     try {
       return open(path);
     } catch (error) {
       // two processes that open a new file at once: one of them makes it
-      if (!isBusy(error) || Date.now() - startedAtMs > migrationPatienceMs) throw toStoreError(error, path);
+      if (!isBusy(error) || Date.now() - startedAtMs > migrationTimeoutMs) throw toStoreError(error, path);
       await sleep(10 + Math.random() * 40);
     }
   }
@@ -36,7 +36,7 @@ function open(path: string): DatabaseSync {
   createPrivateFile(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   try {
-    refuseForeign(database, path);
+    assertOurs(database, path);
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
@@ -68,7 +68,7 @@ function readPragma(database: DatabaseSync, name: 'application_id' | 'user_versi
   return Number(database.prepare(`pragma ${name}`).get()?.[name]);
 }
 
-function refuseForeign(database: DatabaseSync, path: string): void {
+function assertOurs(database: DatabaseSync, path: string): void {
   if (readPragma(database, 'application_id') === applicationId) return;
   const isEmpty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
   if (isEmpty) return;
