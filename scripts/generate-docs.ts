@@ -7,7 +7,10 @@ import { glob, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { flagOf, settingNames, settings, variableOf } from '../src/cli/configuration.ts';
 import type { Setting } from '../src/cli/setting.ts';
-import { catalogue, type CatalogueEntry } from '../src/errors/catalogue.ts';
+import type { CatalogueEntry } from '../src/errors/catalogue-entry.ts';
+import { fieldErrors } from '../src/errors/field-errors.ts';
+import { libraryErrors } from '../src/errors/library-errors.ts';
+import { serviceErrors } from '../src/errors/service-errors.ts';
 
 const root = join(import.meta.dirname, '..');
 const isCheck = process.argv.includes('--check');
@@ -38,23 +41,42 @@ for await (const generator of glob('generate-*.ts', { cwd: import.meta.dirname }
 }
 
 function renderErrors(): string {
-  const rows = Object.entries<CatalogueEntry>(catalogue).map(
-    ([code, { status, isRetryable, title, remedy }]) =>
-      row(`\`${code}\``, String(status), isRetryable ? 'yes' : 'no', title, remedy),
-  );
   return page(
     'Errors',
-    'src/errors/catalogue.ts',
-    `Every fault has a stable code. The public service answers it as \`application/problem+json\` (RFC 9457) with
-the code in the member \`code\`; the library throws a \`DeskbellError\` with the property \`code\`; the command prints
-it at the end of its line on standard error. *Status* is the HTTP status where the fault reaches a client of the
-service; *Retry* says whether the same call may succeed later without being changed.`,
+    'src/errors/',
+    `Every error has a stable code. The public service answers with \`application/problem+json\` (RFC 9457) and the code in
+the member \`code\`; the library throws a \`DeskbellError\` with the property \`code\`; the command prints it at the end of
+its line on standard error. *Retry* says whether the same call may succeed later without being changed.
+
+## Answered by the service`,
     [
       row('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
       row(...Array.from({ length: 5 }, () => '---')),
-      ...rows,
+      ...Object.entries(serviceErrors).map(([code, entry]) =>
+        row(`\`${code}\``, String(entry.status), ...errorCells(entry)),
+      ),
+      '',
+      '## Of one field, in the list `errors` of a problem',
+      '',
+      ...renderErrorTable(fieldErrors),
+      '',
+      '## Thrown by the library, printed by the command',
+      '',
+      ...renderErrorTable(libraryErrors),
     ],
   );
+}
+
+function renderErrorTable(entries: Readonly<Record<string, CatalogueEntry>>): string[] {
+  return [
+    row('Code', 'Retry', 'Meaning', 'What to do'),
+    row(...Array.from({ length: 4 }, () => '---')),
+    ...Object.entries(entries).map(([code, entry]) => row(`\`${code}\``, ...errorCells(entry))),
+  ];
+}
+
+function errorCells({ isRetryable, title, remedy }: CatalogueEntry): string[] {
+  return [isRetryable ? 'yes' : 'no', title, remedy];
 }
 
 function renderConfiguration(): string {

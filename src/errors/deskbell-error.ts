@@ -25,11 +25,6 @@ export class DeskbellError extends Error {
     this.fields = fields;
   }
 
-  /** HTTP status that the public service answers this fault with. */
-  get status(): number {
-    return catalogue[this.code].status;
-  }
-
   /** True where the same call may succeed later without being changed. */
   get isRetryable(): boolean {
     return catalogue[this.code].isRetryable;

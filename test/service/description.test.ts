@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
+import { serviceErrors, type ServiceErrorCode } from '../../src/errors/service-errors.ts';
 import { sendJson, startService, type RunningService } from './running-service.ts';
 
 interface Media {
@@ -118,8 +118,8 @@ describe('the description document', () => {
         const media = content['application/problem+json'];
         if (Number(status) < 400) continue;
         assert.ok(media, `${name} ${status} is a problem`);
-        for (const code of Object.keys(media.examples!) as ErrorCode[]) {
-          assert.equal(String(catalogue[code].status), status);
+        for (const code of Object.keys(media.examples!) as ServiceErrorCode[]) {
+          assert.equal(String(serviceErrors[code].status), status);
           assert.ok(description.includes(code));
         }
       }

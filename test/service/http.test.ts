@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Problem } from '../../src/service/http/problem.ts';
 import {
   newSubscription,
@@ -178,6 +179,24 @@ describe('the service', () => {
     assert.equal((JSON.parse(text) as Problem).code, 'ERR_INTERNAL');
     const fault = broken.records.find(({ event }) => event === 'fault');
     assert.match(String(fault?.['error']), /swordfish/);
+  });
+
+  test('an error that is none of the service’s own is ERR_INTERNAL to its client; the log has its code', async (t) => {
+    const broken = await startService(
+      {
+        onSubscribe: () => {
+          throw new DeskbellError('ERR_STORE_CORRUPT', 'The file /var/lib/x is damaged.');
+        },
+      },
+      t,
+    );
+    const response = await sendJson(broken.base, 'POST', '/webPush', newSubscription());
+    assert.equal(response.status, 500);
+    const text = await response.text();
+    assert.doesNotMatch(text, /CORRUPT|damaged/);
+    assert.equal((JSON.parse(text) as Problem).code, 'ERR_INTERNAL');
+    const fault = broken.records.find(({ event }) => event === 'fault');
+    assert.equal((fault?.['error'] as DeskbellError).code, 'ERR_STORE_CORRUPT');
   });
 });
 

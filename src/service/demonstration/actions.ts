@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import * as Type from 'typebox';
 
-import type { ErrorCode } from '../../errors/catalogue.ts';
+import type { ServiceErrorCode } from '../../errors/service-errors.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import { contentResponse, bodyErrors, problemResponses } from '../http/openapi-responses.ts';
 import { jsonContentType } from '../http/json-text.ts';
@@ -92,7 +92,7 @@ export function addActionRoutes(
 
 const toText = (value: unknown): string => JSON.stringify(value);
 
-function describeAction(summary: string, example: string, ...codes: readonly ErrorCode[]) {
+function describeAction(summary: string, example: string, ...codes: readonly ServiceErrorCode[]) {
   return {
     tags: ['Demonstration'],
     summary,

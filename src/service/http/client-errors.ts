@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
+import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { renderError, endConnection, linger, type RenderedError } from './render-error.ts';
 import type { Filter } from './filter.ts';
@@ -17,7 +17,7 @@ export interface ClientError extends Error {
   readonly bytesParsed?: number | undefined;
 }
 
-const errorCodes: Readonly<Record<string, ErrorCode>> = {
+const errorCodes: Readonly<Record<string, ServiceErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'ERR_HEADERS_TOO_LARGE',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'ERR_BODY_TOO_LARGE',
   ERR_HTTP_REQUEST_TIMEOUT: 'ERR_REQUEST_TIMEOUT',
@@ -80,5 +80,5 @@ function rejectedLine({ rawPacket, bytesParsed = 0 }: ClientError): string {
 
 function toFault(cause: ClientError): DeskbellError {
   const code = errorCodes[cause.code ?? ''] ?? 'ERR_REQUEST_INVALID';
-  return new DeskbellError(code, `${catalogue[code].title}.`, { cause });
+  return new DeskbellError(code, `${serviceErrors[code].title}.`, { cause });
 }

@@ -1,7 +1,7 @@
 // GET /healthz: the process answers. GET /readyz: the store does, too.
 import * as Type from 'typebox';
 
-import type { ErrorCode } from '../../errors/catalogue.ts';
+import type { ServiceErrorCode } from '../../errors/service-errors.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServiceApp } from './service-app.ts';
@@ -27,7 +27,7 @@ export function addHealthRoutes(app: ServiceApp, store: Store): void {
   );
 }
 
-function responsesOf(summary: string, status: string, ...codes: readonly ErrorCode[]) {
+function responsesOf(summary: string, status: string, ...codes: readonly ServiceErrorCode[]) {
   const body = Type.Object({ status: Type.Literal(status) });
   return {
     tags: ['Service'],

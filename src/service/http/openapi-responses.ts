@@ -3,7 +3,7 @@
 import * as Type from 'typebox';
 import type { TSchema } from 'typebox';
 
-import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
+import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { problemType, toProblem } from './problem.ts';
 
@@ -76,44 +76,44 @@ const everywhere = [
   'ERR_REQUEST_TIMEOUT',
   'ERR_HEADERS_TOO_LARGE',
   'ERR_INTERNAL',
-] as const satisfies readonly ErrorCode[];
+] as const satisfies readonly ServiceErrorCode[];
 
 /** Errors that any request with a body may meet. */
 export const bodyErrors = [
   'ERR_JSON_MALFORMED',
   'ERR_BODY_TOO_LARGE',
   'ERR_CONTENT_TYPE',
-] as const satisfies readonly ErrorCode[];
+] as const satisfies readonly ServiceErrorCode[];
 
 /** Error responses by status: those that a route names, and those that are possible everywhere. */
-export function problemResponses(...codes: readonly ErrorCode[]): Responses {
-  const byStatus = Map.groupBy([...codes, ...everywhere], (code) => catalogue[code].status);
+export function problemResponses(...codes: readonly ServiceErrorCode[]): Responses {
+  const byStatus = Map.groupBy([...codes, ...everywhere], (code) => serviceErrors[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, [first, ...others]]) => [
       status,
-      describeProblem([first as ErrorCode, ...others]),
+      describeProblem([first as ServiceErrorCode, ...others]),
     ]),
   );
 }
 
-function describeProblem(codes: readonly [ErrorCode, ...ErrorCode[]]): ResponseDescription {
-  const { status } = catalogue[codes[0]];
+function describeProblem(codes: readonly [ServiceErrorCode, ...ServiceErrorCode[]]): ResponseDescription {
+  const { status } = serviceErrors[codes[0]];
   const headers = status === 429 ? { 'Retry-After': { type: 'string', pattern: '^[0-9]+$' } } : {};
   return {
-    description: codes.map((code) => `${code}: ${catalogue[code].title}.`).join(' '),
+    description: codes.map((code) => `${code}: ${serviceErrors[code].title}.`).join(' '),
     headers: { ...commonHeaders, ...headers },
     content: {
       [problemType]: {
         schema: { $ref: '#/components/schemas/Problem' },
         examples: Object.fromEntries(
-          codes.map((code) => [code, { summary: catalogue[code].remedy, value: exampleProblem(code) }]),
+          codes.map((code) => [code, { summary: serviceErrors[code].remedy, value: exampleProblem(code) }]),
         ),
       },
     },
   };
 }
 
-const exampleFields: Partial<Record<ErrorCode, FieldError>> = {
+const exampleFields: Partial<Record<ServiceErrorCode, FieldError>> = {
   ERR_SUBSCRIPTION_INVALID: {
     pointer: '/auth',
     code: 'ERR_BASE64_INVALID',
@@ -126,9 +126,11 @@ const exampleFields: Partial<Record<ErrorCode, FieldError>> = {
   },
 };
 
-function exampleProblem(code: ErrorCode): object {
+function exampleProblem(code: ServiceErrorCode): object {
   const field = exampleFields[code];
   return toProblem(
-    new DeskbellError(code, field?.detail ?? `${catalogue[code].title}.`, { fields: field ? [field] : [] }),
+    new DeskbellError(code, field?.detail ?? `${serviceErrors[code].title}.`, {
+      fields: field ? [field] : [],
+    }),
   );
 }

@@ -2,8 +2,8 @@
 // becomes one body of one form.
 import type { FastifyInstance } from 'fastify';
 
-import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
 import type { Log } from './log.ts';
 
 export const problemType = 'application/problem+json';
@@ -14,22 +14,25 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-  readonly code: ErrorCode;
+  readonly code: ServiceErrorCode;
   readonly errors?: readonly FieldError[];
 }
 
 export function toProblem(fault: DeskbellError): Problem {
-  const { status, title, remedy } = catalogue[fault.code];
+  const code = isServiceError(fault.code) ? fault.code : 'ERR_INTERNAL';
+  const { status, title, remedy } = serviceErrors[code];
   return {
-    type: `urn:deskbell:error:${fault.code}`,
+    type: `urn:deskbell:error:${code}`,
     title,
     status,
-    // What a fault of the server says is for the server's log.
+    // The details of a server's fault belong in the server's log.
     detail: status >= 500 ? remedy : fault.message,
-    code: fault.code,
-    ...(fault.fields.length > 0 && { errors: fault.fields }),
+    code,
+    ...(status < 500 && fault.fields.length > 0 && { errors: fault.fields }),
   };
 }
+
+const isServiceError = (code: string): code is ServiceErrorCode => Object.hasOwn(serviceErrors, code);
 
 interface ErrorSettings {
   readonly log: Log;
@@ -40,14 +43,15 @@ interface ErrorSettings {
 export function sendProblems(app: FastifyInstance, { log, bodyLimitBytes }: ErrorSettings): void {
   app.setErrorHandler((error, request, reply) => {
     const fault = toFault(error, bodyLimitBytes);
-    if (fault.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
+    const problem = toProblem(fault);
+    if (problem.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
     // Bytes, because Fastify adds a charset to the type of text, and this type has no parameters (RFC 9457 §3).
-    const body = Buffer.from(JSON.stringify(toProblem(fault)));
-    return reply.code(fault.status).header('content-type', problemType).send(body);
+    const body = Buffer.from(JSON.stringify(problem));
+    return reply.code(problem.status).header('content-type', problemType).send(body);
   });
 }
 
-const fastifyCodes: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
+const fastifyCodes: Readonly<Record<string, { code: ServiceErrorCode; message: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: 'ERR_CONTENT_TYPE',
     message: 'The body needs the content type application/json.',
@@ -69,5 +73,5 @@ function toFault(error: unknown, bodyLimitBytes: number): DeskbellError {
   const known = fastifyCodes[code];
   if (known) return new DeskbellError(known.code, known.message, { cause: error });
   const fallback = statusCode >= 400 && statusCode < 500 ? 'ERR_REQUEST_INVALID' : 'ERR_INTERNAL';
-  return new DeskbellError(fallback, catalogue[fallback].title, { cause: error });
+  return new DeskbellError(fallback, serviceErrors[fallback].title, { cause: error });
 }

@@ -26,15 +26,16 @@ export function renderError(
   { fault, allow }: Rejection,
   filters: readonly Filter[],
 ): RenderedError {
+  const problem = toProblem(fault);
+  const { status } = problem;
   const headers: Record<string, string> = { ...corsHeaders, 'content-type': problemType };
   if (allow !== undefined) headers['allow'] = allow;
-  const { status } = fault;
   const setHeader = (name: string, value: string): void => {
     headers[name] = value;
   };
   const response = { status, entity: opaqueEntity, isAborted: false, setHeader };
   for (const filter of filters) filter({ method, url })(response);
-  return { status, headers, body: Buffer.from(JSON.stringify(toProblem(fault))) };
+  return { status, headers, body: Buffer.from(JSON.stringify(problem)) };
 }
 
 /** Writes the last answer of a connection. */

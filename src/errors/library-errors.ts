@@ -1,0 +1,92 @@
+// The errors that the library throws and the command prints. They have no HTTP status: where one of them reaches the
+// public service, its client gets ERR_INTERNAL and the log gets the details.
+import { entry, type CatalogueEntry } from './catalogue-entry.ts';
+
+export const libraryErrors = {
+  ERR_PAYLOAD_TOO_LARGE: entry(
+    'The payload is too large for one push message',
+    'Keep the payload within 3993 bytes of UTF-8.',
+  ),
+  ERR_MESSAGE_INVALID: entry(
+    'The push message or one of its options is not valid',
+    'Fix the option named in the message.',
+  ),
+  ERR_DECRYPTION_FAILED: entry(
+    'The push message cannot be decrypted',
+    'Decrypt the body as it was posted, with the keys of the subscription that it was posted to.',
+  ),
+  ERR_VAPID_KEY_INVALID: entry(
+    'The VAPID key pair is not usable',
+    'Give both halves of one P-256 pair as unpadded base64url.',
+  ),
+  ERR_VAPID_SUBJECT_INVALID: entry(
+    'The VAPID subject is not usable',
+    'Give a mailto: or https: URI that reaches you, not localhost.',
+  ),
+  ERR_KEY_FILE_MISSING: entry(
+    'The key file is missing',
+    'Restore it from a backup; a new pair would lose every subscriber.',
+  ),
+  ERR_KEY_FILE_CORRUPT: entry(
+    'The key file cannot be read',
+    'Restore it from a backup; a new pair would lose every subscriber.',
+  ),
+  ERR_KEY_FILE_EXISTS: entry(
+    'There is a key pair already',
+    'Keep it; --force replaces it and loses every subscriber.',
+  ),
+  ERR_KEY_FILE_EXPOSED: entry(
+    'The key file can be read by others',
+    "Take the others' rights away (chmod 600), and ask who may have read it.",
+  ),
+  ERR_STORE_CORRUPT: entry('The database is damaged or from another program', 'Restore it from a backup.'),
+  ERR_STORE_TOO_NEW: entry(
+    'The database was made by a newer Deskbell',
+    'Update Deskbell, or use another data directory.',
+  ),
+  ERR_CONFIGURATION: entry('The configuration is not valid', 'Fix the entry named in the message.'),
+  ERR_USAGE: entry('The command was not used as its help says', 'See --help.'),
+  ERR_FILE: entry('A file or folder cannot be used', 'Check the path, its permissions and the disk.'),
+  ERR_LISTEN: entry(
+    'The address cannot be listened on',
+    'Name another --port (0 picks a free one) or --host.',
+  ),
+  ERR_DATA_MISSING: entry(
+    'The data directory does not exist',
+    'Name another --data, or make it with `deskbell serve` or `deskbell keys generate`.',
+  ),
+  ERR_SUBSCRIPTION_NOT_FOUND: entry('There is no such subscription', 'See `deskbell subscriptions list`.'),
+  ERR_NOT_ACCEPTED: entry(
+    'The push service did not accept a message',
+    'See the outcomes: "retry" may succeed later, "rejected" will not as it is.',
+    true,
+  ),
+  ERR_LINES_REFUSED: entry(
+    'Lines of an import are not valid',
+    'Fix the lines that were reported and import them again.',
+  ),
+  ERR_INTERRUPTED: entry('The command was interrupted', 'Run it again to go on.', true),
+  ERR_OUTPUT: entry('Nothing can be written to standard output', 'Check where it leads to.'),
+  ERR_COMMAND: entry('The command failed', 'Run it again with --debug to see where.'),
+  ERR_ADDRESS_BLOCKED: entry(
+    'The push service resolves to an address that is not public',
+    'If the push service is yours, add its origin to "pushServices".',
+  ),
+  ERR_CONNECTION: entry('The push service cannot be reached', 'Try again later.', true),
+  ERR_TLS: entry(
+    'The TLS connection to the push service failed',
+    'Check the certificate or give its CA.',
+    true,
+  ),
+  ERR_TIMEOUT: entry('The push service did not answer in time', 'Try again later.', true),
+  ERR_CLOSED: entry('The sender is closed', 'Make a new sender.'),
+  ERR_BROADCAST_NOT_FOUND: entry('There is no such broadcast', 'See `deskbell broadcasts list`.'),
+  ERR_BROADCAST_STATE: entry(
+    'The broadcast is not in a state that allows this',
+    'See `deskbell broadcasts show`.',
+  ),
+  ERR_IDEMPOTENCY_KEY: entry(
+    'The idempotency key was used for another broadcast',
+    'Use a new key for a new message or audience.',
+  ),
+} as const satisfies Record<string, CatalogueEntry>;

@@ -1,0 +1,63 @@
+// The errors that the public service answers with, each with its HTTP status.
+import type { CatalogueEntry } from './catalogue-entry.ts';
+
+export interface ServiceErrorEntry extends CatalogueEntry {
+  /** HTTP status of the response. */
+  readonly status: number;
+}
+
+const entry = (status: number, title: string, remedy: string, isRetryable = false): ServiceErrorEntry => ({
+  status,
+  isRetryable,
+  title,
+  remedy,
+});
+
+export const serviceErrors = {
+  ERR_SUBSCRIPTION_INVALID: entry(
+    400,
+    'The subscription is not valid',
+    'Fix the fields named in "errors" and send it again.',
+  ),
+  ERR_JSON_MALFORMED: entry(400, 'The body is not JSON', 'Send well-formed JSON in UTF-8.'),
+  ERR_CONTENT_TYPE: entry(415, 'The content type is not supported', 'Send content-type: application/json.'),
+  ERR_BODY_TOO_LARGE: entry(413, 'The body is too large', 'Send a smaller body.'),
+  ERR_ROUTE_UNKNOWN: entry(404, 'There is nothing at this path', 'See /openapi.json for what there is.'),
+  ERR_METHOD_NOT_ALLOWED: entry(
+    405,
+    'The method is not allowed here',
+    'Use a method named in the "allow" header.',
+  ),
+  ERR_REQUEST_TIMEOUT: entry(408, 'The request took too long to arrive', 'Send the request faster.', true),
+  ERR_HEADERS_TOO_LARGE: entry(
+    431,
+    'The request line and headers are too large',
+    'Send a shorter URL or fewer headers.',
+  ),
+  ERR_RATE_LIMITED: entry(429, 'Too many requests', 'Wait as long as the "retry-after" header says.', true),
+  ERR_UNAUTHENTICATED: entry(401, 'No session', 'Send the session cookie.'),
+  ERR_FORBIDDEN: entry(403, 'Refused', 'This session may not do this.'),
+  ERR_CSRF: entry(
+    403,
+    'The CSRF token is missing or not valid',
+    'Send a valid token in the Csrf-Token header.',
+  ),
+  ERR_USER_ID_INVALID: entry(400, 'The user id is not valid', 'Send a decimal int64.'),
+  ERR_USER_NOT_FOUND: entry(404, 'There is no such user', 'Use the id of an existing user.'),
+  ERR_REQUEST_INVALID: entry(400, 'The request is not valid', 'See /openapi.json for what is expected.'),
+  ERR_INTERNAL: entry(
+    500,
+    'Something went wrong on the server',
+    'Try again later; the server log says more.',
+    true,
+  ),
+  ERR_NOT_READY: entry(503, 'The store cannot be reached', 'Try again later.', true),
+  ERR_STORE_UNAVAILABLE: entry(
+    503,
+    'The store does not answer',
+    'Check the disk and the data directory.',
+    true,
+  ),
+} as const satisfies Record<string, ServiceErrorEntry>;
+
+export type ServiceErrorCode = keyof typeof serviceErrors;
