@@ -1,29 +1,56 @@
 // Builds the native accelerator with the machine's C compiler, for the Node that runs this script:
-//   npm run build:accelerator [-- --headers DIR]
+//   npm run build:accelerator [-- --headers DIR] [--optional]
 // Node's headers are taken from where this Node is installed; where it came without them, from the npm package of the
-// same version. The result is loaded and checked before it takes its place.
+// same version. On linux-x64 the multi-buffer library is linked in, which pip downloads at a pinned version and hash;
+// without pip or network the addon is built without it. The addon is loaded and checked before it takes its place.
+// `--optional`: where nothing can be built, say so and succeed.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { acceleratorFile, loadAccelerator } from '../src/accelerator/load-accelerator.ts';
+import { addonFile, describePlatform } from '../src/accelerator/addon-file.ts';
+import { loadAccelerator, type EncryptionMethod } from '../src/accelerator/load-accelerator.ts';
 
 const root = join(import.meta.dirname, '..');
-const source = join(root, 'native/accelerator.c');
+const native = join(root, 'native');
 const binaryPackage = `${process.platform === 'darwin' && process.arch === 'arm64' ? 'node-bin' : 'node'}-${process.platform}-${process.arch}`;
 const fetchedHeaders = join(root, `build/headers-${process.version}`);
+/** Its hashes are in native/requirements.txt. */
+const fetchedLibrary = join(root, 'build/crypto-mb-2026.2.0');
+
+/** The multi-buffer library. */
+export interface MultiBufferLibrary {
+  readonly includeFolder: string;
+  readonly archive: string;
+  readonly licence: string;
+}
 
 if (import.meta.main) {
+  const { values } = parseArgs({ options: { headers: { type: 'string' }, optional: { type: 'boolean' } } });
   try {
-    const { values } = parseArgs({ options: { headers: { type: 'string' } } });
-    buildAccelerator(acceleratorFile, values.headers ?? findHeaders() ?? fetchHeaders());
+    const file = addonFile();
+    const library = findOrFetchLibrary();
+    const method = buildAccelerator(file, values.headers ?? findHeaders() ?? fetchHeaders(), library);
+    if (library !== undefined) copyFileSync(library.licence, join(dirname(file), 'LICENSE.crypto_mb.txt'));
+    const hash = createHash('sha256').update(readFileSync(file)).digest('hex');
+    console.log(`Built ${file}`);
     console.log(
-      `Built ${acceleratorFile}; it reproduces RFC 8291's example and agrees with Node's builtins.`,
+      `sha256 ${hash}, ${library === undefined ? 'without' : 'with'} the multi-buffer library; method here: ${method}`,
     );
   } catch (error) {
     console.error((error as Error).message);
-    process.exitCode = 1;
+    process.exitCode = values.optional ? 0 : 1;
   }
 }
 
@@ -32,9 +59,14 @@ if (import.meta.main) {
  *
  * @param file where it is to stand
  * @param headers the folder that holds node_api.h and openssl/
+ * @returns the method that it offers on this machine
  * @throws {Error} there is no compiler, it fails, or the addon fails its check
  */
-export function buildAccelerator(file: string, headers: string): void {
+export function buildAccelerator(
+  file: string,
+  headers: string,
+  library?: MultiBufferLibrary,
+): EncryptionMethod {
   const compiler = findCompiler();
   if (compiler === undefined) {
     throw new Error(
@@ -42,28 +74,44 @@ export function buildAccelerator(file: string, headers: string): void {
     );
   }
   mkdirSync(dirname(file), { recursive: true });
-  const workspace = mkdtempSync(join(dirname(file), 'accelerator-'));
+  const workspace = mkdtempSync(join(dirname(file), 'building-'));
   try {
     const made = join(workspace, 'accelerator.node');
-    const flags = [
-      '-std=c11',
-      '-O2',
-      '-Wall',
-      '-Wextra',
-      '-Werror',
-      '-fPIC',
-      '-fvisibility=hidden',
-      '-shared',
-    ];
-    // The linker need not find Node's symbols: the addon meets them when Node loads it.
-    if (process.platform === 'darwin') flags.push('-undefined', 'dynamic_lookup');
-    run(compiler, [...flags, '-DNAPI_VERSION=8', '-isystem', headers, source, '-o', made]);
-    const loaded = loadAccelerator(made);
-    if (loaded.kind === 'builtin') throw new Error(loaded.reason);
+    const sources = globSync('*.c', { cwd: native })
+      .sort()
+      .map((name) => join(native, name));
+    const archives = library === undefined ? [] : [library.archive];
+    run(compiler, [...compilerFlags(library), '-isystem', headers, ...sources, ...archives, '-o', made]);
+    const { method, reason } = loadAccelerator({ file: made, cacheFolder: workspace });
+    if (method === 'builtin') throw new Error(reason);
     renameSync(made, file);
+    return method;
   } finally {
     rmSync(workspace, { recursive: true, force: true });
   }
+}
+
+function compilerFlags(library: MultiBufferLibrary | undefined): string[] {
+  const flags = [
+    '-std=c11',
+    '-O2',
+    '-Wall',
+    '-Wextra',
+    '-Werror',
+    '-fPIC',
+    '-fvisibility=hidden',
+    '-shared',
+    '-s',
+  ];
+  flags.push('-DNAPI_VERSION=8', '-ffunction-sections', '-fdata-sections', `-ffile-prefix-map=${root}=.`);
+  // The linker need not find Node's symbols: the addon finds them when Node loads it.
+  if (process.platform === 'darwin') return [...flags, '-undefined', 'dynamic_lookup'];
+  // All symbols are looked up at once, so that one that is missing fails the check and not the first message. The same
+  // sources give the same bytes.
+  flags.push('-Wl,-z,now', '-Wl,--gc-sections', '-Wl,--exclude-libs,ALL', '-Wl,--build-id=none');
+  if (library !== undefined)
+    flags.push('-DHAS_CRYPTO_MB', '-DBN_OPENSSL_DISABLE', '-isystem', library.includeFolder);
+  return flags;
 }
 
 export function findCompiler(): string | undefined {
@@ -84,16 +132,63 @@ export function findHeaders(): string | undefined {
 export function fetchHeaders(): string {
   const name = `${binaryPackage}@${process.version.slice(1)}`;
   console.log(`This Node came without its headers; taking them from the npm package ${name}.`);
-  mkdirSync(dirname(fetchedHeaders), { recursive: true });
-  const workspace = mkdtempSync(`${fetchedHeaders}-`);
-  try {
+  return fetchInto(fetchedHeaders, (workspace) => {
     const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--prefer-offline'];
     run('npm', ['install', '--prefix', workspace, ...options, name]);
-    renameSync(join(workspace, 'node_modules', binaryPackage, 'include/node'), fetchedHeaders);
+    return join(workspace, 'node_modules', binaryPackage, 'include/node');
+  });
+}
+
+/** The multi-buffer library, fetched where it is not here yet; `undefined`, with a word why, where it cannot be had. */
+export function findOrFetchLibrary(): MultiBufferLibrary | undefined {
+  if (describePlatform() !== 'linux-x64') return undefined;
+  try {
+    if (!existsSync(fetchedLibrary)) fetchLibrary();
+  } catch (error) {
+    console.error(`Building without the multi-buffer library: ${(error as Error).message}`);
+    return undefined;
+  }
+  return {
+    includeFolder: findInLibrary('*include*.data/data/include/aggregator'),
+    archive: findInLibrary('*static*.data/data/lib/libcrypto_mb.a'),
+    licence: findInLibrary('*static*.dist-info/LICENSE.txt'),
+  };
+}
+
+function findInLibrary(pattern: string): string {
+  return join(fetchedLibrary, globSync(pattern, { cwd: fetchedLibrary })[0]!);
+}
+
+function fetchLibrary(): void {
+  fetchInto(fetchedLibrary, (workspace) => {
+    const wheels = join(workspace, 'wheels');
+    const options = [
+      '--quiet',
+      '--disable-pip-version-check',
+      '--no-deps',
+      '--only-binary=:all:',
+      '--require-hashes',
+    ];
+    const requirements = ['-r', join(native, 'requirements.txt')];
+    run('python3', ['-m', 'pip', 'download', ...options, ...requirements, '--dest', wheels]);
+    const contents = join(workspace, 'contents');
+    for (const wheel of globSync('*.whl', { cwd: wheels })) {
+      run('python3', ['-m', 'zipfile', '-e', join(wheels, wheel), contents]);
+    }
+    return contents;
+  });
+}
+
+/** Lets `fetch` fill a temporary folder, and moves what it returns to its place in one step. */
+function fetchInto(folder: string, fetch: (workspace: string) => string): string {
+  mkdirSync(dirname(folder), { recursive: true });
+  const workspace = mkdtempSync(`${folder}-`);
+  try {
+    renameSync(fetch(workspace), folder);
+    return folder;
   } finally {
     rmSync(workspace, { recursive: true, force: true });
   }
-  return fetchedHeaders;
 }
 
 function run(command: string, parameters: readonly string[]): void {

@@ -2,8 +2,9 @@
 // is built meanwhile gets into the measurement.
 import { spawnSync } from 'node:child_process';
 import { copyFile, cp, mkdir, readFile, symlink } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { acceleratorFile, loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
+import { dirname, join, relative } from 'node:path';
+import { addonFile } from '../../src/accelerator/addon-file.ts';
+import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -17,12 +18,13 @@ export async function installPackages(folder: string): Promise<Packages> {
   build('build');
   const builtin = join(folder, 'builtin');
   await install(builtin);
-  if (loadAccelerator().kind === 'builtin') build('build-accelerator');
-  if (loadAccelerator().kind === 'builtin') return { builtin };
+  if (loadAccelerator().method === 'builtin') build('build-accelerator');
+  if (loadAccelerator().method === 'builtin') return { builtin };
   const accelerated = join(folder, 'accelerated');
   await install(accelerated);
-  await mkdir(join(accelerated, 'build'));
-  await copyFile(acceleratorFile, join(accelerated, 'build', basename(acceleratorFile)));
+  const copy = join(accelerated, relative(root, addonFile()));
+  await mkdir(dirname(copy), { recursive: true });
+  await copyFile(addonFile(), copy);
   return { builtin, accelerated };
 }
 

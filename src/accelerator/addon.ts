@@ -1,46 +1,122 @@
-// The native addon as JavaScript sees it, and how it becomes an `Encrypt`. What it does stands in
+// The native addon as JavaScript sees it, and how it becomes an `EncryptBatch`. What it does is in
 // native/accelerator.c.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { EncryptBatch, MessageToEncrypt } from '../protocol/encrypt-batch.ts';
 import { checkEncryptionInput, offCurve, type Encrypt } from '../protocol/encryption.ts';
 
 export interface Addon {
   /**
-   * Fills `body`, 103 bytes longer than `plaintext`, under a fresh key pair and salt.
+   * Encrypts 1 to 64 messages, each under a fresh key pair and salt.
    *
-   * @param fixed for test vectors: salt(16) ‖ public key(65) ‖ private key(32) instead of fresh ones
-   * @returns false where `p256dh` is not a point on P-256
-   * @throws {TypeError | RangeError} for anything but Uint8Arrays of the right lengths, or where `body` shares memory
-   *   with what is read
+   * @param bodies takes the bodies one after the other, each 103 bytes longer than its plaintext
+   * @param plaintexts one for each message, at most 3993 bytes
+   * @param keys p256dh(65) ‖ auth(16) of each message
+   * @param usesMultiBuffer eight key agreements at a time, where `hasMultiBuffer`
+   * @param fixed for test vectors: salt(16) ‖ private key(32) of each message instead of fresh ones
+   * @returns the indices of the messages whose `p256dh` is not a point on P-256 and whose bodies are zero;
+   *   `undefined` where there are none
+   * @throws {TypeError | RangeError} for other types or lengths, or where `bodies` shares memory with what is read
    */
-  encrypt(
-    body: Uint8Array,
-    plaintext: Uint8Array,
-    p256dh: Uint8Array,
-    auth: Uint8Array,
+  encryptBatch(
+    bodies: Uint8Array,
+    plaintexts: readonly Uint8Array[],
+    keys: Uint8Array,
+    usesMultiBuffer: boolean,
     fixed?: Uint8Array,
-  ): boolean;
+  ): readonly number[] | undefined;
+  /** Whether this build and this processor offer eight key agreements at a time. */
+  hasMultiBuffer(): boolean;
   /**
-   * One key pair, its encoding and one ECDH per message: the limit that a benchmark compares with.
+   * One key pair and one shared secret per message: the limit that a benchmark compares with.
    *
-   * @param messages 0 to 1,000,000
+   * @param messages 1 to 1,000,000
    * @throws {TypeError | RangeError} for anything else
    */
-  runEcOperations(messages: number): void;
+  runEcOperations(messages: number, usesMultiBuffer: boolean): void;
 }
 
 /** salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) before, delimiter(1) and authentication tag(16) behind the plaintext. */
 const overheadBytes = 86 + 1 + 16;
+const keysBytes = 65 + 16;
+const fixedBytes = 16 + 32;
+const maxMessages = 64;
 
-/** The addon's way to encrypt, with the builtin way's checks and errors. `fixed` is for test vectors. */
-export function encryptWithAddon(addon: Addon, fixed?: Uint8Array): Encrypt {
-  return (plaintext, subscription) => {
-    const { p256dh, auth } = subscription;
-    checkEncryptionInput(plaintext, subscription);
-    const body = Buffer.allocUnsafe(plaintext.length + overheadBytes);
-    const isPoint =
-      fixed === undefined
-        ? addon.encrypt(body, plaintext, p256dh, auth)
-        : addon.encrypt(body, plaintext, p256dh, auth, fixed);
-    if (!isPoint) throw offCurve();
-    return body;
+/** An addon, and which of its methods is used. */
+export interface AddonMethod {
+  readonly addon: Addon;
+  readonly usesMultiBuffer: boolean;
+  /** For test vectors: salt(16) ‖ private key(32) of each message. */
+  readonly fixed?: Uint8Array;
+}
+
+/** The addon's `EncryptBatch`, with the builtin one's checks and errors. */
+export function createAddonEncryptBatch(method: AddonMethod): EncryptBatch {
+  return (messages) => {
+    const results: (Uint8Array | DeskbellError)[] = [];
+    for (let start = 0; start < messages.length; start += maxMessages) {
+      encryptGroup(method, messages.slice(start, start + maxMessages), results);
+    }
+    return results;
   };
+}
+
+/** The same for one message. */
+export function createAddonEncrypt(encryptBatch: EncryptBatch): Encrypt {
+  return (plaintext, subscription) => {
+    const [result] = encryptBatch([{ plaintext, subscription }]);
+    if (result instanceof Uint8Array) return result;
+    throw result!;
+  };
+}
+
+function encryptGroup(
+  { addon, usesMultiBuffer, fixed }: AddonMethod,
+  messages: readonly MessageToEncrypt[],
+  results: (Uint8Array | DeskbellError)[],
+): void {
+  const first = results.length;
+  const places: number[] = [];
+  const plaintexts: Uint8Array[] = [];
+  const keys = Buffer.allocUnsafe(messages.length * keysBytes);
+  let bodiesBytes = 0;
+  for (const { plaintext, subscription } of messages) {
+    const fault = findFault(plaintext, subscription);
+    results.push(fault ?? plaintext);
+    if (fault !== undefined) continue;
+    keys.set(subscription.p256dh, plaintexts.length * keysBytes);
+    keys.set(subscription.auth, plaintexts.length * keysBytes + subscription.p256dh.length);
+    places.push(results.length - 1);
+    plaintexts.push(plaintext);
+    bodiesBytes += plaintext.length + overheadBytes;
+  }
+  const count = plaintexts.length;
+  if (count === 0) return;
+
+  const bodies = Buffer.allocUnsafeSlow(bodiesBytes);
+  const usedKeys = keys.subarray(0, count * keysBytes);
+  const usedFixed = fixed?.subarray(fixedBytes * first, fixedBytes * (first + count));
+  const refused =
+    usedFixed === undefined
+      ? addon.encryptBatch(bodies, plaintexts, usedKeys, usesMultiBuffer)
+      : addon.encryptBatch(bodies, plaintexts, usedKeys, usesMultiBuffer, usedFixed);
+  let start = 0;
+  for (const [index, place] of places.entries()) {
+    const end = start + plaintexts[index]!.length + overheadBytes;
+    results[place] = bodies.subarray(start, end);
+    start = end;
+  }
+  for (const index of refused ?? []) results[places[index]!] = offCurve();
+}
+
+function findFault(
+  plaintext: Uint8Array,
+  subscription: MessageToEncrypt['subscription'],
+): DeskbellError | undefined {
+  try {
+    checkEncryptionInput(plaintext, subscription);
+    return undefined;
+  } catch (error) {
+    if (error instanceof DeskbellError) return error;
+    throw error;
+  }
 }

@@ -1,50 +1,76 @@
-// Chooses the way to encrypt: the native accelerator where it was built for this machine and has proved itself,
-// otherwise Node's builtins. Both give the same bytes; the accelerator takes half of the time.
+// Chooses how to encrypt: the native accelerator where there is one for this machine that has passed its check,
+// otherwise Node's builtins. Both give the same bytes.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 
+import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
 import { createEncrypter, type Encrypt } from '../protocol/encryption.ts';
-import { encryptWithAddon, type Addon } from './addon.ts';
-import { findFault } from './self-check.ts';
-
-export type Accelerator =
-  | { readonly kind: 'native'; readonly encrypt: Encrypt; readonly addon: Addon }
-  /** `reason`: one line for the log that says why it is not native. */
-  | { readonly kind: 'builtin'; readonly encrypt: Encrypt; readonly reason: string };
-
-/** Where the addon for this machine stands, built or not: `build/` of the package, from `src/` and `dist/` alike. */
-export const acceleratorFile = fileURLToPath(
-  new URL(`../../build/accelerator-${process.platform}-${process.arch}.node`, import.meta.url),
-);
+import { addonFile, describePlatform, opensslMajor } from './addon-file.ts';
+import { createAddonEncrypt, createAddonEncryptBatch, type Addon } from './addon.ts';
+import { findFaultInChild } from './check-in-child.ts';
+import { reproducesVector } from './self-check.ts';
 
 /**
- * Loads and checks the accelerator, which takes some 10 ms. Each thread loads its own.
- *
- * @param file by default where `npm run build:accelerator` puts it
+ * `multi-buffer`: native, eight key agreements at a time (AVX-512 IFMA). `openssl`: native, one after the other.
+ * `builtin`: Node's own crypto module.
  */
-export function loadAccelerator(file: string = acceleratorFile): Accelerator {
+export const encryptionMethods = ['multi-buffer', 'openssl', 'builtin'] as const;
+export type EncryptionMethod = (typeof encryptionMethods)[number];
+
+export interface Accelerator {
+  readonly method: EncryptionMethod;
+  readonly encrypt: Encrypt;
+  readonly encryptBatch: EncryptBatch;
+  /** Unless `method` is `builtin`. */
+  readonly addon?: Addon | undefined;
+  /** One sentence that says why there is no addon. */
+  readonly reason?: string | undefined;
+}
+
+export interface AcceleratorOptions {
+  /** The fastest method that may be used; by default `multi-buffer`. */
+  readonly fastest?: EncryptionMethod | undefined;
+  /** By default the one that came with the package or was built by `npm run build:accelerator`. */
+  readonly file?: string | undefined;
+  /** Where the check's verdict is remembered; by default `.cache/deskbell` in the home directory. */
+  readonly cacheFolder?: string | undefined;
+}
+
+/** Loads the accelerator. Each thread loads its own; the first on a machine takes half a second to check it. */
+export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
+  const { fastest = 'multi-buffer', file = addonFile(), cacheFolder } = options;
+  if (fastest === 'builtin') return builtin('the configuration says so');
   if (!existsSync(file)) {
-    const machine = `${process.platform}-${process.arch}`;
     return builtin(
-      `there is no accelerator for ${machine} here (in a clone, npm run build:accelerator makes one)`,
+      `there is no accelerator for ${describePlatform()} and OpenSSL ${opensslMajor()} (npm run build:accelerator makes one in a clone)`,
     );
   }
-  let addon: Addon;
   try {
-    addon = createRequire(import.meta.url)(file) as Addon;
+    const fault = findFaultInChild(file, cacheFolder);
+    if (fault !== undefined) return builtin(`the accelerator failed its check: ${fault}`);
+    const addon = createRequire(import.meta.url)(file) as Addon;
+    const usesMultiBuffer = fastest === 'multi-buffer' && addon.hasMultiBuffer();
+    if (!reproducesVector({ addon, usesMultiBuffer })) {
+      return builtin('the accelerator failed its check in this process');
+    }
+    const encryptBatch = createAddonEncryptBatch({ addon, usesMultiBuffer });
+    return {
+      method: usesMultiBuffer ? 'multi-buffer' : 'openssl',
+      encrypt: createAddonEncrypt(encryptBatch),
+      encryptBatch,
+      addon,
+    };
   } catch (error) {
     return builtin(`the accelerator cannot be loaded: ${(error as Error).message.split('\n', 1)[0]}`);
   }
-  const fault = findFault(addon);
-  if (fault !== undefined) return builtin(`the accelerator failed its check: ${fault}`);
-  return { kind: 'native', encrypt: encryptWithAddon(addon), addon };
 }
 
 function builtin(reason: string): Accelerator {
+  const encrypt = createEncrypter();
   return {
-    kind: 'builtin',
-    encrypt: createEncrypter(),
+    method: 'builtin',
+    encrypt,
+    encryptBatch: createEncryptBatch(encrypt),
     reason: `Encrypting with Node's builtins: ${reason}.`,
   };
 }

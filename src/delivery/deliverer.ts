@@ -89,7 +89,7 @@ export function createDeliverer({
   const chooseEncrypt = (): Encrypt => {
     if (encrypt !== undefined) return encrypt;
     const accelerator = loadAccelerator();
-    if (accelerator.kind === 'builtin') remark(accelerator.reason);
+    if (accelerator.reason !== undefined) remark(accelerator.reason);
     return accelerator.encrypt;
   };
 

@@ -29,7 +29,7 @@ try {
   };
   const store = await openStore(storeAddress.options);
   const accelerator = loadAccelerator();
-  if (accelerator.kind === 'builtin') post({ kind: 'remark', text: accelerator.reason });
+  if (accelerator.reason !== undefined) post({ kind: 'remark', text: accelerator.reason });
   const requests = createRequests(settings, accelerator.encrypt);
   const transport = createTransport(settings.transport);
   try {

@@ -1,8 +1,9 @@
 // The accelerator, built here where there is a C compiler and Node's headers; and what happens where there is none,
 // or where it is not what it should be.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createECDH, type ECDH } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,36 +12,60 @@ import { Worker } from 'node:worker_threads';
 
 import * as fc from 'fast-check';
 
-import { buildAccelerator, fetchHeaders, findHeaders } from '../../scripts/build-accelerator.ts';
+import {
+  buildAccelerator,
+  fetchHeaders,
+  findHeaders,
+  findOrFetchLibrary,
+} from '../../scripts/build-accelerator.ts';
 import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
-import { encryptWithAddon, type Addon } from '../../src/accelerator/addon.ts';
-import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
+import { createAddonEncryptBatch, type Addon } from '../../src/accelerator/addon.ts';
+import {
+  loadAccelerator,
+  type Accelerator,
+  type EncryptionMethod,
+} from '../../src/accelerator/load-accelerator.ts';
 import { findFault } from '../../src/accelerator/self-check.ts';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createEncrypter, maxPlaintextBytes, type Encrypt } from '../../src/protocol/encryption.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deskbell-accelerator-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const file = join(folder, 'accelerator.node');
+const cacheFolder = join(folder, 'cache');
 const skip = skipWithout('the accelerator', [compiler]);
 
-let loaded: { readonly addon: Addon; readonly encrypt: Encrypt } | undefined;
+const loaded = new Map<EncryptionMethod, Accelerator>();
 /** Loaded once, by the first test that needs it. */
-function native(): { readonly addon: Addon; readonly encrypt: Encrypt } {
-  if (loaded === undefined) {
-    const accelerator = loadAccelerator(file);
-    assert.ok(accelerator.kind === 'native', accelerator.kind === 'builtin' ? accelerator.reason : '');
-    loaded = accelerator;
+function native(fastest: EncryptionMethod = 'multi-buffer'): Accelerator & { readonly addon: Addon } {
+  let accelerator = loaded.get(fastest);
+  if (accelerator === undefined) {
+    accelerator = loadAccelerator({ file, fastest, cacheFolder });
+    loaded.set(fastest, accelerator);
   }
-  return loaded;
+  const { addon } = accelerator;
+  assert.ok(addon, accelerator.reason ?? '');
+  return { ...accelerator, addon };
 }
+/** What this machine offers: where the processor lacks the instructions, both are OpenSSL. */
+const methods = ['multi-buffer', 'openssl'] as const;
 const keys = generateUserAgentKeys();
 const builtin = createEncrypter();
 const plaintext = Buffer.from('{"title":"t","message":"m"}');
 
 test('it builds without a warning, passes its check and is chosen', { skip }, () => {
-  buildAccelerator(file, findHeaders() ?? fetchHeaders());
-  assert.equal(loadAccelerator(file).kind, 'native');
+  const library = findOrFetchLibrary();
+  buildAccelerator(file, findHeaders() ?? fetchHeaders(), library);
+  const { method } = loadAccelerator({ file, cacheFolder });
+  assert.notEqual(method, 'builtin');
+  assert.equal(loadAccelerator({ file, cacheFolder, fastest: 'openssl' }).method, 'openssl');
+});
+
+test('the same sources give the same bytes', { skip }, () => {
+  const again = join(folder, 'again.node');
+  buildAccelerator(again, findHeaders() ?? fetchHeaders(), findOrFetchLibrary());
+  assert.ok(readFileSync(file).equals(readFileSync(again)));
 });
 
 test('an independent implementation reads what it encrypts, at any length', { skip }, () => {
@@ -106,63 +131,130 @@ test('whatever stands in for p256dh, it answers as the builtin way does', { skip
   assert.deepEqual(Buffer.from(decryptPushMessage(encrypt(plaintext, keys), keys)), plaintext);
 });
 
+test('in a batch of any size each message is read by its own receiver only', { skip }, () => {
+  for (const method of methods) {
+    const { encryptBatch } = native(method);
+    for (let count = 0; count <= 70; count += 1) {
+      const messages = Array.from({ length: count }, (_, index) => ({
+        plaintext: Buffer.alloc((index * 131) % (maxPlaintextBytes + 1), index),
+        subscription: generateUserAgentKeys(),
+      }));
+      const bodies = encryptBatch(messages);
+      assert.equal(bodies.length, count);
+      for (const [index, body] of bodies.entries()) {
+        assert.ok(body instanceof Uint8Array);
+        const { plaintext: text, subscription } = messages[index]!;
+        assert.deepEqual(Buffer.from(decryptPushMessage(body, subscription)), text);
+      }
+      if (count > 1) {
+        assert.throws(() => decryptPushMessage(bodies[0] as Uint8Array, messages[1]!.subscription));
+      }
+    }
+  }
+});
+
+test('a message that cannot be encrypted, at any place, leaves the others as they are', { skip }, () => {
+  const offCurve = Buffer.from(keys.p256dh);
+  offCurve[64]! ^= 1;
+  const unfit = [
+    { plaintext, subscription: { ...keys, p256dh: offCurve } },
+    { plaintext, subscription: { ...keys, p256dh: Buffer.alloc(65, 0xff).fill(4, 0, 1) } },
+    { plaintext, subscription: { ...keys, p256dh: keys.p256dh.subarray(1) } },
+    { plaintext, subscription: { ...keys, auth: keys.auth.subarray(1) } },
+    { plaintext: Buffer.alloc(maxPlaintextBytes + 1), subscription: keys },
+  ];
+  for (const method of methods) {
+    const { encryptBatch } = native(method);
+    for (let place = 0; place < 19; place += 1) {
+      for (const message of unfit) {
+        const messages = Array.from({ length: 19 }, () => ({ plaintext, subscription: keys }));
+        messages[place] = message;
+        for (const [index, body] of encryptBatch(messages).entries()) {
+          if (index === place) {
+            assert.ok(body instanceof DeskbellError);
+            assert.match(body.code, /^ERR_(?:SUBSCRIPTION_KEY_INVALID|PAYLOAD_TOO_LARGE)$/);
+          } else {
+            assert.deepEqual(Buffer.from(decryptPushMessage(body as Uint8Array, keys)), plaintext);
+          }
+        }
+      }
+    }
+  }
+});
+
 test('wrong arguments are exceptions, never a crash, and disturb nothing', { skip }, () => {
   const { addon, encrypt } = native();
-  const call = addon.encrypt as (...values: unknown[]) => boolean;
+  const call = addon.encryptBatch as (...values: unknown[]) => unknown;
   const body = new Uint8Array(plaintext.length + 103);
-  const { p256dh, auth } = keys;
+  const both = Buffer.concat([keys.p256dh, keys.auth]);
   const detached = new Uint8Array(plaintext.length + 103);
   structuredClone(detached, { transfer: [detached.buffer] });
 
   for (const values of [
     [],
     [body],
-    [body, plaintext, p256dh],
+    [body, [plaintext], both],
     [undefined, undefined, undefined, undefined],
-    [null, plaintext, p256dh, auth],
-    [body, 'text', p256dh, auth],
-    [body, 1, p256dh, auth],
-    [body, plaintext, {}, auth],
-    [body, plaintext, [...p256dh], auth],
-    [body, plaintext, p256dh, auth.buffer],
-    [body, plaintext, new Uint16Array(65), auth],
-    [new DataView(body.buffer), plaintext, p256dh, auth],
-    [new Float64Array(body.length), plaintext, p256dh, auth],
-    [body, plaintext, p256dh, auth, undefined],
-    [body, plaintext, p256dh, auth, 'fixed'],
-    [body, plaintext, p256dh, Symbol('auth')],
-    [body, plaintext, p256dh, 1n],
-    [new Proxy(body, {}), plaintext, p256dh, auth],
+    [null, [plaintext], both, true],
+    [body, plaintext, both, true],
+    [body, ['text'], both, true],
+    [body, [1], both, true],
+    [body, [undefined], both, true],
+    [body, { length: 1, 0: plaintext }, both, true],
+    [body, [plaintext], {}, true],
+    [body, [plaintext], [...both], true],
+    [body, [plaintext], both.buffer, true],
+    [body, [plaintext], new Uint16Array(81), true],
+    [new DataView(body.buffer), [plaintext], both, true],
+    [new Float64Array(body.length), [plaintext], both, true],
+    [body, [plaintext], both, 1],
+    [body, [plaintext], both, undefined],
+    [body, [plaintext], both, true, undefined],
+    [body, [plaintext], both, true, 'fixed'],
+    [body, [plaintext], Symbol('keys'), true],
+    [body, [plaintext], 1n, true],
+    [new Proxy(body, {}), [plaintext], both, true],
   ]) {
-    assert.throws(() => call(...values), TypeError);
+    assert.throws(() => call(...values), TypeError, String(values.length));
   }
+  const tooMany = Array<Buffer>(65).fill(plaintext);
   for (const values of [
-    [new Uint8Array(0), plaintext, p256dh, auth],
-    [new Uint8Array(body.length - 1), plaintext, p256dh, auth],
-    [new Uint8Array(body.length + 1), plaintext, p256dh, auth],
-    [new Uint8Array(5000), new Uint8Array(5000 - 103), p256dh, auth],
-    [body, plaintext, p256dh.subarray(1), auth],
-    [body, plaintext, p256dh, auth.subarray(1)],
-    [body, plaintext, p256dh, auth, new Uint8Array(112)],
-    [detached, plaintext, p256dh, auth],
-    [body, plaintext, detached, auth],
+    [body, [], new Uint8Array(0), true],
+    [new Uint8Array(0), [plaintext], both, true],
+    [new Uint8Array(body.length - 1), [plaintext], both, true],
+    [new Uint8Array(body.length + 1), [plaintext], both, true],
+    [new Uint8Array(2 * body.length), [plaintext, plaintext], both, true],
+    [new Uint8Array(65 * body.length), tooMany, new Uint8Array(65 * 81), true],
+    [new Uint8Array(5000), [new Uint8Array(5000 - 103)], both, true],
+    [body, [plaintext], both.subarray(1), true],
+    [body, [plaintext], both, true, new Uint8Array(47)],
+    [body, [plaintext], both, true, new Uint8Array(49)],
+    [detached, [plaintext], both, true],
+    [body, [plaintext], detached, true],
     // memory that would be written and read at the same time
-    [body, body.subarray(0, plaintext.length), p256dh, auth],
-    [body, plaintext, body.subarray(-65), auth],
-    [body, plaintext, p256dh, body.subarray(7, 23)],
-    [body, plaintext, p256dh, auth, body.subarray(0, 113)],
+    [body, [body.subarray(0, plaintext.length)], both, true],
+    [body, [plaintext], body.subarray(0, 81), true],
+    [body, [plaintext], both, true, body.subarray(0, 48)],
   ]) {
     assert.throws(() => call(...values), RangeError);
   }
-  for (const messages of [undefined, null, 'many', '1', 1n, {}, [1]]) {
-    assert.throws(() => (addon.runEcOperations as (messages: unknown) => void)(messages), TypeError);
+  const limit = addon.runEcOperations as (...values: unknown[]) => void;
+  for (const values of [[], ['many', true], [1], [1, 1], [Symbol('one'), true]]) {
+    assert.throws(() => limit(...values), TypeError);
   }
-  for (const messages of [-1, -0.5, 1.5, Number.NaN, Infinity, -Infinity, 1_000_001, 2 ** 32, 2 ** 53]) {
-    assert.throws(() => addon.runEcOperations(messages), RangeError);
+  for (const messages of [
+    -1,
+    0,
+    0.5,
+    1.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    1_000_001,
+    2 ** 32,
+    2 ** 53,
+  ]) {
+    assert.throws(() => limit(messages, true), RangeError, String(messages));
   }
-  addon.runEcOperations(0);
-  // A pair that does not belong together cannot be used as a fixed one; what OpenSSL says of it must not linger.
-  assert.throws(() => call(body, plaintext, p256dh, auth, new Uint8Array(113)), /OpenSSL/);
   createECDH('prime256v1').generateKeys();
   assert.deepEqual(Buffer.from(decryptPushMessage(encrypt(plaintext, keys), keys)), plaintext);
 });
@@ -176,27 +268,28 @@ test(
     const code = `
     const { parentPort, workerData } = require('node:worker_threads');
     import(workerData.loader).then(({ loadAccelerator }) => {
-      const { kind, encrypt } = loadAccelerator(workerData.file);
+      const { method, encryptBatch } = loadAccelerator({ file: workerData.file, cacheFolder: workerData.cacheFolder });
       const bodies = [];
-      for (let count = 0; count < 300; count += 1) bodies.push(encrypt(workerData.plaintext, workerData.keys));
-      parentPort.postMessage({ kind, bodies: bodies.map((body) => Uint8Array.from(body)) });
+      const message = { plaintext: workerData.plaintext, subscription: workerData.keys };
+      for (let count = 0; count < 300; count += 25) bodies.push(...encryptBatch(Array(25).fill(message)));
+      parentPort.postMessage({ method, bodies: bodies.map((body) => Uint8Array.from(body)) });
     });`;
     const publicKeys = new Set<string>();
     for (let round = 0; round < 2; round += 1) {
       const workers = Array.from(
         { length: 4 },
-        () => new Worker(code, { eval: true, workerData: { loader, file, plaintext, keys } }),
+        () => new Worker(code, { eval: true, workerData: { loader, file, cacheFolder, plaintext, keys } }),
       );
       const answers = await Promise.all(
         workers.map(
           (worker) =>
-            new Promise<{ kind: string; bodies: Uint8Array[] }>((resolve, reject) => {
+            new Promise<{ method: string; bodies: Uint8Array[] }>((resolve, reject) => {
               worker.once('message', resolve).once('error', reject);
             }),
         ),
       );
-      for (const { kind, bodies } of answers) {
-        assert.equal(kind, 'native');
+      for (const { method, bodies } of answers) {
+        assert.notEqual(method, 'builtin');
         for (const body of bodies) {
           assert.deepEqual(Buffer.from(decryptPushMessage(body, keys)), plaintext);
           publicKeys.add(Buffer.from(body).toString('hex', 21, 86));
@@ -217,7 +310,7 @@ test('it keeps no memory per message', { skip, timeout: 60_000 }, () => {
       encrypt(plaintext, keys);
       if (count % 10 === 0) assert.throws(() => encrypt(plaintext, faulty));
     }
-    addon.runEcOperations(messages / 10);
+    addon.runEcOperations(messages / 10, true);
   };
   use(5000);
   const before = process.memoryUsage.rss();
@@ -227,76 +320,154 @@ test('it keeps no memory per message', { skip, timeout: 60_000 }, () => {
   assert.ok(grownBytes < 15_000_000, `grown by ${grownBytes} bytes`);
 });
 
-test('where it is not built, the builtin way is taken and a reason given', () => {
-  const accelerator = loadAccelerator(join(folder, 'not-built.node'));
-  assert.ok(accelerator.kind === 'builtin');
-  assert.match(accelerator.reason, /^Encrypting with Node's builtins: .*npm run build:accelerator.*\.$/);
-  const body = accelerator.encrypt(plaintext, keys);
-  assert.deepEqual(Buffer.from(decryptPushMessage(body, keys)), plaintext);
+test('where it is not built, the builtin method is taken and a reason given', () => {
+  const accelerator = loadAccelerator({ file: join(folder, 'not-built.node') });
+  assert.equal(accelerator.method, 'builtin');
+  assert.match(accelerator.reason!, /^Encrypting with Node's builtins: .*npm run build:accelerator.*\.$/);
+  const [body, fault] = accelerator.encryptBatch([
+    { plaintext, subscription: keys },
+    { plaintext, subscription: { ...keys, p256dh: Buffer.alloc(65, 4) } },
+  ]);
+  assert.deepEqual(Buffer.from(decryptPushMessage(body as Uint8Array, keys)), plaintext);
+  assert.ok(fault instanceof DeskbellError);
 });
 
 test('a file that is no addon is not chosen, and the reason is one line', () => {
   const broken = join(folder, 'broken.node');
   writeFileSync(broken, 'not a library\n');
-  const accelerator = loadAccelerator(broken);
-  assert.ok(accelerator.kind === 'builtin');
-  assert.match(accelerator.reason, /cannot be loaded/);
-  assert.ok(!accelerator.reason.includes('\n'));
+  const { method, reason } = loadAccelerator({ file: broken, cacheFolder });
+  assert.equal(method, 'builtin');
+  assert.match(reason!, /cannot be loaded/);
+  assert.ok(!reason!.includes('\n'));
+});
+
+test('an addon that crashes ends the process that checks it, not this one', { skip }, () => {
+  const source = join(folder, 'crashing.c');
+  const crashing = join(folder, 'crashing.node');
+  writeFileSync(source, '__attribute__((constructor)) static void crash(void) { __builtin_trap(); }\n');
+  execFileSync('cc', ['-shared', '-fPIC', source, '-o', crashing]);
+  const { method, reason } = loadAccelerator({ file: crashing, cacheFolder });
+  assert.equal(method, 'builtin');
+  assert.match(reason!, /the check ended with SIG(?:ILL|TRAP)/);
+});
+
+test('a verdict is remembered for the file as it is', { skip }, () => {
+  const ownCache = join(folder, 'own-cache');
+  const copies = ['one', 'other'].map((name) => {
+    const copy = join(folder, `${name}.node`);
+    writeFileSync(copy, Buffer.concat([readFileSync(file), Buffer.from(name)]));
+    assert.notEqual(loadAccelerator({ file: copy, cacheFolder: ownCache }).method, 'builtin');
+    return copy;
+  });
+  const verdicts = readdirSync(ownCache).map((name) => join(ownCache, name));
+  assert.deepEqual(
+    verdicts.map((path) => readFileSync(path, 'utf8')),
+    ['passed', 'passed'],
+  );
+
+  for (const path of verdicts) writeFileSync(path, 'it was seen before');
+  const loader = new URL('../../src/accelerator/load-accelerator.ts', import.meta.url).href;
+  const code = `const { loadAccelerator } = await import(process.argv[1]);
+    process.stdout.write(loadAccelerator({ file: process.argv[2], cacheFolder: process.argv[3] }).reason);`;
+  const words = ['--input-type=module', '-e', code, loader, copies[0]!, ownCache];
+  assert.match(execFileSync(process.execPath, words, { encoding: 'utf8' }), /it was seen before/);
+});
+
+test('a cache that cannot be written to does not matter', { skip }, () => {
+  const occupied = join(folder, 'occupied');
+  writeFileSync(occupied, '');
+  assert.notEqual(loadAccelerator({ file, cacheFolder: occupied }).method, 'builtin');
 });
 
 // Addons with one thing wrong each, around the real one: the check must find it.
 const honest: Addon = {
-  encrypt: (...given) => native().addon.encrypt(...given),
-  runEcOperations: (messages) => native().addon.runEcOperations(messages),
+  encryptBatch: (...given) => native().addon.encryptBatch(...given),
+  hasMultiBuffer: () => native().addon.hasMultiBuffer(),
+  runEcOperations: (...given) => native().addon.runEcOperations(...given),
 };
-const onePair = Buffer.concat([Buffer.alloc(16), keys.p256dh, keys.privateKey]);
-/** Changes a byte of the body. */
-const spoil = (body: Uint8Array): true => {
-  body[90]! ^= 1;
-  return true;
-};
+const onePair = Buffer.concat([Buffer.alloc(16), keys.privateKey]);
 const wrong: readonly [string, Partial<Addon>, RegExp][] = [
   [
     'that changes one byte',
-    { encrypt: (...given) => honest.encrypt(...given) && spoil(given[0]) },
+    {
+      encryptBatch: (...given) => {
+        const refused = honest.encryptBatch(...given);
+        given[0][90]! ^= 1;
+        return refused;
+      },
+    },
     /RFC 8291/,
   ],
   [
     'that is wrong for long messages only',
-    { encrypt: (...given) => honest.encrypt(...given) && (given[1].length < 3000 || spoil(given[0])) },
+    {
+      encryptBatch: (...given) => {
+        const refused = honest.encryptBatch(...given);
+        if (given[1].at(-1)!.length > 3000) given[0][given[0].length - 100]! ^= 1;
+        return refused;
+      },
+    },
     /it failed: A record was changed/,
   ],
   [
     'that uses a key pair again',
     {
-      encrypt: (body, text, p256dh, auth, fixed = onePair) => honest.encrypt(body, text, p256dh, auth, fixed),
+      encryptBatch: (bodies, texts, both, usesMultiBuffer, fixed) =>
+        honest.encryptBatch(
+          bodies,
+          texts,
+          both,
+          usesMultiBuffer,
+          fixed ?? Buffer.concat(texts.map(() => onePair)),
+        ),
     },
     /a key pair or a salt twice/,
   ],
   [
     'that takes any point',
-    { encrypt: (...given) => honest.encrypt(...given) || true },
+    {
+      encryptBatch: (...given) => {
+        honest.encryptBatch(...given);
+        return undefined;
+      },
+    },
     /takes a point off the curve/,
   ],
-  ['that takes no point', { encrypt: () => false }, /it failed: p256dh is not a point/],
-  ['that does nothing', { encrypt: () => true }, /RFC 8291/],
-  ['without its functions', {}, /it failed/],
+  ['that takes no point', { encryptBatch: (_, texts) => texts.map((__, index) => index) }, /RFC 8291/],
+  ['that does nothing', { encryptBatch: () => undefined }, /RFC 8291/],
+  [
+    'whose multi-buffer method swaps two messages',
+    {
+      hasMultiBuffer: () => true,
+      encryptBatch: (bodies, texts, both, usesMultiBuffer, fixed) => {
+        if (!usesMultiBuffer || texts.length < 2 || fixed !== undefined) {
+          return fixed === undefined
+            ? honest.encryptBatch(bodies, texts, both, false)
+            : honest.encryptBatch(bodies, texts, both, false, fixed);
+        }
+        const swapped = Buffer.concat([both.subarray(81, 162), both.subarray(0, 81), both.subarray(162)]);
+        return honest.encryptBatch(bodies, texts, swapped, false);
+      },
+    },
+    /it failed: A record was changed/,
+  ],
+  ['without its functions', { hasMultiBuffer: undefined as never }, /it failed/],
 ];
 
 for (const [what, addon, fault] of wrong) {
   test(`an addon ${what} does not pass the check`, { skip }, () => {
-    assert.match(findFault(addon as Addon) ?? 'no fault found', fault);
+    assert.match(findFault({ ...honest, ...addon } as Addon) ?? 'no fault found', fault);
   });
 }
 
 test('an addon that is right passes the check', { skip }, () => assert.equal(findFault(honest), undefined));
 
-test('it takes the same lengths as the builtin way', { skip }, () => {
-  const encrypt = encryptWithAddon(native().addon);
+test('it takes the same lengths as the builtin method', { skip }, () => {
+  const { addon } = native();
+  const encryptBatch = createAddonEncryptBatch({ addon, usesMultiBuffer: false });
   for (const length of [0, 1, maxPlaintextBytes]) {
-    assert.equal(encrypt(new Uint8Array(length), keys).length, builtin(new Uint8Array(length), keys).length);
+    const text = new Uint8Array(length);
+    const [body] = encryptBatch([{ plaintext: text, subscription: keys }]);
+    assert.equal((body as Uint8Array).length, builtin(text, keys).length);
   }
-  assert.throws(() => encrypt(new Uint8Array(maxPlaintextBytes + 1), keys), {
-    code: 'ERR_PAYLOAD_TOO_LARGE',
-  });
 });

@@ -8,7 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
-import { buildAccelerator, fetchHeaders, findHeaders } from '../../scripts/build-accelerator.ts';
+import {
+  buildAccelerator,
+  fetchHeaders,
+  findHeaders,
+  findOrFetchLibrary,
+} from '../../scripts/build-accelerator.ts';
 import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deskbell-key-memory-'));
@@ -31,16 +36,19 @@ const secrets = {
 
 test('no key of a message is in memory once it is encrypted', { skip }, async (t) => {
   const file = join(folder, 'accelerator.node');
-  buildAccelerator(file, findHeaders() ?? fetchHeaders());
-  const child = fork(join(import.meta.dirname, 'vector-process.ts'), [file]);
-  t.after(() => child.kill());
-  await once(child, 'message');
-  const found = findInMemory(child, { body, ...secrets });
-  assert.ok(found.includes('body'), 'the memory that is searched holds the message itself');
-  assert.deepEqual(
-    found.filter((name) => name !== 'body'),
-    [],
-  );
+  buildAccelerator(file, findHeaders() ?? fetchHeaders(), findOrFetchLibrary());
+  for (const method of ['multi-buffer', 'openssl']) {
+    const child = fork(join(import.meta.dirname, 'vector-process.ts'), [file, method]);
+    t.after(() => child.kill());
+    await once(child, 'message');
+    const found = findInMemory(child, { body, ...secrets });
+    assert.ok(found.includes('body'), 'the memory that is searched holds the message itself');
+    assert.deepEqual(
+      found.filter((name) => name !== 'body'),
+      [],
+      method,
+    );
+  }
 });
 
 /** The names of those values (base64url) that stand somewhere in the writable memory of a process. */

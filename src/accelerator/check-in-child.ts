@@ -1,0 +1,91 @@
+// A file that is to be loaded into this process is first loaded and checked in another one: a crash there costs
+// nothing. The verdict is remembered by the file's hash.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+
+const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+const [child, ...checkFiles] = ['checking-child', 'self-check', 'addon'].map((name) =>
+  fileURLToPath(new URL(`./${name}${extension}`, import.meta.url)),
+) as [string, ...string[]];
+const timeoutMs = 20_000;
+/** What a program dies of by its own doing; anything else (out of memory, a time-out) may not happen again. */
+const crashes: ReadonlySet<string | null> = new Set([
+  'SIGILL',
+  'SIGTRAP',
+  'SIGSEGV',
+  'SIGBUS',
+  'SIGABRT',
+  'SIGFPE',
+]);
+const passed = 'passed';
+
+/**
+ * Checks an addon, or recalls what the check has found.
+ *
+ * @param cacheFolder where verdicts are remembered; where it cannot be written to, the file is checked once a process
+ * @returns why the addon must not be used; `undefined` where it may
+ * @throws where the file cannot be read
+ */
+export function findFaultInChild(
+  file: string,
+  cacheFolder: string = defaultCacheFolder(),
+): string | undefined {
+  const key = hashOf(file);
+  const known = recall(key, cacheFolder);
+  if (known !== undefined) return known === passed ? undefined : known;
+  const { fault, isLasting } = check(file);
+  if (isLasting) remember(key, cacheFolder, fault ?? passed);
+  return fault;
+}
+
+function defaultCacheFolder(): string {
+  return join(homedir(), '.cache', 'deskbell');
+}
+
+/** Another addon, another Node, another processor or another check: another verdict. */
+function hashOf(file: string): string {
+  const hash = createHash('sha256');
+  hash.update(`${process.version} ${process.versions.openssl} ${cpus()[0]?.model ?? ''}\n`);
+  for (const path of [file, ...checkFiles]) hash.update(readFileSync(path));
+  return hash.digest('hex');
+}
+
+function check(file: string): { readonly fault: string | undefined; readonly isLasting: boolean } {
+  const { status, signal, stdout, stderr, error } = spawnSync(process.execPath, [child, file], {
+    encoding: 'utf8',
+    timeout: timeoutMs,
+    windowsHide: true,
+  });
+  if (error !== undefined) {
+    return { fault: `it could not be checked: ${error.message}`, isLasting: false };
+  }
+  if (status === 0) return { fault: stdout === '' ? undefined : stdout, isLasting: true };
+  const end = signal ?? stderr.trim().split('\n', 1)[0];
+  return { fault: `the check ended with ${end}`, isLasting: crashes.has(signal) };
+}
+
+function recall(key: string, cacheFolder: string): string | undefined {
+  const here = getEnvironmentData(key);
+  if (typeof here === 'string') return here;
+  try {
+    return readFileSync(join(cacheFolder, `accelerator-${key}`), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function remember(key: string, cacheFolder: string, verdict: string): void {
+  // for the threads of this process
+  setEnvironmentData(key, verdict);
+  try {
+    mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(cacheFolder, `accelerator-${key}`), verdict, { mode: 0o600 });
+  } catch {
+    // a home that cannot be written to is no reason to go without
+  }
+}
