@@ -3,7 +3,7 @@
 // Node's headers are taken from where this Node is installed; where it came without them, from the npm package of the
 // same version. On linux-x64 the multi-buffer library is linked in, which pip downloads at a pinned version and hash;
 // without pip or network the addon is built without it. The addon is loaded and checked before it takes its place.
-// `--optional`: where nothing can be built, say so and succeed.
+// With `--optional`, as before packing, a failure is reported and the exit code is 0.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -38,8 +38,8 @@ export interface MultiBufferLibrary {
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { headers: { type: 'string' }, optional: { type: 'boolean' } } });
+  const file = addonFile();
   try {
-    const file = addonFile();
     const library = findOrFetchLibrary();
     const method = buildAccelerator(file, values.headers ?? findHeaders() ?? fetchHeaders(), library);
     if (library !== undefined) copyFileSync(library.licence, join(dirname(file), 'LICENSE.crypto_mb.txt'));
@@ -49,8 +49,10 @@ if (import.meta.main) {
       `sha256 ${hash}, ${library === undefined ? 'without' : 'with'} the multi-buffer library; method here: ${method}`,
     );
   } catch (error) {
-    console.error((error as Error).message);
-    process.exitCode = values.optional ? 0 : 1;
+    console.error(`The accelerator was not built: ${(error as Error).message}`);
+    // one of earlier sources must not be packed
+    rmSync(file, { force: true });
+    process.exitCode = values.optional === true ? 0 : 1;
   }
 }
 
