@@ -49,9 +49,6 @@ export interface SessionLimits {
   readonly idleTimeoutMs: number;
 }
 
-/** At most this much of an answer's body is kept, RFC 8030 needs none of it: it is the reason in words. */
-export const maxResponseBodyBytes = 4096;
-
 /** Reports a result. A `done` that throws must not tear the connection's reader: it surfaces as uncaught. */
 export function settle(exchange: Exchange, result: TransportResult): void {
   try {

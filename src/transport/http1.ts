@@ -1,27 +1,37 @@
-// One HTTP/1.1 connection (RFC 9112) as a session: one request at a time, kept alive between them.
+// One HTTP/1.1 connection (RFC 9112) as a session, for push services without HTTP/2: node:http writes and parses, one
+// request at a time, kept alive between them.
 //
 //   IDLE     takes one request → BUSY; ends by idle time-out, or when the push service closes
-//   BUSY     head and body were written in one piece; the answer → IDLE, or CLOSED where it says so
+//   BUSY     the request was written; its answer → IDLE, or CLOSED where the connection carries no further request
 //   CLOSED   whatever was in flight has been reported
 //
-// A request whose connection ends before its status is known is in doubt: it may have been processed.
+// An answer whose status is known counts, even where the rest of it is lost. A request whose connection ends before
+// that is in doubt: it may have been processed.
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
 import type { Connection } from './connect.ts';
+import { ConnectionAgent, ConnectionStream } from './connection-stream.ts';
 import type { Exchange, Session, SessionEvents, SessionLimits } from './exchange.ts';
-import { Http1Fault, Http1Reader } from './http1-reader.ts';
-import type { PushHeaders, PushRequest } from './transport.ts';
+import { ResponseBody } from './response-body.ts';
+
+const maxHeaderBytes = 16_384;
+const maxInterimAnswers = 16;
 
 export class Http1Session implements Session {
   readonly capacity = 1;
   readonly #socket: Socket;
+  readonly #stream: ConnectionStream;
+  readonly #agent: ConnectionAgent;
   readonly #host: string;
   readonly #events: SessionEvents;
   readonly #limits: SessionLimits;
-  readonly #reader = new Http1Reader();
   #exchange: Exchange | undefined;
+  /** Of the exchange in flight, and until node:http has given the connection back. */
+  #request: ClientRequest | undefined;
+  #response: IncomingMessage | undefined;
+  #body = new ResponseBody();
   /** When the exchange in flight began, or the last one ended. */
   #sinceMs = performance.now();
   #wasUsed = false;
@@ -34,25 +44,23 @@ export class Http1Session implements Session {
   /** @param host value of the `host` field */
   constructor({ socket, reader }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
     this.#socket = socket;
+    this.#stream = new ConnectionStream(socket);
+    this.#agent = new ConnectionAgent(this.#stream);
     this.#host = host;
     this.#events = events;
     this.#limits = limits;
     this.#checkEveryMs = Math.min(limits.responseTimeoutMs, limits.idleTimeoutMs);
     this.#timer = setTimeout(() => this.#checkTime(), this.#checkEveryMs).unref();
-    socket.on('end', () => {
-      this.#lose();
-      socket.destroy();
-    });
+    socket.on('end', () => this.#lose());
     socket.on('error', (error) => this.#lose(error));
     socket.on('close', () => this.#close());
     // An idle connection does not keep the process alive.
     socket.unref();
-    // Copied, since the reader keeps parts of it.
-    reader.read((chunk) => this.#read(Buffer.from(chunk)));
+    reader.read((chunk) => this.#read(chunk));
   }
 
   get room(): number {
-    return this.#isRetired || this.#exchange !== undefined ? 0 : 1;
+    return this.#isRetired || this.#request !== undefined ? 0 : 1;
   }
 
   get isOpen(): boolean {
@@ -64,11 +72,31 @@ export class Http1Session implements Session {
   }
 
   add(exchange: Exchange): void {
+    const { path, headers, body } = exchange.request;
     this.#exchange = exchange;
     this.#wasUsed = true;
     this.#sinceMs = performance.now();
+    this.#body = new ResponseBody();
     this.#socket.ref();
-    this.#socket.write(encodeRequest(exchange.request, this.#host));
+    const request = httpRequest({
+      agent: this.#agent,
+      method: 'POST',
+      path,
+      headers: { host: this.#host, ...headers, 'content-length': body.length },
+      maxHeaderSize: maxHeaderBytes,
+      insecureHTTPParser: false,
+    });
+    this.#request = request;
+    let interimAnswers = 0;
+    request.on('information', () => {
+      interimAnswers += 1;
+      if (interimAnswers > maxInterimAnswers) this.#breakOff('more interim answers than anybody needs');
+    });
+    request.on('upgrade', () => this.#breakOff('status 101'));
+    request.on('response', (response) => this.#take(response));
+    request.on('error', (error) => this.#lose(error));
+    request.on('close', () => this.#release());
+    request.end(body);
   }
 
   /** Nothing is held back: there is one request at a time. */
@@ -81,49 +109,80 @@ export class Http1Session implements Session {
 
   destroy(error: DeskbellError): void {
     this.#fail(error);
-    this.#socket.destroy();
+    this.#stream.destroy();
   }
 
   #read(chunk: Buffer): void {
-    if (this.#exchange === undefined) {
-      // Nothing was asked: whoever speaks now would answer the wrong request later.
-      this.destroy(new DeskbellError('ERR_CONNECTION', `${this.#host} spoke without being asked.`));
-      return;
-    }
-    try {
-      const answer = this.#reader.read(chunk);
-      if (answer !== undefined) this.#answer(answer.response, answer.isReusable);
-    } catch (error) {
-      if (!(error instanceof Http1Fault)) throw error;
-      const message = `${this.#host} answered with something that is not HTTP/1.1: ${error.message}.`;
-      this.destroy(new DeskbellError('ERR_CONNECTION', message, { cause: error }));
-    }
+    // Copied: the buffer is used again, and node:http may keep what it is given until the next turn.
+    if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
+    // Whoever speaks without being asked would answer the wrong request later.
+    else this.destroy(new DeskbellError('ERR_CONNECTION', `${this.#host} spoke without being asked.`));
   }
 
-  #answer(response: PushResponse, isReusable: boolean): void {
+  #take(response: IncomingMessage): void {
+    if ((response.statusCode ?? 0) < 200) {
+      this.#breakOff(`status ${response.statusCode}`);
+      return;
+    }
+    this.#response = response;
+    response.on('data', (chunk: Buffer) => {
+      if (this.#body.add(chunk)) return;
+      // Nobody needs the rest: the answer is complete, and the connection of no more use.
+      this.#answer(response);
+      this.#stream.destroy();
+    });
+    response.on('end', () => this.#answer(response));
+    response.on('error', (error) => this.#lose(error));
+  }
+
+  #answer(response: IncomingMessage): void {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
     const nowMs = performance.now();
     const latencyMs = nowMs - this.#sinceMs;
-    this.#exchange = undefined;
+    this.#exchange = this.#response = undefined;
     this.#sinceMs = nowMs;
     this.#socket.unref();
     // An answer that came before all of the request was written leaves the connection in an unknown state.
-    if (!isReusable || this.#isRetired || this.#socket.writableLength > 0) {
-      this.#retire();
-      this.#socket.destroy();
-    }
-    this.#events.answered(exchange, response, latencyMs);
-    this.#events.changed(this);
+    if (this.#isRetired || this.#request?.writableFinished !== true) this.#stream.destroy();
+    const { statusCode: status = 0 } = response;
+    this.#events.answered(
+      exchange,
+      { status, headers: joinFields(response), body: this.#body.text() },
+      latencyMs,
+    );
   }
 
-  /** The connection has ended: what the push service has said so far is all there will be. */
+  /** node:http has given the connection back, or has ended it. */
+  #release(): void {
+    this.#request = undefined;
+    if (this.#stream.destroyed) this.#retire();
+    else this.#events.changed(this);
+  }
+
+  /** The connection has ended, or its answer cannot be read: what has come of the answer is all there will be. */
   #lose(cause?: Error): void {
-    const answer = this.#exchange === undefined ? undefined : this.#reader.end();
-    if (answer !== undefined) this.#answer(answer.response, false);
+    if (this.#response !== undefined) this.#answer(this.#response);
     const code = cause !== undefined && 'code' in cause ? ` (${String(cause.code)})` : '';
-    const message = `${this.#host} ended the connection before an answer came${code}.`;
-    this.#fail(new DeskbellError('ERR_CONNECTION', message, { cause }));
+    const isMalformed = code.startsWith(' (HPE_');
+    // A parser's error holds the bytes that it could not read: it is not passed on as the cause.
+    const error = isMalformed
+      ? this.#malformed(String(cause?.message))
+      : new DeskbellError(
+          'ERR_CONNECTION',
+          `${this.#host} ended the connection before an answer came${code}.`,
+          { cause },
+        );
+    this.destroy(error);
+  }
+
+  #breakOff(what: string): void {
+    this.destroy(this.#malformed(what));
+  }
+
+  #malformed(what: string): DeskbellError {
+    const message = `${this.#host} answered with something that is not HTTP/1.1: ${what}.`;
+    return new DeskbellError('ERR_CONNECTION', message);
   }
 
   #fail(error: DeskbellError): void {
@@ -154,26 +213,16 @@ export class Http1Session implements Session {
     if (leftMs > 0) {
       this.#timer = setTimeout(() => this.#checkTime(), Math.min(leftMs + 1, this.#checkEveryMs)).unref();
     } else if (isBusy) {
+      if (this.#response !== undefined) this.#answer(this.#response);
       const seconds = responseTimeoutMs / 1000;
       this.destroy(new DeskbellError('ERR_TIMEOUT', `${this.#host} did not answer within ${seconds} s.`));
     } else this.drain();
   }
 }
 
-/** Header lines by the identity of the header object, which many messages share. */
-const encodedHeaders = new WeakMap<PushHeaders, string>();
-
-function encodeRequest({ path, headers, body }: PushRequest, host: string): Buffer {
-  let lines = encodedHeaders.get(headers);
-  if (lines === undefined) {
-    lines = Object.entries(headers)
-      .map(([name, value]) => `${name}: ${value}\r\n`)
-      .join('');
-    encodedHeaders.set(headers, lines);
-  }
-  const head = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${lines}content-length: ${body.length}\r\n\r\n`;
-  const bytes = Buffer.allocUnsafe(head.length + body.length);
-  bytes.write(head, 'latin1');
-  bytes.set(body, head.length);
-  return bytes;
+/** Without a prototype: a field may be called `constructor`. */
+function joinFields({ headersDistinct }: IncomingMessage): Record<string, string> {
+  const headers = Object.create(null) as Record<string, string>;
+  for (const [name, values = []] of Object.entries(headersDistinct)) headers[name] = values.join(', ');
+  return headers;
 }

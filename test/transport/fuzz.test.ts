@@ -1,18 +1,14 @@
 // Random bytes, and good conversations with some of their bytes changed, cut at random: whatever a push service
 // sends, nothing is thrown, every request gets exactly one result, and nothing grows without bound.
 import assert from 'node:assert/strict';
-import { Duplex } from 'node:stream';
-import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import type { Exchange, SessionEvents } from '../../src/transport/exchange.ts';
-import { Http1Fault, Http1Reader } from '../../src/transport/http1-reader.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
 import { FrameReader } from '../../src/transport/http2/frame-reader.ts';
 import { Http2Fault } from '../../src/transport/http2/protocol.ts';
 import { Http2Session } from '../../src/transport/http2/session.ts';
-import { SocketReader } from '../../src/transport/socket-reader.ts';
 import {
   answer,
   endHeaders,
@@ -24,35 +20,15 @@ import {
   type,
   uint32,
 } from './http2-wire.ts';
+import { MemorySocket } from './memory-socket.ts';
 import { pushBody, pushHeaders } from './sending.ts';
-
-/** A socket without a network, that counts what is written to it. */
-class LooseEnd extends Duplex {
-  writtenBytes = 0;
-  override _read(): void {}
-  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
-    this.writtenBytes += chunk.length;
-    callback();
-  }
-  ref(): this {
-    return this;
-  }
-  unref(): this {
-    return this;
-  }
-  destroySoon(): void {
-    this.end();
-    this.destroy();
-  }
-}
 
 const requests = 6;
 const limits = { connectTimeoutMs: 60_000, responseTimeoutMs: 60_000, idleTimeoutMs: 60_000 };
 
 /** Feeds the chunks to a session, ends the connection, and checks what must hold. */
 async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array[]): Promise<string[]> {
-  const end = new LooseEnd();
-  const reader = new SocketReader();
+  const socket = new MemorySocket();
   const results = new Map<Exchange, string[]>();
   const report = (exchange: Exchange, result: string): void => void results.get(exchange)?.push(result);
   let isClosed = false;
@@ -63,7 +39,7 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
     changed: () => {},
     closed: () => (isClosed = true),
   };
-  const connection = { socket: end as unknown as Socket, reader, protocol };
+  const connection = socket.connection(protocol);
   const session =
     protocol === 'h2'
       ? new Http2Session(connection, 'push.example.org', events, limits)
@@ -80,16 +56,21 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
       session.add(exchange);
     }
     session.flush();
-    reader.onread.callback(chunk.length, Buffer.from(chunk));
+    // node:http takes up a request, and what has come, a turn later.
+    if (protocol === 'http/1.1') await new Promise((resolve) => setImmediate(resolve));
+    socket.receive(chunk);
     received += chunk.length;
   }
   session.flush();
-  end.destroy();
+  socket.destroy();
   await new Promise((resolve) => setImmediate(resolve));
   assert.ok(isClosed, 'the session has noticed the end');
   for (const result of results.values()) assert.equal(result.length, 1, 'one result for each request');
   // Our requests, an acknowledgement for what asks for one, and a last word.
-  assert.ok(end.writtenBytes <= 100 + requests * 1200 + 3 * received, `${end.writtenBytes} bytes written`);
+  assert.ok(
+    socket.writtenBytes <= 100 + requests * 1200 + 3 * received,
+    `${socket.writtenBytes} bytes written`,
+  );
   return [...results.values()].flat();
 }
 
@@ -239,14 +220,7 @@ test('HTTP/1.1: random lines and bytes, changed and cut anywhere', async () => {
       changes,
       places,
       async (bytes, list, at) => {
-        const chunks = cut(change(Buffer.from(bytes), list), at);
-        await converse('http/1.1', chunks);
-        const reader = new Http1Reader();
-        try {
-          for (const chunk of chunks) reader.read(Buffer.from(chunk));
-        } catch (error) {
-          assert.ok(error instanceof Http1Fault);
-        }
+        await converse('http/1.1', cut(change(Buffer.from(bytes), list), at));
       },
     ),
     { numRuns: 4000 },

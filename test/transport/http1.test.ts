@@ -1,12 +1,14 @@
-// HTTP/1.1 answers, good and hostile: read the same whole, cut in two at every byte, and one byte at a time.
+// HTTP/1.1 answers, good and hostile: read the same whole, cut in two at every byte, and one byte at a time; then
+// servers on real sockets that end, stall and flood.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 
 import { createTransport } from '../../src/transport/create-transport.ts';
-import { Http1Fault, Http1Reader, type Http1Answer } from '../../src/transport/http1-reader.ts';
+import { Http1Session } from '../../src/transport/http1.ts';
 import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
+import { MemorySocket } from './memory-socket.ts';
 import { startServer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
 
@@ -17,11 +19,6 @@ const goodAnswers: readonly (readonly [what: string, text: string, expected: Exp
   ['no reason phrase', 'HTTP/1.1 201 \r\ncontent-length: 0\r\n\r\n', [201, '', true]],
   ['no reason and no space', 'HTTP/1.1 201\r\ncontent-length: 0\r\n\r\n', [201, '', true]],
   ['a body', 'HTTP/1.1 400 No\r\nContent-Length: 5\r\n\r\nhello', [400, 'hello', true]],
-  [
-    'the same length twice',
-    'HTTP/1.1 400 No\r\ncontent-length: 2, 2\r\ncontent-length:2\r\n\r\nok',
-    [400, 'ok', true],
-  ],
   ['connection: close', 'HTTP/1.1 201 C\r\nconnection: Close\r\ncontent-length: 0\r\n\r\n', [201, '', false]],
   ['HTTP/1.0', 'HTTP/1.0 201 C\r\ncontent-length: 0\r\n\r\n', [201, '', false]],
   [
@@ -46,11 +43,23 @@ const goodAnswers: readonly (readonly [what: string, text: string, expected: Exp
     'HTTP/1.1 400 N\r\nTransfer-Encoding: Chunked\r\n\r\n00A\r\n0123456789\r\n0\r\nx-end: 1\r\ny: 2\r\n\r\n',
     [400, '0123456789', true],
   ],
-  ['something behind it', 'HTTP/1.1 201 C\r\ncontent-length: 0\r\n\r\nHTTP/1.1 200', [201, '', false]],
   ['UTF-8', 'HTTP/1.1 400 N\r\ncontent-length: 4\r\n\r\n\u00c3\u00bc\u00c3\u00b6', [400, 'üö', true]],
 ];
 
-const malformed: readonly (readonly [what: string, text: string])[] = [
+const malformedBodies: readonly (readonly [what: string, text: string])[] = [
+  ['a chunk without size', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n\r\n'],
+  ['a chunk with a sign', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n+1\r\n'],
+  ['a chunk of 9 digits', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n123456789\r\n'],
+  ['a chunk longer than it says', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n'],
+  ['a malformed trailer', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n0\r\na b\r\n\r\n'],
+  ['a chunk line without end', `HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n1;${'x'.repeat(300)}`],
+  [
+    'trailers without end',
+    `HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${'a: b\r\n'.repeat(4000)}`,
+  ],
+];
+
+const malformedHeads: readonly (readonly [what: string, text: string])[] = [
   ['another protocol', 'SSH-2.0-OpenSSH_9\r\n\r\n'],
   ['HTTP/2 in words', 'HTTP/2 201\r\n\r\n'],
   ['two digits', 'HTTP/1.1 20 x\r\n\r\n'],
@@ -65,86 +74,102 @@ const malformed: readonly (readonly [what: string, text: string])[] = [
   ['a negative length', 'HTTP/1.1 201 C\r\ncontent-length: -1\r\n\r\n'],
   ['a length with a sign', 'HTTP/1.1 201 C\r\ncontent-length: +1\r\n\r\n'],
   ['a length in hexadecimal', 'HTTP/1.1 201 C\r\ncontent-length: 0x1\r\n\r\n'],
+  ['the same length twice', 'HTTP/1.1 201 C\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\n'],
   ['two lengths', 'HTTP/1.1 201 C\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
   ['an empty length', 'HTTP/1.1 201 C\r\ncontent-length:\r\n\r\n'],
   ['a length and chunks', 'HTTP/1.1 201 C\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n'],
-  ['gzip and chunks', 'HTTP/1.1 201 C\r\ntransfer-encoding: gzip, chunked\r\n\r\n'],
-  ['chunks in HTTP/1.0', 'HTTP/1.0 201 C\r\ntransfer-encoding: chunked\r\n\r\n'],
-  ['a chunk without size', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n\r\n'],
-  ['a chunk with a sign', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n+1\r\n'],
-  ['a chunk of 9 digits', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n123456789\r\n'],
-  ['a chunk longer than it says', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n'],
-  ['a malformed trailer', 'HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n0\r\na b\r\n\r\n'],
   ['101', 'HTTP/1.1 101 Switching\r\n\r\n'],
   ['099', 'HTTP/1.1 099 x\r\n\r\n'],
   ['interim answers without end', 'HTTP/1.1 100 Go\r\n\r\n'.repeat(17)],
   ['a header without end', `HTTP/1.1 201 C\r\n${'a: b\r\n'.repeat(4000)}`],
   ['a line without end', `HTTP/1.1 201 C\r\na: ${'b'.repeat(20_000)}`],
-  ['a chunk line without end', `HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n1;${'x'.repeat(300)}`],
-  [
-    'trailers without end',
-    `HTTP/1.1 201 C\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${'a: b\r\n'.repeat(4000)}`,
-  ],
 ];
 
-/** Reads the pieces as they come; the rest of what came with the answer is not looked at. */
-function readAll(pieces: readonly Buffer[]): Http1Answer | undefined {
-  const reader = new Http1Reader();
+/** What one request gets from a peer that sends `pieces` and then nothing, with the session that it leaves. */
+async function exchangeWith(
+  pieces: readonly Uint8Array[],
+): Promise<{ outcome: string; isReusable: boolean }> {
+  const socket = new MemorySocket();
+  let outcome = 'nothing';
+  const session = new Http1Session(
+    socket.connection('http/1.1'),
+    'push.example.org',
+    {
+      answered: (_exchange, { status, body }) => (outcome = `${status} ${body}`),
+      failed: (_exchange, error, inDoubt) => (outcome = `${error.code}${inDoubt ? ' in doubt' : ''}`),
+      refused: () => {},
+      changed: () => {},
+      closed: () => {},
+    },
+    { connectTimeoutMs: 60_000, responseTimeoutMs: 60_000, idleTimeoutMs: 60_000 },
+  );
+  const origin = 'http://push.example.org';
+  session.add({
+    request: { origin, path: '/', headers: pushHeaders, body: pushBody },
+    done() {},
+    refusals: 0,
+  });
   for (const piece of pieces) {
-    const answer = reader.read(piece);
-    if (answer !== undefined) return answer;
+    await new Promise((resolve) => setImmediate(resolve));
+    socket.receive(piece);
   }
-  return undefined;
+  await new Promise((resolve) => setImmediate(resolve));
+  const isReusable = session.room === 1;
+  socket.destroy();
+  await new Promise((resolve) => setImmediate(resolve));
+  return { outcome, isReusable };
 }
 
-test('good answers are read alike however they are cut', () => {
+const inBytes = (bytes: Buffer): Buffer[] => Array.from(bytes, (byte) => Buffer.from([byte]));
+
+test('good answers are read alike however they are cut', async () => {
   for (const [what, text, [status, body, isReusable]] of goodAnswers) {
     const bytes = Buffer.from(text, 'latin1');
-    const whole = readAll([bytes]);
-    assert.deepEqual(
-      [whole?.response.status, whole?.response.body, whole?.isReusable],
-      [status, body, isReusable],
-      what,
-    );
+    const expected = { outcome: `${status} ${body}`, isReusable };
+    assert.deepEqual(await exchangeWith([bytes]), expected, what);
     for (let at = 1; at < bytes.length; at += 1) {
-      const cut = readAll([bytes.subarray(0, at), bytes.subarray(at)]);
-      assert.deepEqual(cut?.response, whole?.response, `${what}, cut at ${at}`);
+      const cut = [bytes.subarray(0, at), bytes.subarray(at)];
+      assert.deepEqual(await exchangeWith(cut), expected, `${what}, cut at ${at}`);
     }
-    const dripped = readAll(Array.from(bytes, (byte) => Buffer.from([byte])));
-    assert.deepEqual(dripped?.response, whole?.response, what);
+    assert.deepEqual(await exchangeWith(inBytes(bytes)), expected, what);
   }
 });
 
-test('malformed answers are faults however they are cut', () => {
-  for (const [what, text] of malformed) {
+test('malformed answers leave the request in doubt and end the connection, however they are cut', async () => {
+  const expected = { outcome: 'ERR_CONNECTION in doubt', isReusable: false };
+  for (const [what, text] of malformedHeads) {
     const bytes = Buffer.from(text, 'latin1');
-    assert.throws(() => readAll([bytes]), Http1Fault, what);
-    assert.throws(() => readAll(Array.from(bytes, (byte) => Buffer.from([byte]))), Http1Fault, what);
     const middle = bytes.length >> 1;
-    assert.throws(() => readAll([bytes.subarray(0, middle), bytes.subarray(middle)]), Http1Fault, what);
+    assert.deepEqual(await exchangeWith([bytes]), expected, what);
+    assert.deepEqual(await exchangeWith([bytes.subarray(0, middle), bytes.subarray(middle)]), expected, what);
+    if (bytes.length < 1000) assert.deepEqual(await exchangeWith(inBytes(bytes)), expected, what);
   }
 });
 
-test('a body of more than 4096 bytes is cut there', () => {
+test('an answer whose body is malformed counts with its status, and ends the connection', async () => {
+  for (const [what, text] of malformedBodies) {
+    for (const pieces of [
+      [Buffer.from(text, 'latin1')],
+      inBytes(Buffer.from(text.slice(0, 1000), 'latin1')),
+    ]) {
+      const { outcome, isReusable } = await exchangeWith(pieces);
+      assert.match(outcome, /^201/, what);
+      assert.equal(isReusable, false, what);
+    }
+  }
+});
+
+test('a body of more than 4096 bytes is cut there, and ends the connection', async () => {
   const body = 'x'.repeat(100_000);
   for (const text of [
     `content-length: 100000\r\n\r\n${body}`,
     `transfer-encoding: chunked\r\n\r\n186a0\r\n${body}`,
     `\r\n${body}`,
   ]) {
-    const answer = readAll([Buffer.from(`HTTP/1.1 400 N\r\n${text}`)]);
-    assert.equal(answer?.response.body, 'x'.repeat(4096));
-    assert.equal(answer?.isReusable, false);
+    const { outcome, isReusable } = await exchangeWith([Buffer.from(`HTTP/1.1 400 N\r\n${text}`)]);
+    assert.equal(outcome, `400 ${'x'.repeat(4096)}`);
+    assert.equal(isReusable, false);
   }
-});
-
-test('repeated fields are joined, and a field may be called constructor', () => {
-  const text =
-    'HTTP/1.1 201 C\r\nA: 1\r\na:2 \r\nconstructor: x\r\n__proto__: y\r\ncontent-length: 0\r\n\r\n';
-  const headers = readAll([Buffer.from(text)])?.response.headers;
-  assert.equal(headers?.['a'], '1, 2');
-  assert.equal(headers?.['constructor'], 'x');
-  assert.equal(headers?.['__proto__'], 'y');
 });
 
 /** A server that runs `script` for each request that has come whole. */
@@ -256,6 +281,7 @@ test('no answer costs the response time-out and that connection', async () => {
 test('dripped bytes without end cost the response time-out', async () => {
   await withScript(
     (socket) => {
+      socket.write('HTTP/1.1 201 Created\r\nx: ');
       const timer = setInterval(() => socket.write('x'), 20);
       socket.on('close', () => clearInterval(timer));
     },
@@ -277,6 +303,56 @@ test('an answer that nobody asked for ends the connection, and the next request 
       await new Promise((resolve) => setTimeout(resolve, 200));
       assert.equal(describe(await sendOne(transport, origin)), '201');
       assert.equal(connections(), 2);
+    },
+  );
+});
+
+test('what follows an answer in the same read never answers the next request', async () => {
+  const gone = 'HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n';
+  for (const extra of [gone, gone.repeat(50), gone.slice(0, 12), gone.slice(0, -2), 'nonsense']) {
+    await withScript(
+      (socket, request) => socket.write(request === 1 ? created + extra : created),
+      async (transport, origin) => {
+        assert.match(describe(await sendOne(transport, origin)), /^201$|^ERR_CONNECTION in doubt$/);
+        const next = describe(await sendOne(transport, origin));
+        assert.match(next, /^201$|^ERR_CONNECTION in doubt$/, `after ${JSON.stringify(extra)}`);
+      },
+    );
+  }
+});
+
+test('a redirect is an answer like any other: nobody goes there', async () => {
+  let visits = 0;
+  const elsewhere = await startServer(
+    createServer(() => (visits += 1)),
+    'http',
+  );
+  for (const status of [301, 302, 303, 307, 308]) {
+    await withScript(
+      (socket) =>
+        socket.write(
+          `HTTP/1.1 ${status} Moved\r\nlocation: ${elsewhere.origin}/\r\ncontent-length: 0\r\n\r\n`,
+        ),
+      async (transport, origin) => assert.equal(describe(await sendOne(transport, origin)), String(status)),
+    );
+  }
+  await elsewhere.close();
+  assert.equal(visits, 0);
+});
+
+test('repeated fields are joined, and a field may be called constructor', async () => {
+  const fields = 'A: 1\r\na:2 \r\nretry-after: 3\r\nretry-after: 4\r\nconstructor: x\r\n__proto__: y\r\n';
+  await withScript(
+    (socket) => socket.write(`HTTP/1.1 201 C\r\n${fields}content-length: 0\r\n\r\n`),
+    async (transport, origin) => {
+      const result = await sendOne(transport, origin);
+      assert.ok(result.kind === 'response');
+      const { headers } = result.response;
+      assert.equal(headers['a'], '1, 2');
+      assert.equal(headers['retry-after'], '3, 4');
+      assert.equal(headers['constructor'], 'x');
+      assert.equal(headers['__proto__'], 'y');
+      assert.equal(Object.getPrototypeOf(headers), null);
     },
   );
 });

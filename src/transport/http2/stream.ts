@@ -1,6 +1,7 @@
 // One request and its answer on an HTTP/2 connection.
 import type { PushResponse } from '../../protocol/push-response.ts';
-import { maxResponseBodyBytes, type Exchange } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
+import { ResponseBody } from '../response-body.ts';
 import type { HeaderBlock } from './hpack-decoder.ts';
 
 export class Stream {
@@ -12,8 +13,7 @@ export class Stream {
   grantedBytes = 0;
   /** The final header block, once it has come. */
   answer: HeaderBlock | undefined;
-  #body: Buffer[] | undefined;
-  #bodyBytes = 0;
+  #body: ResponseBody | undefined;
 
   constructor(id: number, exchange: Exchange, sentAtMs: number) {
     this.id = id;
@@ -27,15 +27,10 @@ export class Stream {
 
   /** @returns false where there is more than anybody needs */
   addBody(bytes: Buffer, start: number, end: number): boolean {
-    const kept = Math.min(end, start + maxResponseBodyBytes - this.#bodyBytes);
-    // Copied: the frame lies in a buffer that is used again.
-    if (kept > start) (this.#body ??= []).push(Buffer.from(bytes.subarray(start, kept)));
-    this.#bodyBytes += kept - start;
-    return kept === end;
+    return (this.#body ??= new ResponseBody()).add(bytes, start, end);
   }
 
   response({ status, headers }: HeaderBlock): PushResponse {
-    const body = this.#body === undefined ? '' : Buffer.concat(this.#body).toString();
-    return { status, headers, body };
+    return { status, headers, body: this.#body?.text() ?? '' };
   }
 }

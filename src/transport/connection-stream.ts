@@ -1,0 +1,63 @@
+// A connection as the stream that node:http works on: our sockets are read by SocketReader, so they emit no data.
+import { Agent } from 'node:http';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+
+type Written = { readonly chunk: Buffer };
+
+export class ConnectionStream extends Duplex {
+  readonly #socket: Socket;
+
+  constructor(socket: Socket) {
+    super({ allowHalfOpen: false });
+    this.#socket = socket;
+    socket.on('end', () => this.push(null));
+    socket.on('error', (error) => this.destroy(error));
+    socket.on('close', () => this.destroy());
+  }
+
+  /** Whoever reads the socket pushes what has come. */
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#socket.write(chunk, done);
+  }
+
+  /** Head and body of a request in one piece. */
+  override _writev(written: Written[], done: (error?: Error | null) => void): void {
+    this.#socket.write(Buffer.concat(written.map(({ chunk }) => chunk)), done);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+
+  ref(): void {
+    this.#socket.ref();
+  }
+
+  /** How node:http ends a connection that carries no further request. */
+  destroySoon(): void {
+    this.destroy();
+  }
+}
+
+/** An agent with one connection, made already. */
+export class ConnectionAgent extends Agent {
+  readonly #stream: ConnectionStream;
+
+  constructor(stream: ConnectionStream) {
+    super({ keepAlive: true, maxSockets: 1 });
+    this.#stream = stream;
+  }
+
+  override createConnection(): ConnectionStream {
+    return this.#stream;
+  }
+
+  /** No keep-alive probes: whether the process waits for the connection, the session decides. */
+  override keepSocketAlive(): boolean {
+    return true;
+  }
+}

@@ -1,0 +1,37 @@
+// A socket without a network, for sessions that are to be fed bytes in exact pieces.
+import { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
+
+import type { Connection } from '../../src/transport/connect.ts';
+import { SocketReader } from '../../src/transport/socket-reader.ts';
+
+/** Counts what is written to it. */
+export class MemorySocket extends Duplex {
+  writtenBytes = 0;
+  readonly #reader = new SocketReader();
+
+  connection(protocol: Connection['protocol']): Connection {
+    return { socket: this as unknown as Socket, reader: this.#reader, protocol };
+  }
+
+  /** The peer has sent this. */
+  receive(piece: Uint8Array): void {
+    this.#reader.onread.callback(piece.length, Buffer.from(piece));
+  }
+
+  override _read(): void {}
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    this.writtenBytes += chunk.length;
+    callback();
+  }
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
+  }
+  destroySoon(): void {
+    this.end();
+    this.destroy();
+  }
+}
