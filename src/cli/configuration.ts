@@ -87,7 +87,9 @@ export const settings = {
     }),
   ),
   logFile: text({
-    description: 'File to append log records to, as JSON Lines, instead of standard output.',
+    description:
+      'File to append log records to, as JSON Lines, instead of standard output. SIGHUP reopens it, for log rotation. ' +
+      'Other users cannot read it.',
     default: undefined,
     defaultLabel: 'none',
     valid: 'a path',

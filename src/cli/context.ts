@@ -8,6 +8,8 @@ export interface Context {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly input: Readable;
   readonly output: Output;
-  /** Aborted by SIGINT and SIGTERM, and when nobody reads standard output any longer: end cleanly and soon. */
+  /** Aborted by SIGINT, SIGTERM and SIGHUP, and when nobody reads standard output any longer: end cleanly and soon. */
   readonly stop: AbortSignal;
+  /** Calls `listener` on SIGHUP, which otherwise ends the command as SIGTERM does. */
+  onHangup(listener: () => void): void;
 }

@@ -16,6 +16,7 @@ const systemErrors: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'part of the path is not a directory',
+  ENXIO: 'no program reads from it',
   ENOTFOUND: 'no such host',
   EPERM: 'permission denied',
   EROFS: 'the disk is read-only',

@@ -2,6 +2,7 @@
 // they are told to stop.
 import { once } from 'node:events';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Context } from './context.ts';
 
 /**
  * Runs `open`, which listens on `host` and `port`.
@@ -23,6 +24,11 @@ export async function listenOn<Result>(
 /** Resolves when `stop` is aborted, for whatever reason. */
 export async function untilStopped(stop: AbortSignal): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
+}
+
+/** Lets a service that has nothing to reload survive SIGHUP, unless that says that its terminal was closed. */
+export function ignoreHangup({ output, onHangup }: Pick<Context, 'output' | 'onHangup'>): void {
+  if (!output.isTerminal) onHangup(() => {});
 }
 
 /** `http://127.0.0.1:8080` */

@@ -9,10 +9,13 @@ import { runCommandLine } from './program.ts';
 export async function runProcess(): Promise<void> {
   const stop = new AbortController();
 
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    // Once: a second signal ends the process immediately, which is what the system does by default.
-    process.once(signal, () => stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`)));
-  }
+  const interrupt = (signal: NodeJS.Signals): void =>
+    stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`));
+
+  // Once: a second signal ends the process immediately, which is what the system does by default.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
+  let onHangup = (): void => interrupt('SIGHUP');
+  process.on('SIGHUP', () => onHangup());
 
   const output = createOutput(process, (cause) => {
     const fault = new DeskbellError('ERR_OUTPUT', 'Standard output cannot be written', { cause });
@@ -30,6 +33,7 @@ export async function runProcess(): Promise<void> {
     input: process.stdin,
     output,
     stop: stop.signal,
+    onHangup: (listener) => (onHangup = listener),
   });
   process.exitCode ||= exitCode;
 }

@@ -1,7 +1,7 @@
 // `deskbell send` to many, `deskbell broadcasts`, `deskbell worker` and `serve --deliver`, as processes of their own.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -193,13 +193,45 @@ suite('broadcasts of the command line', () => {
     const serve = runUntilStopped(['serve', '--port', '0', '--deliver'], { environment });
     await serve.waitFor(/listens on/);
     await run('send', '--all', '--detach', ...message);
-    while (received().messages < 20) await sleep(50);
+    const record = parseLines((await serve.waitFor(/"event":"broadcast".*"state":"done"/)).input)[0];
+    assert.deepEqual([record.broadcast, record.audience, record.accepted], [1, 20, 20]);
     assert.equal(await serve.end('SIGTERM'), 0);
     assert.deepEqual(received(), { messages: 20, most: 1 });
     const { DESKBELL_SUBJECT: _, ...withoutSubject } = environment;
     const refused = await runCommand(['serve', '--port', '0', '--deliver'], { environment: withoutSubject });
     assert.equal(refused.exitCode, 2);
     assert.match(refused.stderr, /--subject/);
+  });
+
+  test('the log of serve --deliver holds alarms and rejections, and so does the list', async () => {
+    const { data, environment, run } = await setUp(20);
+    const fault = pushService.faults.rehearse({
+      kind: 'status',
+      status: 403,
+      body: '{"reason":"BadJwtToken"}',
+    });
+    const logFile = join(data, 'records.log');
+    const serve = runUntilStopped(['serve', '--port', '0', '--deliver', '--log-file', logFile], {
+      environment,
+    });
+    await serve.waitFor(/listens on/);
+    await run('send', '--all', '--detach', ...message);
+    while (!(await run('broadcasts', 'list')).stdout.includes('done')) await sleep(50);
+    assert.equal(await serve.end('SIGTERM'), 0);
+    pushService.faults.cancel(fault.id);
+    const records = parseLines(await readFile(logFile, 'utf8'));
+    const alarm = records.find(({ event }) => event === 'alarm');
+    assert.deepEqual(
+      [alarm.level, alarm.broadcast, alarm.pushService, alarm.detail],
+      [50, 1, pushService.origin, 'BadJwtToken'],
+    );
+    const end = records.find(({ event, state }) => event === 'broadcast' && state === 'done');
+    assert.deepEqual([end.broadcast, end.audience, end.rejected], [1, 20, 20]);
+    const listed = (await run('broadcasts', 'list')).stdout
+      .split('\n')
+      .map((line) => line.trim().split(/ +/));
+    assert.deepEqual(listed[0]?.slice(3), ['AUDIENCE', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS']);
+    assert.deepEqual(listed[1]?.slice(3), ['20', '0', '20', '0', '1']);
   });
 
   test('list, show and cancel tell what there is', async () => {

@@ -1,13 +1,21 @@
 // `deskbell serve`: one line when it is ready, a clean end on a signal, clear faults where it cannot start.
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, runUntilStopped, temporaryFolder, type RunningCommand } from './run-command.ts';
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 const addressOf = async (service: RunningCommand): Promise<string> =>
   (await service.waitFor(/^Deskbell listens on (http:\S+)$/))[1]!;
@@ -141,6 +149,93 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const { exitCode, stderr } = await runCommand(words);
     assert.equal(exitCode, 1);
     assert.match(stderr, /^deskbell: The log file .* cannot be written: .* \[ERR_FILE\]\n$/);
+  });
+
+  test('the log file is readable by its owner only; one that all could read becomes so', async () => {
+    const data = await temporaryFolder();
+    const [fresh, readable, shared] = ['fresh', 'readable', 'shared'].map((name) =>
+      join(data, `${name}.log`),
+    );
+    await writeFile(readable!, 'earlier\n');
+    await chmod(readable!, 0o644);
+    await writeFile(shared!, '');
+    await chmod(shared!, 0o640);
+    for (const file of [fresh!, readable!, shared!]) {
+      const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--log-file', file]);
+      await (await fetch(`${await addressOf(service)}/vapidKey`)).text();
+      await service.end();
+    }
+    const modes = await Promise.all(
+      [fresh!, readable!, shared!].map(async (file) => (await stat(file)).mode & 0o777),
+    );
+    assert.deepEqual(modes, [0o600, 0o600, 0o640], 'a group that was given access keeps it');
+    assert.match(await readFile(readable!, 'utf8'), /^earlier\n.*vapidKey/s);
+  });
+
+  test('SIGHUP opens the log file anew after a rotation and loses no record', async () => {
+    const data = await temporaryFolder();
+    const file = join(data, 'records.log');
+    const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--log-file', file]);
+    const address = await addressOf(service);
+    await (await fetch(`${address}/vapidKey?before`)).text();
+    await rename(file, `${file}.1`);
+    service.child.kill('SIGHUP');
+    while (!(await exists(file))) await sleep(20);
+    await (await fetch(`${address}/vapidKey?after`)).text();
+    assert.equal(await service.end(), 0);
+    assert.match(await readFile(`${file}.1`, 'utf8'), /vapidKey\?before/);
+    assert.match(await readFile(file, 'utf8'), /^.*vapidKey\?after.*\n$/);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+  });
+
+  test('SIGHUP while the log file cannot be opened is reported, and records go to the old file', async () => {
+    const data = await temporaryFolder();
+    const file = join(data, 'logs/records.log');
+    await mkdir(join(data, 'logs'));
+    const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--log-file', file]);
+    const address = await addressOf(service);
+    await rename(join(data, 'logs'), join(data, 'moved'));
+    service.child.kill('SIGHUP');
+    await once(service.child.stderr, 'data');
+    await (await fetch(`${address}/vapidKey`)).text();
+    assert.equal(await service.end(), 0);
+    assert.match(await readFile(join(data, 'moved/records.log'), 'utf8'), /log file not reopened.*vapidKey/s);
+  });
+
+  test('without a log file it survives SIGHUP, as the worker and the push service do', async () => {
+    const data = await temporaryFolder();
+    await runCommand(['keys', 'generate', '--data', data]);
+    const commands: readonly (readonly [string[], RegExp])[] = [
+      [['serve', '--port', '0', '--data', data], /listens on/],
+      [['worker', '--data', data, '--subject', 'mailto:push@example.org', '--threads', '1'], /delivers/],
+      [['push-service', '--port', '0'], /listens on/],
+    ];
+    for (const [words, ready] of commands) {
+      const running = runUntilStopped(words);
+      await running.waitFor(ready);
+      running.child.kill('SIGHUP');
+      assert.equal(await running.end('SIGTERM'), 0, words.join(' '));
+    }
+  });
+
+  test('a pipe that nobody reads is no log file, and does not block', async () => {
+    const data = await temporaryFolder();
+    const pipe = join(data, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const { exitCode, stderr } = await runCommand([
+      'serve',
+      '--port',
+      '0',
+      '--data',
+      data,
+      '--log-file',
+      pipe,
+    ]);
+    assert.equal(exitCode, 1);
+    assert.match(
+      stderr,
+      /^deskbell: The log file .*pipe cannot be written: no program reads from it.*ERR_FILE\]\n$/,
+    );
   });
 
   test('a reader of its standard output that goes away ends it cleanly', async () => {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { parsePort } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { listenOn, untilStopped } from '../listening.ts';
+import { ignoreHangup, listenOn, untilStopped } from '../listening.ts';
 
 interface PushServiceFlags {
   readonly port: number;
@@ -12,7 +12,7 @@ interface PushServiceFlags {
   readonly json?: true;
 }
 
-export function pushServiceCommand({ output, stop }: Context): Command {
+export function pushServiceCommand({ output, stop, onHangup }: Context): Command {
   return createCommand({
     name: 'push-service',
     description:
@@ -39,6 +39,7 @@ export function pushServiceCommand({ output, stop }: Context): Command {
           ? JSON.stringify({ origin, webSocketUrl, controlUrl })
           : `Push service listens on ${output.style('bold', origin)} (user agents: ${webSocketUrl}, faults: ${controlUrl})`,
       );
+      ignoreHangup({ output, onHangup });
       await untilStopped(stop);
       await pushService.close();
     });

@@ -1,17 +1,19 @@
 // `deskbell serve`: runs the service until it is told to stop.
-import { appendFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { Command } from 'commander';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
+import type { OpenLog } from '../../service/http/log.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withData } from '../data.ts';
+import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
-import { addressOf, listenOn, untilStopped } from '../listening.ts';
+import { addressOf, ignoreHangup, listenOn, untilStopped } from '../listening.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
-export function serveCommand({ environment, output, stop }: Context): Command {
+export function serveCommand(context: Context): Command {
+  const { environment, output, stop } = context;
   return createCommand({
     name: 'serve',
     description: 'Runs the service. Prints one line with its address when it is ready.',
@@ -43,11 +45,12 @@ export function serveCommand({ environment, output, stop }: Context): Command {
       await withData(data, async ({ store, vapidKeys, sessionKey }) => {
         const { createServer } = await import('../../service/create-server.ts');
         const { createLog } = await import('../../service/http/log.ts');
-        if (logFile !== undefined) await checkLogFile(logFile);
         const log = createLog({
           ...(logFile !== undefined && { file: logFile }),
           ...(flags.json && { isReadable: false }),
         });
+        if (logFile === undefined) ignoreHangup(context);
+        else context.onHangup(() => reopen(log, context));
         const server = createServer({
           store,
           vapidPublicKey: vapidKeys.publicKey,
@@ -63,7 +66,7 @@ export function serveCommand({ environment, output, stop }: Context): Command {
           log,
         });
         const sender = configuration.deliver
-          ? await openSender(configuration, vapidKeys, { environment, output }, store)
+          ? await openSender(configuration, vapidKeys, context, store)
           : undefined;
         try {
           await listenOn({ host, port }, () => server.listen({ host, port }));
@@ -71,7 +74,8 @@ export function serveCommand({ environment, output, stop }: Context): Command {
           await output.line(
             flags.json ? JSON.stringify({ address }) : `Deskbell listens on ${output.style('bold', address)}`,
           );
-          await (sender?.work(stop, (fault) => output.diagnostic(formatError(fault))) ?? untilStopped(stop));
+          if (sender === undefined) await untilStopped(stop);
+          else await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
         } finally {
           await sender?.close();
           await server.close();
@@ -81,8 +85,26 @@ export function serveCommand({ environment, output, stop }: Context): Command {
     });
 }
 
-async function checkLogFile(path: string): Promise<void> {
-  await appendFile(path, '').catch((cause: unknown) => {
-    throw new DeskbellError('ERR_FILE', `The log file ${path} cannot be written`, { cause });
-  });
+/** Broadcasts in the log of the service. */
+const reportTo = (log: OpenLog): DeliveryReport => ({
+  event(event) {
+    const { id, audience } = event.broadcast;
+    if (event.kind === 'alarm') {
+      const { origin, reason, detail } = event.alarm;
+      log.error({ event: 'alarm', broadcast: id, pushService: origin, reason, detail });
+    } else {
+      const counts = Object.fromEntries(nonZeroCounts(event.broadcast));
+      log.info({ event: 'broadcast', broadcast: id, state: stateOf(event.broadcast), audience, ...counts });
+    }
+  },
+  error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
+});
+
+function reopen(log: OpenLog, { output }: Context): void {
+  try {
+    log.reopen();
+  } catch (error) {
+    log.error({ event: 'log file not reopened', detail: formatError(error) });
+    output.diagnostic(formatError(error));
+  }
 }

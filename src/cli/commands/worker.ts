@@ -10,6 +10,7 @@ import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
+import { ignoreHangup } from '../listening.ts';
 import type { Output } from '../output.ts';
 
 export function workerCommand(context: Context): Command {
@@ -28,6 +29,7 @@ export function workerCommand(context: Context): Command {
         environment: context.environment,
       });
       const { output, stop } = context;
+      ignoreHangup(context);
       await withExistingData(configuration.data, async ({ store, vapidKeys }) => {
         const sender = await openSender(configuration, vapidKeys, context, store);
         try {

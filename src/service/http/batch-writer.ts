@@ -6,6 +6,8 @@ export interface BatchWriter {
   write(line: string): void;
   /** Writes out what is waiting, as far as the descriptor takes it. */
   flush(): void;
+  /** Flushes, and writes to another descriptor from then on. */
+  redirect(fd: number): void;
   /** Flushes, and writes nothing any more. */
   close(): void;
 }
@@ -15,7 +17,8 @@ const flushIntervalMs = 200;
 /** Of a reader that does not keep up; beyond, what is waiting is dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-export function createBatchWriter(fd: number): BatchWriter {
+export function createBatchWriter(firstFd: number): BatchWriter {
+  let fd = firstFd;
   let batch = '';
   /** What a pipe that is full has not taken. */
   let rest: Buffer = Buffer.alloc(0);
@@ -47,6 +50,10 @@ export function createBatchWriter(fd: number): BatchWriter {
       if (batch.length >= batchCharacters) flush();
     },
     flush,
+    redirect(nextFd) {
+      flush();
+      fd = nextFd;
+    },
     close() {
       clearInterval(timer);
       process.off('exit', flush);

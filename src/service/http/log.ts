@@ -1,10 +1,11 @@
 // Where the service's records go: JSON lines, or readable lines on a terminal. JSON lines are written in batches: they
 // are out after a fifth of a second, and when the process ends.
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
 
-import { createBatchWriter } from './batch-writer.ts';
+import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
+import { openLogFile } from './log-file.ts';
 
 /** What the service needs of a logger; a pino logger is one. */
 export interface Log {
@@ -15,7 +16,13 @@ export interface Log {
 export interface OpenLog extends Log {
   /** Writes out what is buffered. */
   flush(): void;
-  /** Writes out what is buffered and gives the file back. */
+  /**
+   * Opens the file anew, once a log rotation has moved it; does nothing without a file.
+   *
+   * @throws {DeskbellError} ERR_FILE; records go to the old file then
+   */
+  reopen(): void;
+  /** Writes out what is buffered and closes the file. */
   close(): void;
 }
 
@@ -26,21 +33,25 @@ export interface LogOptions {
   readonly isReadable?: boolean;
 }
 
+/** @throws {DeskbellError} ERR_FILE */
 export function createLog({
   file,
   isReadable = file === undefined && process.stdout.isTTY,
 }: LogOptions = {}): OpenLog {
-  return isReadable ? readableLog(file) : jsonLog(file);
-}
-
-function jsonLog(file: string | undefined): OpenLog {
-  const fd = file === undefined ? process.stdout.fd : openSync(file, 'a', 0o640);
+  let fd = file === undefined ? process.stdout.fd : openLogFile(file);
   const writer = createBatchWriter(fd);
-  const logger = createLogger(writer);
+  const logger = createLogger(isReadable ? readable(writer) : writer);
   return {
     info: (record) => logger.info(record),
     error: (record) => logger.error(record),
     flush: () => writer.flush(),
+    reopen() {
+      if (file === undefined) return;
+      const reopened = openLogFile(file);
+      writer.redirect(reopened);
+      closeSync(fd);
+      fd = reopened;
+    },
     close() {
       writer.close();
       if (file !== undefined) closeSync(fd);
@@ -48,21 +59,19 @@ function jsonLog(file: string | undefined): OpenLog {
   };
 }
 
-function readableLog(file: string | undefined): OpenLog {
-  const stream = pretty({
-    destination: file ?? 1,
-    sync: true,
+/** Turns JSON lines into lines for people, which are written immediately. */
+function readable(writer: BatchWriter): DestinationStream {
+  const format = prettyFactory({
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss.l',
     ignore: 'pid,hostname,mechanism,phase,method,url,event',
     messageFormat: '{if event}{event}{end}{if mechanism}{mechanism} {phase} {method} {url}{end}',
   });
-  const logger = createLogger(stream);
   return {
-    info: (record) => logger.info(record),
-    error: (record) => logger.error(record),
-    flush: () => undefined,
-    close: () => stream.end(),
+    write(line) {
+      writer.write(format(line));
+      writer.flush();
+    },
   };
 }
 
