@@ -15,6 +15,10 @@ const files = [
   ['/client/demo/demo.css', 'demo/demo.css', 'text/css; charset=utf-8', 'Style of the demo page'],
   ['/client/demo/icon.svg', 'demo/icon.svg', 'image/svg+xml', 'Icon of the demo page'],
   ['/client/index.js', 'index.js', script, 'The page library'],
+  ['/client/client.js', 'client.js', script, 'Module of the page library'],
+  ['/client/client-error.js', 'client-error.js', script, 'Module of the page library'],
+  ['/client/service-api.js', 'service-api.js', script, 'Module of the page library'],
+  ['/client/worker-registration.js', 'worker-registration.js', script, 'Module of the page library'],
   ['/service-worker.js', 'service-worker.js', script, 'The service worker'],
 ] as const;
 

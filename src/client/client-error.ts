@@ -1,0 +1,22 @@
+// What can go wrong in the page, as one error class with a reason for each kind.
+
+/** Why something did not work; `ClientError.message` says the same in words. */
+export type FailureReason =
+  | 'no-support'
+  | 'insecure-context'
+  | 'permission-denied'
+  | 'permission-dismissed'
+  | 'service-worker-failed'
+  | 'push-service-unreachable'
+  | 'server-unreachable'
+  | 'server-refused';
+
+export class ClientError extends Error {
+  override readonly name = 'ClientError';
+  readonly reason: FailureReason;
+
+  constructor(reason: FailureReason, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,77 @@
+// What a page asks of the Deskbell service: its key, and to store or remove a subscription. Every failure is on the
+// browser's console as well.
+import { ClientError } from './client-error.ts';
+
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+
+export class ServiceApi {
+  readonly url: URL;
+  readonly #timeoutMs: number;
+  readonly #fetch: Fetch;
+
+  /** @param url a folder: it ends with a slash */
+  constructor(url: URL, timeoutMs: number, request: Fetch) {
+    this.url = url;
+    this.#timeoutMs = timeoutMs;
+    this.#fetch = request;
+  }
+
+  /** The key to subscribe with, as unpadded base64url. */
+  async fetchVapidKey(): Promise<string> {
+    const response = await this.#request('vapidKey', {});
+    const vapidKey: unknown = await response.json().catch(() => undefined);
+    if (typeof vapidKey === 'string') return vapidKey;
+    throw reported(new ClientError('server-refused', `${this.url.href}vapidKey did not answer with a key.`));
+  }
+
+  async store(subscription: PushSubscription): Promise<void> {
+    await this.#send('POST', subscription);
+  }
+
+  async remove(subscription: PushSubscription): Promise<void> {
+    await this.#send('DELETE', subscription);
+  }
+
+  async #send(method: 'POST' | 'DELETE', subscription: PushSubscription): Promise<void> {
+    await this.#request('webPush', {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        endpoint: subscription.endpoint,
+        p256dh: base64(subscription.getKey('p256dh')),
+        auth: base64(subscription.getKey('auth')),
+      }),
+    });
+  }
+
+  async #request(path: string, init: RequestInit): Promise<Response> {
+    let response: Response;
+    try {
+      response = await this.#fetch(new URL(path, this.url), {
+        // Nothing here acts for a signed-in user, so no cookie goes along that could be abused.
+        credentials: 'omit',
+        signal: AbortSignal.timeout(this.#timeoutMs),
+        ...init,
+      });
+    } catch (cause) {
+      throw reported(new ClientError('server-unreachable', `${this.url.host} cannot be reached.`, cause));
+    }
+    if (response.ok) return response;
+    // RFC 9457: `detail` says what was wrong with this very request.
+    const problem = await response.json().catch(() => undefined);
+    const detail = problem?.detail ?? problem?.title ?? 'It did not say why.';
+    throw reported(
+      new ClientError('server-refused', `${this.url.host} answered ${response.status}: ${detail}`),
+    );
+  }
+}
+
+function reported(failure: ClientError): ClientError {
+  console.error('Deskbell:', failure.message, failure.cause ?? '');
+  return failure;
+}
+
+/** Standard base64 with padding. */
+export function base64(bytes: ArrayBuffer | null): string {
+  return btoa(String.fromCharCode(...new Uint8Array(bytes ?? [])));
+}
