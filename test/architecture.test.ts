@@ -76,11 +76,10 @@ test('the error catalogue and the browser client import nothing from outside the
   assert.deepEqual(wrong, []);
 });
 
-test('delivery and service know the store by its interface only', () => {
+test('which database is behind the store is known to the command line and the package entries only', () => {
   const wrong = imports.filter(
     ({ file, specifier }) =>
-      ['delivery', 'service'].includes(roomOf(file)) &&
-      /\/store\/(?:[\w-]+\/|data-directory)/.test(specifier),
+      !['store', 'cli', ''].includes(roomOf(file)) && /\/store\/[\w-]+\//.test(specifier),
   );
   assert.deepEqual(wrong, []);
 });

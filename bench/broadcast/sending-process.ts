@@ -8,8 +8,8 @@ const { createSender } = (await import(
   new URL('delivery/sender.js', dist).href
 )) as typeof import('../../src/delivery/sender.ts');
 const { openDataDirectory } = (await import(
-  new URL('store/data-directory.js', dist).href
-)) as typeof import('../../src/store/data-directory.ts');
+  new URL('cli/data-directory.js', dist).href
+)) as typeof import('../../src/cli/data-directory.ts');
 
 const data = await openDataDirectory(directory);
 const sender = createSender({

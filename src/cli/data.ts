@@ -1,7 +1,7 @@
 // The data directory as commands use it: opened, used, and closed whether or not the work succeeds.
 import { stat } from 'node:fs/promises';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { DataDirectory } from '../store/data-directory.ts';
+import type { DataDirectory } from './data-directory.ts';
 
 /**
  * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
@@ -28,7 +28,7 @@ export async function withData<Result>(
   directory: string,
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
-  const { openDataDirectory } = await import('../store/data-directory.ts');
+  const { openDataDirectory } = await import('./data-directory.ts');
   const data = await openDataDirectory(directory);
   try {
     return await work(data);

@@ -14,7 +14,7 @@ import {
   type UserAgent,
 } from '../push-service/browser-side/user-agent.ts';
 import { createServer } from '../service/create-server.ts';
-import type { DataDirectory } from '../store/data-directory.ts';
+import type { DataDirectory } from './data-directory.ts';
 import type { Context } from './context.ts';
 import { withData } from './data.ts';
 import { quote } from './invocation.ts';

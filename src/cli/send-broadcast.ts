@@ -5,7 +5,7 @@ import type { Audience } from '../delivery/audience.ts';
 import { broadcastToJson, formatCount, stateOf } from '../delivery/format-broadcast.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
-import type { DataDirectory } from '../store/data-directory.ts';
+import type { DataDirectory } from './data-directory.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Message } from '../protocol/payload.ts';
 import type { PushOptions } from '../protocol/request.ts';

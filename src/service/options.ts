@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { createLog, type Log } from './http/log.ts';
+import type { ExampleUsers } from './demonstration/example-users.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
 import { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
 import type { Filter } from './http/filter.ts';
@@ -20,6 +21,8 @@ export interface ServiceOptions {
   readonly vapidPublicKey: string;
   /** 32 random bytes that seal session cookies and sign CSRF tokens; whoever has them can make a session. */
   readonly sessionKey: Uint8Array;
+  /** The users of the example API. Default: one user, in memory. */
+  readonly exampleUsers?: ExampleUsers | undefined;
   /** Path that everything stands under, such as `/push`. Default: none. */
   readonly prefix?: string;
   /** Push services to admit beside the known ones (see `createEndpointPolicy`). Default: none. */
@@ -66,8 +69,9 @@ export interface ServerOptions extends ServiceOptions {
 
 /** The options with their defaults, and what is made of them once. */
 export interface Settings extends Required<
-  Omit<ServiceOptions, 'sessionKey' | 'pushServices' | 'onSubscribe'>
+  Omit<ServiceOptions, 'exampleUsers' | 'sessionKey' | 'pushServices' | 'onSubscribe'>
 > {
+  readonly exampleUsers: ExampleUsers | undefined;
   readonly onSubscribe: OnSubscribe | undefined;
   /** The enabled filters. */
   readonly filters: readonly Filter[];
@@ -78,6 +82,7 @@ export interface Settings extends Required<
 /** @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable */
 export function resolveOptions({
   store,
+  exampleUsers,
   vapidPublicKey,
   sessionKey,
   prefix = '',
@@ -99,6 +104,7 @@ export function resolveOptions({
   }
   return {
     store,
+    exampleUsers,
     vapidPublicKey,
     prefix,
     logging,

@@ -4,19 +4,6 @@ import type { Ledger } from './ledger.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { WorkSource } from './work-source.ts';
 
-/** The example user API's record; `id` is an int64. */
-export interface User {
-  readonly id: bigint;
-  readonly name: string;
-  readonly email: string;
-}
-
-export interface UserStore {
-  find(id: bigint): Promise<User | undefined>;
-  /** False where there is no such user. */
-  update(user: User): Promise<boolean>;
-}
-
 /** How another thread of this program opens the same store: the module at `moduleUrl` exports
  *  `openStore(options): Promise<Store>`. Can be posted to a thread. */
 export interface StoreAddress {
@@ -26,7 +13,6 @@ export interface StoreAddress {
 
 export interface Store {
   readonly subscriptions: SubscriptionStore;
-  readonly users: UserStore;
   readonly broadcasts: BroadcastStore;
   readonly work: WorkSource;
   readonly ledger: Ledger;

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { openDataDirectory } from '../../src/store/data-directory.ts';
+import { openDataDirectory } from '../../src/cli/data-directory.ts';
 import {
   loadOrCreateKeyFile,
   loadOrCreateSessionKey,

@@ -2,14 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Problem } from '../../src/service/http/problem.ts';
-import type { User } from '../../src/store/store.ts';
-import {
-  openTestStore,
-  sendJson,
-  startService,
-  type RunningService,
-  type TestStore,
-} from './running-service.ts';
+import { openExampleUsers, type ExampleUser } from '../../src/service/demonstration/example-users.ts';
+import { sendJson, startService, type RunningService } from './running-service.ts';
 
 const bigId = 9_007_199_254_740_993n; // 2^53 + 1: a double cannot tell it from 2^53
 const minId = -(2n ** 63n);
@@ -17,29 +11,18 @@ const maxId = 2n ** 63n - 1n;
 
 describe('the example user API', () => {
   let service: RunningService;
-  let testStore: TestStore;
 
   before(async () => {
-    // Users are not made over HTTP: a store that has some at the edges stands beside the real one.
-    testStore = await openTestStore();
-    const edges = new Map<bigint, User>(
+    // Users are not created over HTTP: some at the edges stand beside the real one.
+    const edges = new Map<bigint, ExampleUser>(
       [bigId, minId, maxId, 0n].map((id) => [id, { id, name: 'Edge', email: 'edge@example.org' }]),
     );
-    const { users } = testStore.store;
+    const users = openExampleUsers();
     service = await startService({
-      store: {
-        ...testStore.store,
-        users: {
-          find: async (id) => edges.get(id) ?? users.find(id),
-          update: (user) => users.update(user),
-        },
-      },
+      exampleUsers: { ...users, find: async (id) => edges.get(id) ?? users.find(id) },
     });
   });
-  after(async () => {
-    await service.close();
-    await testStore.remove();
-  });
+  after(() => service.close());
 
   test('has one example user from the start', async () => {
     const response = await fetch(`${service.base}/v1/user/1`);

@@ -235,26 +235,6 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
       });
     });
 
-    describe('users', () => {
-      test('there is one example user from the start', async () => {
-        const user = await store.users.find(1n);
-        assert.ok(user);
-        assert.equal(user.id, 1n);
-        assert.match(user.email, /^[^@]+@[^@]+$/);
-      });
-
-      test('an update is read back; an unknown user is neither found nor updated', async () => {
-        const changed = { id: 1n, name: 'Grace "Ω" Hopper', email: 'grace@example.org' };
-        assert.equal(await store.users.update(changed), true);
-        assert.deepEqual(plain(await store.users.find(1n)), changed);
-
-        for (const id of [2n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n]) {
-          assert.equal(await store.users.find(id), undefined);
-          assert.equal(await store.users.update({ ...changed, id }), false);
-        }
-      });
-    });
-
     test('a store that is open answers check()', async () => {
       await store.check();
     });

@@ -107,7 +107,7 @@ async function readText(path: string): Promise<string> {
 
 /** A lost key file beside a database with subscribers asks for a backup, not for a new pair. */
 async function refuseToLoseSubscribers(directory: string, keys: VapidKeys): Promise<void> {
-  const { databasePathOf } = await import('../../store/data-directory.ts');
+  const { databasePathOf } = await import('../data-directory.ts');
   if (!(await exists(databasePathOf(directory)))) return;
   const { openSqliteStore } = await import('../../store/sqlite/open-sqlite-store.ts');
   const store = await openSqliteStore({ path: databasePathOf(directory) });

@@ -1,7 +1,7 @@
 // `deskbell send`: one push message to one subscription immediately, or to many as a broadcast.
 import { Option, type Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { DataDirectory } from '../../store/data-directory.ts';
+import type { DataDirectory } from '../data-directory.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import type { Message } from '../../protocol/payload.ts';
 import { urgencies, type PushOptions, type Urgency } from '../../protocol/request.ts';

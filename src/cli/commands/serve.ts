@@ -5,6 +5,7 @@ import { nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
 import type { OpenLog } from '../../service/http/log.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import { exampleUsersPathOf } from '../data-directory.ts';
 import { withData } from '../data.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
@@ -42,8 +43,9 @@ export function serveCommand(context: Context): Command {
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
       const { host, port, data, prefix, logFile, authenticate, trustProxy } = configuration;
-      await withData(data, async ({ store, vapidKeys, sessionKey }) => {
+      await withData(data, async ({ store, databasePath, vapidKeys, sessionKey }) => {
         const { createServer } = await import('../../service/create-server.ts');
+        const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
         const { createLog } = await import('../../service/http/log.ts');
         const log = createLog({
           ...(logFile !== undefined && { file: logFile }),
@@ -51,8 +53,10 @@ export function serveCommand(context: Context): Command {
         });
         if (logFile === undefined) ignoreHangup(context);
         else context.onHangup(() => reopen(log, context));
+        const exampleUsers = openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
         const server = createServer({
           store,
+          exampleUsers,
           vapidPublicKey: vapidKeys.publicKey,
           sessionKey,
           prefix,
@@ -79,6 +83,7 @@ export function serveCommand(context: Context): Command {
         } finally {
           await sender?.close();
           await server.close();
+          exampleUsers.close();
           log.close();
         }
       });

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import type { DataDirectory } from '../../store/data-directory.ts';
+import type { DataDirectory } from '../data-directory.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';

@@ -3,6 +3,7 @@ import type { ServiceApp } from '../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addActionRoutes } from './actions.ts';
 import { rejectForgedRequests } from './csrf.ts';
+import { openExampleUsers } from './example-users.ts';
 import type { ReadSession } from './mechanisms/action-request.ts';
 import type { RequestSessions } from './session.ts';
 import { addUserRoutes } from './users.ts';
@@ -15,7 +16,7 @@ export function protectSessions(app: ServiceApp, sessions: RequestSessions): voi
 
 export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   await app.register(async (scope) => addActionRoutes(scope, settings, sessionReader(settings.sessions)));
-  addUserRoutes(app, settings.store.users);
+  addUserRoutes(app, settings.exampleUsers ?? openExampleUsers());
 }
 
 function sessionReader(sessions: RequestSessions): ReadSession {

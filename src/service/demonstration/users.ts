@@ -2,11 +2,11 @@
 import * as Type from 'typebox';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { UserStore } from '../../store/store.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import { contentResponse, emptyResponse, bodyErrors, problemResponses } from '../http/openapi-responses.ts';
 import { exactNumber, sendJson } from '../http/json-text.ts';
 import { compileValidator } from '../http/validation.ts';
+import type { ExampleUsers } from './example-users.ts';
 
 const minId = -(2n ** 63n);
 const maxId = 2n ** 63n - 1n;
@@ -53,7 +53,7 @@ const putSchema = {
   },
 };
 
-export function addUserRoutes(app: ServiceApp, users: UserStore): void {
+export function addUserRoutes(app: ServiceApp, users: ExampleUsers): void {
   app.get('/v1/user/:user_id', { schema: getSchema, validatorCompiler }, async (request, reply) => {
     const user = await users.find(request.params.user_id);
     if (user === undefined) throw notFound();

@@ -4,7 +4,6 @@ import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
-import { createSqliteUsers } from './sqlite-users.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
 export interface SqliteStoreOptions {
@@ -23,7 +22,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const database = await SqliteDatabase.open(options);
   return {
     subscriptions: createSqliteSubscriptions(database),
-    users: createSqliteUsers(database),
     broadcasts: createSqliteBroadcasts(database),
     work: createSqliteWorkSource(database),
     ledger: createSqliteLedger(database),

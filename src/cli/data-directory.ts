@@ -1,12 +1,13 @@
-// The folder that holds all of an installation: the database, the VAPID pair, the session key.
+// The folder that holds all of an installation: the VAPID pair, the session key, and the database, which is SQLite: this
+// is the one place that decides it.
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
 import { loadOrCreateKeyFile, loadOrCreateSessionKey, readKeyFile } from '../keys/key-file.ts';
-import { openSqliteStore } from './sqlite/open-sqlite-store.ts';
-import type { Store } from './store.ts';
+import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../store/store.ts';
 
 export interface DataDirectory {
   /** The database file, for whoever opens a connection of its own. */
@@ -21,6 +22,11 @@ export interface DataDirectory {
 /** The database's place in a data directory. */
 export function databasePathOf(directory: string): string {
   return join(directory, 'deskbell.db');
+}
+
+/** The place of the example API's users in a data directory. */
+export function exampleUsersPathOf(directory: string): string {
+  return join(directory, 'example-users.db');
 }
 
 /**

@@ -1,0 +1,102 @@
+// Where the example API's users are kept: a file of their own, which takes over what 0.1.0 kept in the database.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import {
+  openExampleUsers,
+  type ExampleUsers,
+  type ExampleUsersOptions,
+} from '../../src/service/demonstration/example-users.ts';
+
+describe('the example users', () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'deskbell-users-'));
+    path = join(folder, 'example-users.db');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test('there is one from the start, in a file and in memory', async () => {
+    for (const options of [{}, { path }]) {
+      const user = await use(options, (users) => users.find(1n));
+      assert.deepEqual(user, { id: 1n, name: 'Ada Example', email: 'ada@example.org' });
+    }
+  });
+
+  test('an update is read back, also after reopening; an unknown user is neither found nor updated', async () => {
+    const changed = { id: 1n, name: 'Grace "Ω" Hopper', email: 'grace@example.org' };
+    await use({ path }, async (users) => {
+      assert.equal(await users.update(changed), true);
+      for (const id of [2n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n]) {
+        assert.equal(await users.find(id), undefined);
+        assert.equal(await users.update({ ...changed, id }), false);
+      }
+    });
+    assert.deepEqual(await use({ path }, (users) => users.find(1n)), changed);
+  });
+
+  test('an id beyond 2^53 keeps every digit', async () => {
+    await use({ path }, async () => {});
+    const ids = [2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+    const raw = new DatabaseSync(path);
+    for (const id of ids) raw.exec(`insert into users values (${id}, 'user ${id}', 'a@b')`);
+    raw.close();
+    await use({ path }, async (users) => {
+      for (const id of ids) {
+        assert.deepEqual(await users.find(id), { id, name: `user ${id}`, email: 'a@b' });
+        assert.equal(await users.update({ id, name: 'new', email: 'c@d' }), true);
+        assert.equal((await users.find(id))?.name, 'new');
+      }
+      assert.equal(await users.find(2n ** 53n), undefined);
+    });
+  });
+
+  test('a new file begins with the users of a database of 0.1.0; later ones are not overwritten', async () => {
+    const importFrom = join(folder, 'deskbell.db');
+    const old = new DatabaseSync(importFrom);
+    old.exec('create table users (id integer primary key, name text not null, email text not null) strict');
+    old.exec(
+      "insert into users values (1, 'Changed', 'changed@example.org'), (9007199254740993, 'Big', 'b@c')",
+    );
+    old.close();
+    await use({ path, importFrom }, async (users) => {
+      assert.equal((await users.find(1n))?.name, 'Changed');
+      assert.equal((await users.find(9_007_199_254_740_993n))?.name, 'Big');
+      await users.update({ id: 1n, name: 'Later', email: 'later@example.org' });
+    });
+    assert.equal((await use({ path, importFrom }, (users) => users.find(1n)))?.name, 'Later');
+  });
+
+  test('a database without users is nothing to begin with', async () => {
+    const importFrom = join(folder, 'deskbell.db');
+    new DatabaseSync(importFrom).close();
+    assert.equal((await use({ path, importFrom }, (users) => users.find(1n)))?.name, 'Ada Example');
+  });
+
+  test('nobody but the owner may read the file', { skip: process.platform === 'win32' }, async () => {
+    await use({ path }, async () => assert.equal(statSync(path).mode & 0o777, 0o600));
+  });
+
+  test('a file that is not a database is ERR_STORE_UNAVAILABLE and is left alone', () => {
+    writeFileSync(path, 'a diary '.repeat(100));
+    assert.throws(() => openExampleUsers({ path }), { code: 'ERR_STORE_UNAVAILABLE' });
+    assert.equal(statSync(path).size, 800);
+  });
+});
+
+async function use<Result>(
+  options: ExampleUsersOptions,
+  work: (users: ExampleUsers) => Promise<Result>,
+): Promise<Result> {
+  const users = openExampleUsers(options);
+  try {
+    return await work(users);
+  } finally {
+    users.close();
+  }
+}
