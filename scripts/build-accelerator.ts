@@ -69,21 +69,11 @@ export function buildAccelerator(
   headers: string,
   library?: MultiBufferLibrary,
 ): EncryptionMethod {
-  const compiler = findCompiler();
-  if (compiler === undefined) {
-    throw new Error(
-      'There is no C compiler (cc, gcc or clang; CC names another one). Without the accelerator Deskbell encrypts with Node’s builtins.',
-    );
-  }
   mkdirSync(dirname(file), { recursive: true });
   const workspace = mkdtempSync(join(dirname(file), 'building-'));
   try {
     const made = join(workspace, 'accelerator.node');
-    const sources = globSync('*.c', { cwd: native })
-      .sort()
-      .map((name) => join(native, name));
-    const archives = library === undefined ? [] : [library.archive];
-    run(compiler, [...compilerFlags(library), '-isystem', headers, ...sources, ...archives, '-o', made]);
+    compileAccelerator(made, headers, library);
     const { method, reason } = loadAccelerator({ file: made, cacheFolder: workspace });
     if (method === 'builtin') throw new Error(reason);
     renameSync(made, file);
@@ -91,6 +81,32 @@ export function buildAccelerator(
   } finally {
     rmSync(workspace, { recursive: true, force: true });
   }
+}
+
+/**
+ * Compiles the addon.
+ *
+ * @param flags for the compiler, beside the usual ones
+ * @throws {Error} there is no compiler, or it fails
+ */
+export function compileAccelerator(
+  file: string,
+  headers: string,
+  library?: MultiBufferLibrary,
+  flags: readonly string[] = [],
+): void {
+  const compiler = findCompiler();
+  if (compiler === undefined) {
+    throw new Error(
+      'There is no C compiler (cc, gcc or clang; CC names another one). Without the accelerator Deskbell encrypts with Node’s builtins.',
+    );
+  }
+  const sources = globSync('*.c', { cwd: native })
+    .sort()
+    .map((name) => join(native, name));
+  const archives = library === undefined ? [] : [library.archive];
+  const inputs = ['-isystem', headers, ...sources, ...archives];
+  run(compiler, [...compilerFlags(library), ...flags, ...inputs, '-o', file]);
 }
 
 function compilerFlags(library: MultiBufferLibrary | undefined): string[] {
