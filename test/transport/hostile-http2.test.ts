@@ -25,6 +25,8 @@ import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sen
 const code = { protocol: 1, flowControl: 3, frameSize: 6, compression: 9, enhanceYourCalm: 11 } as const;
 const headers = (block: Buffer, flags = endHeaders | endStream): Buffer =>
   frame(type.headers, flags, 1, block);
+const headersOn = (streamId: number, block: Buffer): Buffer =>
+  frame(type.headers, endHeaders | endStream, streamId, block);
 const repeated = (bytes: Buffer, times: number): Buffer =>
   Buffer.concat(Array.from({ length: times }, () => bytes));
 const huffman = (name: string, bytes: number[]): Buffer =>
@@ -121,7 +123,7 @@ const connectionErrors: readonly (readonly [what: string, errorCode: number, byt
   ['padding without its length', code.frameSize, [frame(type.data, 8, 1)]],
   ['HEADERS too short for its priority', code.frameSize, [headers(Buffer.alloc(4), 0x20 | endHeaders)]],
   ['index 0', code.compression, [headers(Buffer.from([0x80]))]],
-  ['an index beyond the static table', code.compression, [headers(Buffer.from([0x80 | 62]))]],
+  ['an index beyond the header table', code.compression, [headers(Buffer.from([0x80 | 62]))]],
   [
     'an integer without end',
     code.compression,
@@ -130,7 +132,7 @@ const connectionErrors: readonly (readonly [what: string, errorCode: number, byt
   ['a block that ends within an integer', code.compression, [headers(Buffer.from([0x7f]))]],
   ['a block that ends within a field', code.compression, [headers(Buffer.from([0x00, 0x05, 0x61]))]],
   ['a name without value', code.compression, [headers(Buffer.from([0x00, 0x01, 0x61]))]],
-  ['a header table of 4096 bytes', code.compression, [headers(Buffer.from([0x3f, 0xe1, 0x1f]))]],
+  ['a header table of 4097 bytes', code.compression, [headers(Buffer.from([0x3f, 0xe2, 0x1f]))]],
   [
     'a table size behind a field',
     code.compression,
@@ -273,6 +275,7 @@ test('what is unusual and allowed is understood', async () => {
     ['an empty body', [headers(status201, 4), frame(type.data, endStream, 1)]],
     ['a padded body', [headers(status201, 4), frame(type.data, 9, 1, Buffer.from([2, 65, 0, 0]))]],
     ['unknown frames and settings', [frame(0x16, 0xff, 1), settings([0x99, 7]), answer(1)]],
+    ['a table size of 4096', [headers(Buffer.concat([Buffer.from([0x3f, 0xe1, 0x1f]), status201]))]],
     ['a table size of 0', [headers(Buffer.concat([Buffer.from([0x20]), status201]))]],
     [
       'a field to be put into the table',
@@ -319,6 +322,50 @@ test('PING is answered with the same bytes, and SETTINGS is acknowledged', async
       assert.equal(describe(await sendOne(transport, origin)), '201');
       assert.deepEqual(seen, [`${type.settings} `, `${type.ping} deskbell`]);
     },
+  );
+});
+
+// `:status: 201`, to be put into the dynamic table, and as its entry of the given age.
+const inserted201 = Buffer.from([0x48, 3, ...Buffer.from('201')]);
+const indexed201 = (age: number): Buffer => Buffer.from([0x80 | (62 + age)]);
+const insertedField = Buffer.from([0x40, 1, ...Buffer.from('x'), 3, ...Buffer.from('new')]);
+
+test('a peer that ignores our header table size, as h2o 2.2.5 does, is understood on one connection', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      let age = -1;
+      wire.onRequest = (streamId) => {
+        const block = age < 0 ? inserted201 : Buffer.concat([indexed201(age), insertedField]);
+        age = (age + 1) % 40;
+        wire.send(headersOn(streamId, age === 0 ? inserted201 : block));
+      };
+    },
+    async (transport, origin, wires) => {
+      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+      assert.deepEqual(tally(await sendMany(transport, 2000, 60, () => request)), { 201: 2000 });
+      assert.equal(wires.length, 1);
+      assert.deepEqual(wires[0]?.goaways, []);
+    },
+  );
+});
+
+test('an answer that comes too late still changes the header table', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      wire.onRequest = (streamId) => {
+        // With a sign of life, the connection outlives the request that is not answered.
+        if (streamId === 1) wire.send(frame(type.ping, 0, 0, Buffer.alloc(8)));
+        else wire.send(headersOn(1, inserted201), headersOn(streamId, indexed201(0)));
+      };
+    },
+    async (transport, origin, wires) => {
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(wires.length, 1);
+    },
+    { responseTimeoutMs: 200 },
   );
 });
 

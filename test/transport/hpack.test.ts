@@ -8,6 +8,8 @@ import { createTransport } from '../../src/transport/create-transport.ts';
 import { HpackDecoder } from '../../src/transport/http2/hpack-decoder.ts';
 import { HpackEncoder } from '../../src/transport/http2/hpack-encoder.ts';
 import { decodeHuffman } from '../../src/transport/http2/huffman.ts';
+import { Http2Fault } from '../../src/transport/http2/protocol.ts';
+import { ModelEncoder, type FieldChoice } from './hpack-model.ts';
 import { certificate, serverTls, startServer } from './peers.ts';
 import { pushHeaders, sendMany } from './sending.ts';
 
@@ -62,35 +64,115 @@ test('a static field, a literal with an indexed name, and a name that comes twic
   }
 });
 
-/** A block with status 200 and literal fields. */
-const encodeFields = (fields: readonly (readonly [string, string])[]): Buffer =>
-  Buffer.concat([
-    Buffer.from([0x88]),
-    ...fields.map(([name, value]) =>
-      Buffer.concat([
-        Buffer.from([0, name.length]),
-        Buffer.from(name),
-        Buffer.from([value.length]),
-        Buffer.from(value),
-      ]),
-    ),
-  ]);
+/** RFC 7541 appendix C.5 and C.6: three answers over one table of 256 bytes, without and with Huffman code. */
+const appendixC = [
+  [
+    'C.5',
+    [
+      '4803333032580770726976617465611d4d6f6e2c203231204f637420323031332032303a31333a323120474d546e1768747470733a2f2f7777772e6578616d706c652e636f6d',
+      '4803333037c1c0bf',
+      '88c1611d4d6f6e2c203231204f637420323031332032303a31333a323220474d54c05a04677a69707738666f6f3d4153444a4b48514b425a584f5157454f50495541585157454f49553b206d61782d6167653d333630303b2076657273696f6e3d31',
+    ],
+  ],
+  [
+    'C.6',
+    [
+      '488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f0b97c8e9ae82ae43d3',
+      '4883640effc1c0bf',
+      '88c16196d07abe941054d444a8200595040b8166e084a62d1bffc05a839bd9ab77ad94e7821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007',
+    ],
+  ],
+] as const;
 
-test('what was remembered of the last block changes nothing in the next', () => {
-  const literal = fc.tuple(
-    fc.constantFrom('a', 'server', 'x-y'),
-    fc.constantFrom('', '1', 'nginx', 'nginx/1', 'x'),
-  );
+/** A block with status 200 and the entry of the dynamic table that is so old. */
+const ofAge = (age: number): Buffer => Buffer.from([0x88, 0x80 | (62 + age)]);
+
+for (const [section, blocks] of appendixC) {
+  test(`the dynamic table: the answers of RFC 7541 appendix ${section}, entries evicted`, () => {
+    const decoder = new HpackDecoder(256);
+    const decode = (hex: string): Record<string, unknown> => {
+      const block = Buffer.from(hex, 'hex');
+      const { status, headers, fault } = decoder.decode(block, 0, block.length);
+      assert.equal(fault, undefined);
+      return { status, ...headers };
+    };
+    const shared = {
+      'cache-control': 'private',
+      date: 'Mon, 21 Oct 2013 20:13:21 GMT',
+      location: 'https://www.example.com',
+    };
+    assert.deepEqual(blocks.slice(0, 2).map(decode), [
+      { status: 302, ...shared },
+      { status: 307, ...shared },
+    ]);
+    assert.deepEqual(decode(blocks[2]), {
+      status: 200,
+      ...shared,
+      date: 'Mon, 21 Oct 2013 20:13:22 GMT',
+      'content-encoding': 'gzip',
+      'set-cookie': 'foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
+    });
+    // The table of C.5.3 holds three entries; the fourth is gone.
+    assert.equal(decoder.decode(ofAge(2), 0, 2).headers['date'], 'Mon, 21 Oct 2013 20:13:22 GMT');
+    assert.throws(() => decoder.decode(ofAge(3), 0, 2), Http2Fault);
+  });
+}
+
+const fieldValue = fc.oneof(fc.constantFrom('', '1', 'nginx', 'x'), fc.stringMatching(/^[!-~]{0,300}$/));
+const literal = fc.record(
+  {
+    kind: fc.constantFrom('inserted', 'inserted', 'not inserted', 'never inserted'),
+    namePick: fc.nat(120),
+    name: fc.constantFrom('a', 'server', 'x-y'),
+    value: fieldValue,
+  },
+  { requiredKeys: ['kind', 'name', 'value'] },
+);
+const choice: fc.Arbitrary<FieldChoice> = fc.oneof(
+  literal,
+  fc.record({ kind: fc.constant('indexed'), pick: fc.nat(120) }),
+);
+const blockChoice = fc.tuple(
+  fc.array(choice, { maxLength: 6 }),
+  fc.option(fc.nat(4096), { nil: undefined, freq: 6 }),
+);
+
+test('whatever an encoder writes is read as it was meant, with tables of every size', () => {
   fc.assert(
-    fc.property(fc.array(fc.array(literal, { maxLength: 5 }), { maxLength: 12 }), (blocks) => {
+    fc.property(
+      fc.array(fc.tuple(blockChoice, fc.integer({ min: 1, max: 3 })), { maxLength: 30 }),
+      (blocks) => {
+        const encoder = new ModelEncoder(4096);
+        const decoder = new HpackDecoder();
+        for (const [[choices, tableBytes], times] of blocks) {
+          // The same choices again: answers repeat, and the reader remembers the last one.
+          for (let time = 0; time < times; time += 1) {
+            const { bytes, fields } = encoder.block(choices, time === 0 ? tableBytes : undefined);
+            const expected: Record<string, string> = {};
+            for (const [name, text] of fields) {
+              expected[name] = expected[name] === undefined ? text : `${expected[name]}, ${text}`;
+            }
+            const { status, headers, fault } = decoder.decode(bytes, 0, bytes.length);
+            assert.deepEqual({ status, fault, ...headers }, { status: 200, fault: undefined, ...expected });
+          }
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('random blocks are read or are faults, and what they leave in the table does no harm', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 20 }), (blocks) => {
       const decoder = new HpackDecoder();
-      for (const fields of blocks) {
-        const block = encodeFields(fields);
-        const known = decoder.decode(block, 0, block.length);
-        const fresh = new HpackDecoder().decode(block, 0, block.length);
-        assert.deepEqual(known, fresh);
+      try {
+        for (const bytes of blocks) decoder.decode(Buffer.from(bytes), 0, bytes.length);
+      } catch (error) {
+        assert.ok(error instanceof Http2Fault);
       }
     }),
+    { numRuns: 3000 },
   );
 });
 

@@ -1,8 +1,11 @@
-// Reads the header blocks of answers (RFC 7541). We announce a header table of size 0, so that every block stands for
-// itself: there is no dynamic table here, and the block of a stream that is no longer known need not be read at all.
+// Reads the header blocks of answers (RFC 7541). We announce a header table of size 0, so that a peer's blocks are
+// simple and it keeps no table for us; but a peer may use 4096 bytes until it has seen that, and some never obey
+// (h2o 2.2.5). So the table is kept here, whatever was announced, and every block is read.
 //
 // Answers resemble each other: `server` stays the same, `date` does for a second. So the reader remembers the last
-// block field by field, and what comes again as the same bytes at the same place is not decoded and checked again.
+// block field by field, and a literal that comes again as the same bytes at the same place is not decoded and checked
+// again.
+import { DynamicTable, entryOverheadBytes } from './dynamic-table.ts';
 import { decodeHuffman } from './huffman.ts';
 import { ErrorCode, Http2Fault } from './protocol.ts';
 import { staticTable } from './static-table.ts';
@@ -16,8 +19,8 @@ export interface HeaderBlock {
 }
 
 interface Field {
-  /** As it stands in the block. */
-  readonly raw: Uint8Array;
+  /** The literal as it stands in the block; `undefined` where its meaning depends on the table. */
+  readonly raw: Uint8Array | undefined;
   readonly name: string;
   readonly value: string;
   readonly fault: string | undefined;
@@ -25,6 +28,9 @@ interface Field {
 
 /** As RFC 9113 §6.5.2 counts: name, value and 32 for each field. A block of a few bytes can name much more. */
 export const maxHeaderListBytes = 32_768;
+
+/** RFC 9113 §6.5.2: the size of our table before a peer has seen our SETTINGS, and the most that it may ever use. */
+const defaultTableBytes = 4096;
 
 const connectionFields = new Set([
   'connection',
@@ -37,15 +43,30 @@ const legalName = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 // RFC 9113 §8.2.1: no NUL, CR, LF, and no white space at either end.
 const legalValue = /^(?![\t ])[^\0\r\n]*(?<![\t ])$/;
 
+const staticFields: readonly Field[] = staticTable.map(([name, value]) => ({
+  raw: undefined,
+  name,
+  value,
+  fault: faultOf(name, value),
+}));
+
 export class HpackDecoder {
+  readonly #maxTableBytes: number;
+  readonly #table: DynamicTable<Field>;
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
   #end = 0;
   #lastFields: Field[] = [];
   #lastBlock: HeaderBlock | undefined;
 
+  constructor(maxTableBytes = defaultTableBytes) {
+    this.#maxTableBytes = maxTableBytes;
+    this.#table = new DynamicTable(maxTableBytes);
+  }
+
   /**
-   * Reads the block that stands in `bytes` from `start` up to `end`.
+   * Reads the block that stands in `bytes` from `start` up to `end`. Every block of a connection must be read, in
+   * order, also those that nobody waits for: each may change the table.
    *
    * @throws {Http2Fault} COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for a list that is too long
    */
@@ -53,19 +74,18 @@ export class HpackDecoder {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
-    this.#skipTableSizes();
+    this.#readTableSizes();
     let listBytes = 0;
     let count = 0;
     let isSame = true;
     for (; this.#at < end; count += 1) {
-      let field = this.#lastFields[count];
-      if (field !== undefined && this.#isNext(field.raw)) this.#at += field.raw.length;
-      else {
-        field = this.#readField();
+      const last = this.#lastFields[count];
+      const field = this.#readField(last);
+      if (field !== last) {
         this.#lastFields[count] = field;
         isSame = false;
       }
-      listBytes += field.name.length + field.value.length + 32;
+      listBytes += field.name.length + field.value.length + entryOverheadBytes;
       if (listBytes > maxHeaderListBytes) {
         const message = `a header list of more than ${maxHeaderListBytes} bytes`;
         throw new Http2Fault(ErrorCode.enhanceYourCalm, message);
@@ -77,36 +97,55 @@ export class HpackDecoder {
     return this.#lastBlock;
   }
 
+  /** RFC 7541 §4.2: at the beginning of a block. */
+  #readTableSizes(): void {
+    while (this.#at < this.#end && ((this.#bytes[this.#at] as number) & 0xe0) === 0x20) {
+      const tableBytes = this.#readInteger(5);
+      if (tableBytes > this.#maxTableBytes) throw compressionFault('a header table that was not offered');
+      this.#table.resize(tableBytes);
+    }
+  }
+
+  /**
+   * RFC 7541 §6.
+   *
+   * @param last what stood at this place of the last block
+   */
+  #readField(last: Field | undefined): Field {
+    const first = this.#bytes[this.#at] as number;
+    if (first >= 0x80) return this.#entry(this.#readInteger(7));
+    if ((first & 0xe0) === 0x20) throw compressionFault('a table size behind a field');
+    const isInserted = first >= 0x40;
+    let field = last;
+    if (field?.raw !== undefined && this.#isNext(field.raw)) this.#at += field.raw.length;
+    else field = this.#readLiteral(isInserted ? 6 : 4);
+    if (isInserted) this.#table.insert(field);
+    return field;
+  }
+
+  #readLiteral(prefixBits: number): Field {
+    const start = this.#at;
+    const index = this.#readInteger(prefixBits);
+    const name = index === 0 ? this.#readString() : this.#entry(index).name;
+    const value = this.#readString();
+    const isSelfContained = index <= staticFields.length;
+    const raw = isSelfContained ? Uint8Array.prototype.slice.call(this.#bytes, start, this.#at) : undefined;
+    return { raw, name, value, fault: faultOf(name, value) };
+  }
+
+  /** RFC 7541 §2.3.3: the static table, then the dynamic one from its newest entry on. */
+  #entry(index: number): Field {
+    const field = staticFields[index - 1] ?? this.#table.get(index - 1 - staticFields.length);
+    if (field === undefined) throw compressionFault(`index ${index}, which the header table does not have`);
+    return field;
+  }
+
   #isNext(raw: Uint8Array): boolean {
     if (this.#at + raw.length > this.#end) return false;
     for (let index = 0; index < raw.length; index += 1) {
       if (this.#bytes[this.#at + index] !== raw[index]) return false;
     }
     return true;
-  }
-
-  /** RFC 7541 §4.2: at the beginning of a block. */
-  #skipTableSizes(): void {
-    while (this.#at < this.#end && ((this.#bytes[this.#at] as number) & 0xe0) === 0x20) {
-      if (this.#readInteger(5) !== 0) throw compressionFault('a header table that was not offered');
-    }
-  }
-
-  /** RFC 7541 §6. What would be put into a table of size 0 is not put anywhere (§4.4). */
-  #readField(): Field {
-    const start = this.#at;
-    const first = this.#bytes[start] as number;
-    let name: string;
-    let value: string;
-    if (first >= 0x80) [name, value] = staticEntry(this.#readInteger(7));
-    else if ((first & 0xe0) === 0x20) throw compressionFault('a table size behind a field');
-    else {
-      const index = this.#readInteger(first >= 0x40 ? 6 : 4);
-      name = index === 0 ? this.#readString() : staticEntry(index)[0];
-      value = this.#readString();
-    }
-    const raw = Uint8Array.prototype.slice.call(this.#bytes, start, this.#at);
-    return { raw, name, value, fault: faultOf(name, value) };
   }
 
   /** RFC 7541 §5.1. */
@@ -167,12 +206,6 @@ function collect(fields: readonly Field[]): HeaderBlock {
     }
   }
   return { status, headers };
-}
-
-function staticEntry(index: number): readonly [name: string, value: string] {
-  const found = staticTable[index - 1];
-  if (found === undefined) throw compressionFault(`index ${index}, which the header table does not have`);
-  return found;
 }
 
 function compressionFault(what: string): Http2Fault {

@@ -19,8 +19,7 @@ import type { Connection } from '../connect.ts';
 import type { Exchange, Session, SessionEvents, SessionLimits } from '../exchange.ts';
 import { FlowController } from './flow-controller.ts';
 import { FrameWriter } from './frame-writer.ts';
-import type { Block } from './header-assembler.ts';
-import { HpackDecoder, maxHeaderListBytes } from './hpack-decoder.ts';
+import { HpackDecoder, maxHeaderListBytes, type HeaderBlock } from './hpack-decoder.ts';
 import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
 import { FrameValidator, type FrameEvents } from './frame-validator.ts';
 import { PeerSettings } from './peer-settings.ts';
@@ -186,9 +185,11 @@ export class Http2Session implements Session {
         const stream = this.#streams.get(streamId);
         if (stream !== undefined) this.#takeBody(stream, endsStream, bytes, start, end);
       },
-      headers: (block) => {
-        const stream = this.#streams.get(block.streamId);
-        if (stream !== undefined) this.#takeHeader(stream, block);
+      headers: ({ streamId, endsStream, bytes, start, end }) => {
+        // Also where nobody waits for it any more: it may change the header table.
+        const header = this.#decoder.decode(bytes, start, end);
+        const stream = this.#streams.get(streamId);
+        if (stream !== undefined) this.#takeHeader(stream, header, endsStream);
       },
       reset: (streamId, errorCode) => {
         const stream = this.#streams.get(streamId);
@@ -220,8 +221,7 @@ export class Http2Session implements Session {
   }
 
   /** RFC 9113 §8.1: any number of interim headers, one final header, and perhaps a trailer. */
-  #takeHeader(stream: Stream, { endsStream, bytes, start, end }: Block): void {
-    const header = this.#decoder.decode(bytes, start, end);
+  #takeHeader(stream: Stream, header: HeaderBlock, endsStream: boolean): void {
     const { status } = header;
     if (header.fault !== undefined) {
       this.#failStream(stream, `sent a header block with ${header.fault}`);
