@@ -1,0 +1,38 @@
+// Every TypeScript and JavaScript block of the documentation compiles by itself under `strict`, against the built package.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { codeBlocks, root } from './pages.ts';
+
+const snippets = codeBlocks.filter(({ language }) => ['ts', 'js', 'tsx', 'mjs'].includes(language));
+
+test('every snippet compiles under strict', async (t) => {
+  assert.ok(snippets.length > 0, 'there are snippets');
+  await mkdir(join(root, 'build'), { recursive: true });
+  // Inside the repository, so that imports of other packages resolve.
+  const folder = await mkdtemp(join(root, 'build/snippets-'));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const { path, line, code } of snippets) {
+    // At the line where it is in the page, so that the compiler's messages name that.
+    const file = join(folder, `${path.replaceAll('/', '_')}.${line}.ts`);
+    await writeFile(file, '\n'.repeat(line - 1) + code);
+  }
+  // As in a project that depends on the package: against what is built.
+  await promisify(execFile)(process.execPath, [join(root, 'scripts/build.ts')]);
+  const compilerOptions = {
+    strict: true,
+    module: 'nodenext',
+    target: 'es2024',
+    lib: ['es2025', 'esnext.disposable', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    types: ['node'],
+    noEmit: true,
+  };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  await promisify(execFile)(process.execPath, [tsc, '-p', folder, '--pretty', 'false']).catch(
+    ({ stdout }: { readonly stdout: string }) => assert.fail(stdout),
+  );
+});
