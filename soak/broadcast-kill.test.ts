@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startNginxSink, type NginxSink } from '../bench/broadcast/nginx-sink.ts';
 import { numberOfPath, seedSubscriptions } from '../bench/broadcast/seed.ts';
-import { pageRows } from '../src/delivery/worker.ts';
+import { maxUncommittedRows } from '../src/delivery/settings.ts';
 import { scaled } from './scale.ts';
 
 const kills = scaled(50);
@@ -118,7 +118,7 @@ async function checkReceived(from: NginxSink, killsOf: ReadonlyMap<string, numbe
   return Array.from(received, ([key, times]) => {
     const lost = times.filter((count) => count === 0).length;
     const repeated = times.reduce((sum, count) => sum + Math.max(0, count - 1), 0);
-    const bound = (killsOf.get(key) ?? 0) * threads * pageRows;
+    const bound = (killsOf.get(key) ?? 0) * threads * maxUncommittedRows;
     const line = `${key}: ${lost} lost, ${repeated} repeated; at most ${bound} may be`;
     assert.equal(lost, 0, line);
     assert.ok(repeated <= bound, line);

@@ -15,7 +15,7 @@ export { createSender } from './delivery/sender.ts';
 export type { Sender, SenderOptions, SenderVapid, SendResult, SubscriptionInput } from './delivery/sender.ts';
 export type { Audience } from './delivery/audience.ts';
 export type { BroadcastOptions } from './delivery/create-broadcast.ts';
-export type { BroadcastRun } from './delivery/deliverer.ts';
+export type { BroadcastRun } from './delivery/broadcaster.ts';
 export type { Progress } from './delivery/progress.ts';
 export type { RetryPolicy } from './delivery/retry-policy.ts';
 export type {

@@ -41,7 +41,7 @@ export async function openSender(
     connectTimeoutMs,
     responseTimeoutMs,
     ...(store !== undefined && { store, threads }),
-    onRemark: (warning) => output.diagnostic(`deskbell: ${warning}`),
+    onWarning: (warning) => output.diagnostic(`deskbell: ${warning}`),
     ...proxyFromEnvironment(environment),
   });
 }

@@ -22,7 +22,7 @@ export interface WrittenAudience {
   readonly hash: Buffer;
 }
 
-const membersAtOnce = 1000;
+const batchSize = 1000;
 
 /**
  * Writes an audience down.
@@ -37,15 +37,15 @@ export async function writeAudience(
   const hash = createHash('sha256');
   if (audience === 'all') return { hash: hash.update('all').digest() };
   const audienceId = await store.openAudience();
-  let portion: (number | Subscription)[] = [];
+  let batch: (number | Subscription)[] = [];
   for await (const member of membersOf(audience, policy)) {
     updateHash(hash, member);
-    portion.push(member);
-    if (portion.length < membersAtOnce) continue;
-    await store.addToAudience(audienceId, portion);
-    portion = [];
+    batch.push(member);
+    if (batch.length < batchSize) continue;
+    await store.addToAudience(audienceId, batch);
+    batch = [];
   }
-  await store.addToAudience(audienceId, portion);
+  await store.addToAudience(audienceId, batch);
   return { audienceId, hash: hash.digest() };
 }
 

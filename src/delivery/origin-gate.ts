@@ -1,96 +1,94 @@
-// What a worker has learnt about one push service while it works on one broadcast: whether to write to it now.
+// May a worker write to this push service now? Everything that bears on the question is told to this one object: what
+// the transport says (its circuit breaker and its queue), how long answers take, and what the answers were.
 //
-//   OPEN    → rows pass
-//   WAITING until a time: the transport said so; rows are put off without being encrypted
-//   SLOW    many rows have been out for long, or some have and nothing is answered at all: rows are put off, so that
-//           other push services are served meanwhile
-//   STOPPED the push service refuses all that we send (token, address): rows are rejected for the rest of the broadcast
+//   OPEN    messages pass
+//   WAITING until a time: the transport said so; messages are deferred without being encrypted
+//   SLOW    many rows have been without an answer for long, or some are and nothing is answered at all: messages are
+//           deferred, so that other push services are served meanwhile
+//   STOPPED the push service refuses all that we send (token, address): the rest of the broadcast is rejected
+import type { Outcome } from '../protocol/outcome.ts';
+import type { NotSent, Refusal } from './not-sent.ts';
 
 /** So many refusals in a row, without one acceptance, mean all of them: a single odd row must not stop a service. */
 const refusalsToStop = 20;
-/** So many rows that hold up the page for so long speak of a slow push service; a single one does where it is silent. */
+/** So many rows without an answer for so long speak of a slow push service; a single one does where it is silent. */
 const slowRows = 256;
 const slowAfterMs = 1000;
 
-export interface Refusal {
-  readonly reason: string;
-  readonly detail: string;
+interface RefusalsInRow {
+  count: number;
+  refusal: Refusal;
 }
 
-export type Verdict =
-  | { readonly kind: 'pass' }
-  | { readonly kind: 'putOff'; readonly afterMs: number }
-  | { readonly kind: 'stopped'; readonly refusal: Refusal };
-
-const pass: Verdict = { kind: 'pass' };
-
 export class OriginGate {
-  #refusals = 0;
-  #refusal: Refusal | undefined;
   #waitUntilMs = 0;
-  /** When the rows that hold up their page were sent, the oldest first. */
-  readonly #parkedSinceMs = new Map<object, number>();
+  #waitReason = '';
+  /** When rows were sent that are stored one by one until they are answered; the oldest first. */
+  readonly #detachedSinceMs = new Map<object, number>();
   #isSlow = false;
   #answeredAtMs = 0;
+  readonly #refusals = new Map<number, RefusalsInRow>();
 
-  verdict(nowMs: number): Verdict {
-    if (this.#refusal !== undefined && this.#refusals >= refusalsToStop) {
-      return { kind: 'stopped', refusal: this.#refusal };
+  /** @returns `undefined` where a message of the broadcast may be sent */
+  admit(broadcastId: number, nowMs: number): NotSent | undefined {
+    const refusals = this.#refusals.get(broadcastId);
+    if (refusals !== undefined && refusals.count >= refusalsToStop) {
+      return { kind: 'refused', refusal: refusals.refusal };
     }
     if (nowMs < this.#waitUntilMs) {
-      return { kind: 'putOff', afterMs: this.#waitUntilMs - nowMs };
+      return { kind: 'deferred', afterMs: this.#waitUntilMs - nowMs, detail: this.#waitReason };
     }
     if (this.#isSlowNow(nowMs)) {
-      return { kind: 'putOff', afterMs: slowAfterMs };
+      return { kind: 'deferred', afterMs: slowAfterMs, detail: 'The push service takes long to answer.' };
     }
-    return pass;
+    return undefined;
   }
 
-  /** Whatever it says: it is not silent. */
-  answered(nowMs: number): void {
+  /** The transport takes nothing for it before that. */
+  deferUntil(untilMs: number, reason: string): void {
+    this.#waitUntilMs = Math.max(this.#waitUntilMs, untilMs);
+    this.#waitReason = reason;
+  }
+
+  /** It has answered, whatever it said: it is not silent. */
+  recordAnswer(nowMs: number): void {
     this.#answeredAtMs = nowMs;
   }
 
-  accepted(): void {
-    this.#refusals = 0;
-    this.#refusal = undefined;
-  }
-
-  /** All that is sent there would be refused like this row. */
-  refused(refusal: Refusal): void {
-    this.#refusals += 1;
-    this.#refusal = refusal;
-  }
-
-  wait(untilMs: number): void {
-    this.#waitUntilMs = Math.max(this.#waitUntilMs, untilMs);
+  recordOutcome(broadcastId: number, outcome: Outcome): void {
+    if (outcome.kind === 'accepted') this.#refusals.delete(broadcastId);
+    else if (outcome.kind === 'rejected' && outcome.scope === 'origin') {
+      const { reason, detail = '' } = outcome;
+      const count = (this.#refusals.get(broadcastId)?.count ?? 0) + 1;
+      this.#refusals.set(broadcastId, { count, refusal: { reason, detail } });
+    }
   }
 
   /**
-   * True where one more row may be set aside. A push service has room for some; when it turns out to be slow, all that
-   * were sent to it go the same way and no more follow.
+   * True where one more row may be detached from its page. A push service has room for some; when it turns out to be
+   * slow, all that were sent to it are detached and no more follow.
    *
    * @param hasRoom false where what is left of the room is for those of slow push services
    */
-  mayPark(nowMs: number, hasRoom: boolean): boolean {
-    return (hasRoom && this.#parkedSinceMs.size < slowRows) || this.#isSlowNow(nowMs);
+  mayDetach(nowMs: number, hasRoom: boolean): boolean {
+    return (hasRoom && this.#detachedSinceMs.size < slowRows) || this.#isSlowNow(nowMs);
   }
 
-  /** The row holds up its page and was set aside. */
-  park(row: object, sentAtMs: number): void {
-    this.#parkedSinceMs.set(row, sentAtMs);
+  /** The row is stored by itself until it is answered. */
+  addDetached(row: object, sentAtMs: number): void {
+    this.#detachedSinceMs.set(row, sentAtMs);
   }
 
-  unpark(row: object): void {
-    this.#parkedSinceMs.delete(row);
+  removeDetached(row: object): void {
+    this.#detachedSinceMs.delete(row);
   }
 
   #isSlowNow(nowMs: number): boolean {
-    const parked = this.#parkedSinceMs.size;
-    if (parked < slowRows / 2) this.#isSlow = false;
-    if (parked === 0) return false;
-    const [oldestMs = nowMs] = this.#parkedSinceMs.values();
-    if (parked >= slowRows) this.#isSlow ||= nowMs - oldestMs >= slowAfterMs;
+    const detached = this.#detachedSinceMs.size;
+    if (detached < slowRows / 2) this.#isSlow = false;
+    if (detached === 0) return false;
+    const [oldestMs = nowMs] = this.#detachedSinceMs.values();
+    if (detached >= slowRows) this.#isSlow ||= nowMs - oldestMs >= slowAfterMs;
     return this.#isSlow || nowMs - Math.max(oldestMs, this.#answeredAtMs) >= slowAfterMs;
   }
 }

@@ -1,28 +1,28 @@
-// Sends one push message to one subscription: checks, encrypts, posts, and says what the answer means.
-// Broadcasts, which are stored, retried and delivered by many workers, begin here as well.
+// Sends one push message to one subscription, on the same path as the messages of broadcasts, which begin here as well.
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
+import type { Encrypt } from '../protocol/encryption.ts';
+import type { Outcome } from '../protocol/outcome.ts';
+import { encodePayload, type Message } from '../protocol/payload.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
+import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Store } from '../store/store.ts';
 import { createTransport } from '../transport/create-transport.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
-import type { TransportOptions, TransportResult } from '../transport/transport.ts';
-import type { Encrypt } from '../protocol/encryption.ts';
-import { createEndpointPolicy, splitEndpoint } from '../protocol/endpoint-policy.ts';
-import type { Outcome } from '../protocol/outcome.ts';
-import { encodePayload, type Message } from '../protocol/payload.ts';
-import type { PushOptions } from '../protocol/request.ts';
-import { createVapidAuthorizer } from '../protocol/vapid.ts';
+import type { TransportOptions } from '../transport/transport.ts';
 import type { Audience } from './audience.ts';
+import { createBroadcaster, type Broadcaster, type BroadcastRun } from './broadcaster.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
-import { createDeliverer, type BroadcastRun, type Deliverer } from './deliverer.ts';
-import type { SenderVapid } from './delivery-settings.ts';
-import { createHeaderSource } from './header-source.ts';
-import { readResult } from './read-result.ts';
+import { createMessagePath } from './message-path.ts';
+import type { Result } from './post.ts';
 import type { RetryPolicy } from './retry-policy.ts';
+import type { PushMessage } from './select.ts';
+import type { SenderVapid, WorkerSettings } from './settings.ts';
 import { readSubscription, type SubscriptionInput } from './subscription-input.ts';
 
-export type { SenderVapid } from './delivery-settings.ts';
+export type { SenderVapid } from './settings.ts';
 export type { SubscriptionInput } from './subscription-input.ts';
 
 export interface SenderOptions extends TransportOptions {
@@ -34,11 +34,11 @@ export interface SenderOptions extends TransportOptions {
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number;
   /** Told once, in words, why broadcasts are encrypted with Node's builtins: the accelerator is not built, say. */
-  readonly onRemark?: (remark: string) => void;
+  readonly onWarning?: (warning: string) => void;
   /** When and how often a row of a broadcast is tried again. */
   readonly retryPolicy?: RetryPolicy;
-  /** How long a worker that has gone silent keeps its part of a broadcast (default 10 000). */
-  readonly leaseMs?: number;
+  /** Sizes and times of the workers, where they differ from the defaults. */
+  readonly worker?: Partial<WorkerSettings>;
 }
 
 export interface SendResult {
@@ -92,80 +92,81 @@ export interface Sender {
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */
-export function createSender({
-  vapid,
-  encrypt,
-  store,
-  threads,
-  onRemark,
-  retryPolicy,
-  leaseMs,
-  ...transportOptions
-}: SenderOptions): Sender {
+export function createSender(options: SenderOptions): Sender {
+  const { vapid, encrypt, store, threads, onWarning, retryPolicy, worker, ...transportOptions } = options;
   const policy = createEndpointPolicy(transportOptions.pushServices);
-  const { publicKey, privateKey, subject, lifetimeSeconds } = vapid;
-  const headersFor = createHeaderSource(
-    createVapidAuthorizer({
-      keys: { publicKey, privateKey },
-      subject,
-      ...(lifetimeSeconds === undefined ? {} : { lifetimeSeconds }),
-    }),
-  );
-  let encryptOne = encrypt;
+  const settings = { vapid, transport: transportOptions, retryPolicy, worker };
   const transport = createTransport(transportOptions);
-  const deliverer =
-    store &&
-    createDeliverer({
-      store,
-      vapid,
-      transport: transportOptions,
-      ...(threads !== undefined && { threads }),
-      ...(encrypt !== undefined && { encrypt }),
-      ...(onRemark !== undefined && { onRemark }),
-      ...(retryPolicy !== undefined && { retryPolicy }),
-      ...(leaseMs !== undefined && { leaseMs }),
-    });
+  const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded();
+  const path = createMessagePath(settings, transport, encryptBatch);
+  const broadcaster = store && createBroadcaster({ ...settings, store, threads, encrypt, onWarning });
   let closing: Promise<void> | undefined;
 
-  const refuseClosed = () => {
+  const assertOpen = (): void => {
     if (closing === undefined) return;
     throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
   };
 
-  const requireDeliverer = (): Deliverer => {
-    refuseClosed();
-    if (deliverer !== undefined) return deliverer;
+  const requireBroadcaster = (): Broadcaster => {
+    assertOpen();
+    if (broadcaster !== undefined) return broadcaster;
     throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
   };
 
   return {
-    async send(input, message, options = {}) {
-      refuseClosed();
-      const plaintext = encodePayload(message);
-      const subscription = readSubscription(input, policy);
-      const { origin, path } = splitEndpoint(subscription.endpoint);
-      const headers = headersFor(origin, options);
-      encryptOne ??= loadAccelerator().encrypt;
-      const body = encryptOne(plaintext, subscription);
-      const result = await new Promise<TransportResult>((resolve) => {
-        transport.send({ origin, path, headers, body }, resolve);
+    async send(input, message, pushOptions = {}) {
+      assertOpen();
+      const payload = encodePayload(message);
+      checkPushOptions(pushOptions);
+      const recipient = readSubscription(input, policy);
+      const destination = path.destinationOf(recipient);
+      const result = await new Promise<Result>((resolve) => {
+        const single: PushMessage = { recipient, destination, payload, options: pushOptions };
+        path.send([single], admitAll, (_message, answer) => resolve(answer));
       });
-      return {
-        outcome: readResult(origin, result, Date.now()),
-        response: result.kind === 'response' ? result.response : undefined,
-        ...(result.kind === 'failure' ? { error: result.error } : {}),
-      };
+      return toSendResult(result);
     },
 
-    broadcast: async (audience, message, options) => requireDeliverer().broadcast(audience, message, options),
-    createBroadcast: async (audience, message, options) =>
-      requireDeliverer().createBroadcast(audience, message, options),
-    resume: async (broadcastId) => requireDeliverer().resume(broadcastId),
-    work: async (signal, onFault) => requireDeliverer().work(signal, onFault),
+    broadcast: async (...message) => requireBroadcaster().broadcast(...message),
+    createBroadcast: async (...message) => requireBroadcaster().createBroadcast(...message),
+    resume: async (broadcastId) => requireBroadcaster().resume(broadcastId),
+    work: async (signal, onFault) => requireBroadcaster().work(signal, onFault),
 
     close() {
-      closing ??= Promise.all([deliverer?.close(), transport.close()]).then(() => {});
+      closing ??= Promise.all([broadcaster?.close(), transport.close()]).then(() => {});
       return closing;
     },
   };
+}
+
+/** A sender that makes broadcasts only needs none in this thread. */
+function loadWhenNeeded(): EncryptBatch {
+  let encryptBatch: EncryptBatch | undefined;
+  return (messages) => {
+    encryptBatch ??= loadAccelerator().encryptBatch;
+    return encryptBatch(messages);
+  };
+}
+
+/** Who sends a single message decides by himself when. */
+const admitAll = (): undefined => undefined;
+
+function toSendResult(result: Result): SendResult {
+  switch (result.kind) {
+    case 'posted': {
+      const { outcome, response, error } = result;
+      return error === undefined ? { outcome, response } : { outcome, response, error };
+    }
+    case 'deferred': {
+      const { afterMs, detail } = result;
+      const outcome: Outcome = { kind: 'retry', reason: 'deferred', afterMs, slowsOrigin: true, detail };
+      return { outcome, response: undefined };
+    }
+    case 'refused': {
+      const outcome: Outcome = { kind: 'rejected', scope: 'message', isAlarm: true, ...result.refusal };
+      return { outcome, response: undefined };
+    }
+    case 'expired':
+      throw new Error('A single message has no time of its own to run out.');
+  }
 }

@@ -31,7 +31,7 @@ export async function runWorkerThreads(
   threads: number,
   data: WorkerThreadData,
   signal: AbortSignal,
-  onRemark: (remark: string) => void,
+  onWarning: (warning: string) => void,
 ): Promise<void> {
   setFlagsFromString(heapFlags);
   const stop = new AbortController();
@@ -39,7 +39,7 @@ export async function runWorkerThreads(
   const ends = await Promise.allSettled(
     Array.from({ length: threads }, async () => {
       try {
-        await runThread(data, stopAll, onRemark);
+        await runThread(data, stopAll, onWarning);
       } catch (error) {
         stop.abort();
         throw error;
@@ -52,7 +52,7 @@ export async function runWorkerThreads(
 async function runThread(
   data: WorkerThreadData,
   signal: AbortSignal,
-  onRemark: (remark: string) => void,
+  onWarning: (warning: string) => void,
 ): Promise<void> {
   const thread = new Worker(threadUrl, { workerData: data, name: 'deskbell-delivery', resourceLimits });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
@@ -60,7 +60,7 @@ async function runThread(
   let fault: (Posted & { kind: 'fault' }) | undefined;
   thread.on('message', (message: Posted) => {
     if (message.kind === 'fault') fault = message;
-    else onRemark(message.text);
+    else onWarning(message.text);
   });
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();

@@ -1,22 +1,20 @@
-// A thread that delivers: it opens the store and connections of its own and runs one worker. Its parent posts `stop`
-// to end it; it posts what it has to remark, its fault, if there is one, and exits.
+// A thread that delivers: it opens the store by itself and runs one worker. Its parent posts `stop` to end it; it posts
+// its warnings and its fault, if there is one, and exits.
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store, StoreAddress } from '../store/store.ts';
-import { createTransport } from '../transport/create-transport.ts';
-import { createRequests, type DeliverySettings } from './delivery-settings.ts';
-import { runWorker } from './worker.ts';
+import { createWorker } from './create-worker.ts';
+import type { DeliverySettings } from './settings.ts';
 
 export interface WorkerThreadData {
   readonly storeAddress: StoreAddress;
   readonly settings: DeliverySettings;
-  readonly broadcastId?: number;
+  readonly broadcastId: number | undefined;
 }
 
 /** What a thread tells its parent. An error itself would lose its class and code on the way. */
 export type Posted =
-  | { readonly kind: 'remark'; readonly text: string }
+  | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'fault'; readonly code?: string; readonly message: string };
 
 const { storeAddress, settings, broadcastId } = workerData as WorkerThreadData;
@@ -28,26 +26,12 @@ try {
     openStore(options: unknown): Promise<Store>;
   };
   const store = await openStore(storeAddress.options);
-  const accelerator = loadAccelerator();
-  if (accelerator.reason !== undefined) post({ kind: 'remark', text: accelerator.reason });
-  const requests = createRequests(settings, accelerator.encrypt);
-  const transport = createTransport(settings.transport);
+  const onWarning = (text: string) => post({ kind: 'warning', text });
+  const worker = createWorker(settings, store, { broadcastId, onWarning });
   try {
-    const { retryPolicy, leaseMs } = settings;
-    await runWorker(
-      {
-        work: store.work,
-        ledger: store.ledger,
-        transport,
-        requests,
-        ...(broadcastId !== undefined && { broadcastId }),
-        ...(retryPolicy !== undefined && { retryPolicy }),
-        ...(leaseMs !== undefined && { leaseMs }),
-      },
-      stop.signal,
-    );
+    await worker.run(stop.signal);
   } finally {
-    await transport.close(0);
+    await worker.close();
     await store.close();
   }
 } catch (error) {

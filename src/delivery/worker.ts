@@ -1,99 +1,67 @@
 // One worker: takes slices and due retries from the work source, sends their rows, and commits what came of them. Any
 // number of workers in any number of threads and processes may work on the same broadcasts.
 //
-//   WORKING  takes work, sends in batches, commits. Nothing to do → sleeps until something is due
+//   WORKING  takes work, sends in batches, commits. Nothing to do → waits until something is due
 //   STOPPING takes no more rows, waits a while for answers; what has none by then is given back, and may be repeated
 //   STOPPED  everything is committed or given back
-//
-// At most `pageRows` rows are sent and not yet committed: what a crash repeats.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Ledger } from '../store/ledger.ts';
 import type { WorkSource } from '../store/work-source.ts';
-import type { Transport, TransportResult } from '../transport/transport.ts';
-import type { Outcome } from '../protocol/outcome.ts';
-import { HeldWork, type HeldRow, type Portion } from './held-work.ts';
-import { OriginGate } from './origin-gate.ts';
-import { readResult } from './read-result.ts';
-import type { RequestFactory } from './request-factory.ts';
-import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts';
-import { expire, putOff, refuse, toRowResult, ttlSecondsFor } from './row-result.ts';
+import { Assignment, type AssignedRow, type CommitPart } from './assignment.ts';
+import type { MessagePath } from './message-path.ts';
+import type { NotSent } from './not-sent.ts';
+import type { Result } from './post.ts';
+import { toRowResult, type RecordSettings } from './record.ts';
+import type { WorkerSettings } from './settings.ts';
 
-/** Rows that a worker has sent and not committed, at most: what a crash repeats. */
-export const pageRows = 4096;
-/** Some stand in pages, in order; the others are parked or claimed. All of a page can be parked, and more. */
-const maxPageRows = 1536;
-const maxParkedRows = pageRows - maxPageRows;
-const maxClaimedRows = 512;
-const claimRows = 256;
-const readRows = 256;
-/** Encrypted together and handed over together: crypto and sockets taking turns row by row cost nearly twice. */
-const batchRows = 32;
-/** So many settled rows are committed at once, or as many as there are after a while. */
-const commitRows = 256;
-const commitEveryMs = 200;
-/** So long may a row keep those behind it from being committed, and from being seen in the progress. */
-const holdUpMs = 1000;
-/** While slices are being read, due retries get a turn this often. */
-const claimEveryMs = 100;
-const lookForWorkEveryMs = 250;
-const defaultLeaseMs = 10_000;
-const stopGraceMs = 5000;
-/** A broadcast here and there at one push service each; more gates are not remembered. */
-const maxGates = 1024;
-
-export interface WorkerOptions {
+export interface WorkerParts {
   readonly work: WorkSource;
   readonly ledger: Ledger;
-  readonly transport: Transport;
-  readonly requests: RequestFactory;
+  readonly path: MessagePath;
+  readonly record: RecordSettings;
+  readonly settings: WorkerSettings;
   /** Works on this broadcast only, and ends with it. Without it the worker goes on until it is stopped. */
-  readonly broadcastId?: number;
-  readonly retryPolicy?: RetryPolicy;
-  /** How long work is held without a word from this worker. */
-  readonly leaseMs?: number;
+  readonly broadcastId: number | undefined;
 }
 
 /**
  * Works until the broadcast is over, paused or cancelled, or until `signal` is aborted.
  *
- * @throws what the store throws; rows that were not committed then are repeated by whoever goes on
+ * @throws what the store throws; rows that were not committed then are repeated by any worker that goes on
  */
-export function runWorker(options: WorkerOptions, signal: AbortSignal): Promise<void> {
-  return new Worker(options).run(signal);
+export function runWorker(parts: WorkerParts, signal: AbortSignal): Promise<void> {
+  return new Worker(parts).run(signal);
 }
 
 class Worker {
-  readonly #source: WorkSource;
+  readonly #work: WorkSource;
   readonly #ledger: Ledger;
-  readonly #transport: Transport;
-  readonly #requests: RequestFactory;
-  readonly #only: { readonly broadcastId?: number };
-  readonly #retryPolicy: RetryPolicy;
-  readonly #leaseMs: number;
-  readonly #works = new Set<HeldWork>();
-  readonly #gates = new Map<string, OriginGate>();
-  /** Handed to the transport and not answered. */
+  readonly #path: MessagePath;
+  readonly #record: RecordSettings;
+  readonly #settings: WorkerSettings;
+  readonly #only: { readonly broadcastId: number | undefined };
+  readonly #assignments = new Set<Assignment>();
+  /** Posted and not answered. */
   #inFlight = 0;
   #settledSinceCommit = 0;
-  #claimNotBeforeMs = 0;
-  #leaseNotBeforeMs = 0;
+  #leaseRetriesNotBeforeMs = 0;
+  #leaseSliceNotBeforeMs = 0;
   #fault: { readonly cause: unknown } | undefined;
   #wake: () => void = () => {};
 
-  constructor({ work, ledger, transport, requests, broadcastId, retryPolicy, leaseMs }: WorkerOptions) {
-    this.#source = work;
+  constructor({ work, ledger, path, record, settings, broadcastId }: WorkerParts) {
+    this.#work = work;
     this.#ledger = ledger;
-    this.#transport = transport;
-    this.#requests = requests;
-    this.#only = broadcastId === undefined ? {} : { broadcastId };
-    this.#retryPolicy = retryPolicy ?? defaultRetryPolicy;
-    this.#leaseMs = leaseMs ?? defaultLeaseMs;
+    this.#path = path;
+    this.#record = record;
+    this.#settings = settings;
+    this.#only = { broadcastId };
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const wake = () => this.#wake();
-    const committing = setInterval(() => this.#commitAll(), commitEveryMs);
-    const renewing = setInterval(() => this.#renewAll(), this.#leaseMs / 3);
+    const committing = setInterval(() => this.#commitAll(), this.#settings.commitEveryMs);
+    const renewing = setInterval(() => this.#renewAll(), this.#settings.leaseMs / 3);
     signal.addEventListener('abort', wake);
     try {
       while (!signal.aborted && (await this.#turn(signal)));
@@ -113,225 +81,205 @@ class Worker {
       await nextTurn();
       return true;
     }
-    if (this.#works.size > 0) {
+    if (this.#assignments.size > 0) {
       this.#commitAll();
-      await this.#sleep(commitEveryMs);
+      await this.#sleep(this.#settings.commitEveryMs);
       return true;
     }
-    const state = await this.#source.waitForWork({ ...this.#only, signal });
+    const state = await this.#work.waitForWork({ ...this.#only, signal });
     if (state === 'ready') {
-      this.#claimNotBeforeMs = 0;
-      this.#leaseNotBeforeMs = 0;
+      this.#leaseRetriesNotBeforeMs = 0;
+      this.#leaseSliceNotBeforeMs = 0;
     }
     return state !== 'over';
   }
 
   /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
   async #takeWork(): Promise<void> {
-    const nowMs = Date.now();
-    const isSliceInHand = [...this.#works].some(({ lease, waiting }) => lease !== undefined && waiting > 0);
-    if (nowMs >= this.#claimNotBeforeMs && this.#hasRoomForClaim) {
-      const isFull = await this.#claim();
-      this.#claimNotBeforeMs = isFull && !isSliceInHand ? nowMs : nowMs + claimEveryMs;
+    const nowMs = this.#record.now();
+    const hasSliceRows = [...this.#assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
+    if (nowMs >= this.#leaseRetriesNotBeforeMs && this.#hasRoomForRetries) {
+      const isFull = await this.#leaseRetries();
+      const pauseMs = isFull && !hasSliceRows ? 0 : this.#settings.leaseRetriesEveryMs;
+      this.#leaseRetriesNotBeforeMs = nowMs + pauseMs;
     }
-    if (this.#pageRows >= maxPageRows || isSliceInHand) return;
+    if (this.#pageRows >= this.#settings.maxPageRows || hasSliceRows) return;
 
-    const unread = [...this.#works].find(({ needsReading }) => needsReading) ?? (await this.#lease(nowMs));
+    const unread =
+      [...this.#assignments].find(({ needsReading }) => needsReading) ?? (await this.#leaseSlice(nowMs));
     if (unread !== undefined) await this.#read(unread);
   }
 
-  async #lease(nowMs: number): Promise<HeldWork | undefined> {
-    if (nowMs < this.#leaseNotBeforeMs) return undefined;
-    const lease = await this.#source.leaseSlice({ leaseMs: this.#leaseMs, ...this.#only });
+  async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {
+    if (nowMs < this.#leaseSliceNotBeforeMs) return undefined;
+    const { leaseMs, leaseSliceEveryMs } = this.#settings;
+    const lease = await this.#work.leaseSlice({ leaseMs, ...this.#only });
     if (lease === undefined) {
-      this.#leaseNotBeforeMs = nowMs + lookForWorkEveryMs;
+      this.#leaseSliceNotBeforeMs = nowMs + leaseSliceEveryMs;
       return undefined;
     }
-    const work = new HeldWork(lease);
-    this.#works.add(work);
-    return work;
+    const assignment = new Assignment(lease);
+    this.#assignments.add(assignment);
+    return assignment;
   }
 
   /** @returns true where there may be more retries that are due */
-  async #claim(): Promise<boolean> {
-    const claim = await this.#source.leaseRetries({
-      leaseMs: this.#leaseMs,
-      limit: claimRows,
-      ...this.#only,
-    });
-    if (claim === undefined) return false;
-    this.#works.add(new HeldWork(claim));
-    return claim.rows.length === claimRows;
+  async #leaseRetries(): Promise<boolean> {
+    const { leaseMs, retryLeaseRows: limit } = this.#settings;
+    const lease = await this.#work.leaseRetries({ leaseMs, limit, ...this.#only });
+    if (lease === undefined) return false;
+    this.#assignments.add(new Assignment(lease));
+    return lease.rows.length === limit;
   }
 
-  async #read(work: HeldWork): Promise<void> {
-    if (work.lease === undefined) return;
-    const rows = await this.#ledger.readRows(work.lease, work.readPosition, readRows);
-    work.read(rows, rows.length < readRows);
+  async #read(assignment: Assignment): Promise<void> {
+    if (assignment.slice === undefined) return;
+    const { readRows } = this.#settings;
+    const rows = await this.#ledger.readRows(assignment.slice, assignment.readPosition, readRows);
+    assignment.addRead(rows, rows.length < readRows);
   }
 
   /** @returns false where no row is waiting or there is no room for one */
   #sendBatch(): boolean {
-    const nowMs = Date.now();
-    let room = batchRows;
-    for (const work of this.#works) {
-      // claimed rows have their room already
-      const most = work.lease === undefined ? room : Math.min(room, maxPageRows - this.#pageRows);
-      room -= this.#sendSome(work, most, nowMs);
+    const nowMs = this.#record.now();
+    const rows = this.#takeRows(nowMs);
+    if (rows.length === 0) return false;
+    const posted = this.#path.send(rows, (row) => this.#admit(row, nowMs), this.#recordResult);
+    for (const row of posted) {
+      row.sentAtMs = nowMs;
+      if (row.isDetached) row.destination.gate.addDetached(row, nowMs);
     }
-    return room < batchRows;
+    this.#inFlight += posted.length;
+    if (this.#settledSinceCommit >= this.#settings.commitRows) this.#commitAll();
+    return true;
   }
 
-  #sendSome(work: HeldWork, most: number, nowMs: number): number {
-    let sent = 0;
-    for (; sent < most; sent += 1) {
-      const row = work.next();
-      if (row === undefined) break;
-      this.#send(row, nowMs);
+  #takeRows(nowMs: number): AssignedRow[] {
+    const { batchRows, maxPageRows } = this.#settings;
+    const rows: AssignedRow[] = [];
+    for (const assignment of this.#assignments) {
+      // retries have their room already
+      const pageRoom = assignment.slice ? maxPageRows - this.#pageRows : batchRows;
+      const end = Math.min(batchRows, rows.length + pageRoom);
+      while (rows.length < end) {
+        const row = assignment.takeRow(this.#path.destinationOf, nowMs);
+        if (row === undefined) break;
+        rows.push(row);
+      }
     }
-    return sent;
+    return rows;
   }
 
-  #send(row: HeldRow, nowMs: number): void {
-    const { broadcast, recipient } = row;
-    const location = this.#requests.locate(recipient);
-    row.origin = location.origin;
-    if (nowMs >= row.tries.expiresAtMs) return this.#settle(row, expire(row));
-    if (location.refusal !== undefined) return this.#settle(row, refuse(row, location.refusal));
-
-    const gate = this.#gate(row);
-    const verdict = gate.verdict(nowMs);
-    if (verdict.kind === 'stopped') return this.#settle(row, refuse(row, verdict.refusal));
-    if (verdict.kind === 'putOff') {
-      return this.#settle(row, putOff(row, verdict.afterMs, nowMs, this.#retryPolicy));
-    }
-    const request = this.#requests.make(recipient, location, broadcast, ttlSecondsFor(row, nowMs));
-    if ('reason' in request) return this.#settle(row, refuse(row, request));
-
-    row.sentAtMs = nowMs;
-    if (row.isParked) gate.park(row, nowMs);
-    this.#inFlight += 1;
-    this.#transport.send(request, (result) => this.#answered(row, result));
+  #admit(row: AssignedRow, nowMs: number): NotSent | undefined {
+    const { broadcast, tries, destination } = row;
+    if (nowMs >= tries.expiresAtMs) return { kind: 'expired' };
+    return destination.gate.admit(broadcast.id, nowMs);
   }
 
-  #answered(row: HeldRow, result: TransportResult): void {
-    const nowMs = Date.now();
-    this.#inFlight -= 1;
-    const outcome = readResult(row.origin, result, nowMs);
-    const status = result.kind === 'response' ? result.response.status : undefined;
-    this.#learn(row, outcome, status !== undefined, nowMs);
-    this.#settle(row, toRowResult(row, outcome, status, row.sentAtMs, this.#retryPolicy));
-    if (this.#inFlight === 0) this.#commitAll();
-  }
-
-  #learn(row: HeldRow, outcome: Outcome, wasAnswered: boolean, nowMs: number): void {
-    const gate = this.#gate(row);
-    gate.unpark(row);
-    if (wasAnswered) gate.answered(nowMs);
-    if (outcome.kind === 'accepted') gate.accepted();
-    else if (outcome.kind === 'rejected' && outcome.scope === 'origin') {
-      gate.refused({ reason: outcome.reason, detail: outcome.detail ?? '' });
-    } else if (outcome.kind === 'retry' && outcome.reason === 'deferred') {
-      gate.wait(nowMs + (outcome.afterMs ?? 0));
-    }
-  }
-
-  #settle(row: HeldRow, result: ReturnType<typeof toRowResult>): void {
-    row.work.settle(row, result);
+  readonly #recordResult = (row: AssignedRow, result: Result): void => {
+    const wasPosted = row.sentAtMs > 0;
+    if (wasPosted) this.#recordAnswer(row, result);
+    row.assignment.settle(row, toRowResult(row, result, this.#record));
     this.#settledSinceCommit += 1;
-    if (this.#settledSinceCommit >= commitRows) this.#commitAll();
-  }
+    // the other rows of a batch that is being sent have no result yet
+    if (!wasPosted) return;
+    if (this.#inFlight === 0 || this.#settledSinceCommit >= this.#settings.commitRows) this.#commitAll();
+  };
 
-  #gate(row: HeldRow): OriginGate {
-    row.gate ??= this.#findGate(`${row.broadcast.id} ${row.origin}`);
-    return row.gate;
-  }
-
-  #findGate(key: string): OriginGate {
-    let gate = this.#gates.get(key);
-    if (gate === undefined) {
-      if (this.#gates.size >= maxGates) this.#gates.clear();
-      gate = new OriginGate();
-      this.#gates.set(key, gate);
-    }
-    return gate;
+  #recordAnswer(row: AssignedRow, result: Result): void {
+    const nowMs = this.#record.now();
+    const { gate } = row.destination;
+    this.#inFlight -= 1;
+    gate.removeDetached(row);
+    if (result.kind === 'deferred') gate.deferUntil(nowMs + result.afterMs, result.detail);
+    if (result.kind !== 'posted') return;
+    if (result.response !== undefined) gate.recordAnswer(nowMs);
+    gate.recordOutcome(row.broadcast.id, result.outcome);
   }
 
   get #pageRows(): number {
     let rows = 0;
-    for (const work of this.#works) rows += work.pageRows;
+    for (const { pageRows } of this.#assignments) rows += pageRows;
     return rows;
   }
 
-  get #hasRoomForClaim(): boolean {
-    let claimed = 0;
-    for (const work of this.#works) if (work.lease === undefined) claimed += work.parkedRows;
-    return claimed <= maxClaimedRows - claimRows && this.#parkedRows <= maxParkedRows - claimRows;
-  }
-
-  get #parkedRows(): number {
+  get #detachedRows(): number {
     let rows = 0;
-    for (const work of this.#works) rows += work.parkedRows;
+    for (const { detachedRows } of this.#assignments) rows += detachedRows;
     return rows;
   }
 
-  /** Rows without an answer may hold up a page for a moment, as long as there is room in it; then they are parked. */
-  #parkForRoom = (row: HeldRow): boolean => {
-    const nowMs = Date.now();
-    const mayStay = this.#pageRows <= maxPageRows / 2 && nowMs - row.sentAtMs < holdUpMs;
-    if (mayStay || this.#parkedRows >= maxParkedRows) return false;
-    const gate = this.#gate(row);
+  get #hasRoomForRetries(): boolean {
+    const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#settings;
+    let retryRows = 0;
+    for (const { slice, detachedRows } of this.#assignments) if (!slice) retryRows += detachedRows;
+    return (
+      retryRows + retryLeaseRows <= maxRetryRows && this.#detachedRows + retryLeaseRows <= maxDetachedRows
+    );
+  }
+
+  /** Rows without an answer may stay in their page briefly, as long as there is room in it; then they are detached. */
+  readonly #mayDetach = (row: AssignedRow): boolean => {
+    const { maxPageRows, maxCommitDelayMs, maxDetachedRows } = this.#settings;
+    const nowMs = this.#record.now();
+    const mayStay = this.#pageRows <= maxPageRows / 2 && nowMs - row.sentAtMs < maxCommitDelayMs;
+    if (mayStay || this.#detachedRows >= maxDetachedRows) return false;
     // the last of the room takes a whole page, so that push services which all hang at once cannot fill everything
-    const hasRoom = this.#parkedRows < maxParkedRows - maxPageRows;
-    if (!gate.mayPark(nowMs, hasRoom)) return false;
-    gate.park(row, row.sentAtMs);
+    const hasRoom = this.#detachedRows < maxDetachedRows - maxPageRows;
+    const { gate } = row.destination;
+    if (!gate.mayDetach(nowMs, hasRoom)) return false;
+    gate.addDetached(row, row.sentAtMs);
     return true;
   };
 
   #commitAll(): void {
     this.#settledSinceCommit = 0;
-    for (const work of this.#works) {
-      if (!work.isCommitting) void this.#commit(work, this.#parkForRoom);
+    for (const assignment of this.#assignments) {
+      if (!assignment.isCommitting) void this.#commit(assignment, this.#mayDetach);
     }
   }
 
-  /** Stores what is ready of the work, if anything is. */
-  async #commit(work: HeldWork, park: (row: HeldRow) => boolean): Promise<void> {
-    const page = work.takePage(park, this.#leaseMs);
-    const parked = work.takeParked();
-    if (page === undefined && parked === undefined && !work.isDone) return;
-    work.isCommitting = true;
+  /** Stores what is ready of the assignment, if anything is. */
+  async #commit(assignment: Assignment, mayDetach: (row: AssignedRow) => boolean): Promise<void> {
+    const page = assignment.takePage(mayDetach, this.#settings.leaseMs);
+    const detached = assignment.takeDetached();
+    if (page === undefined && detached === undefined && !assignment.isDone) return;
+    assignment.isCommitting = true;
     try {
       // one transaction, where the store gathers what it is asked for at once
-      await Promise.all([page && this.#store(work, page), parked && this.#store(work, parked)]);
-      if (work.isDone) await this.#letGo(work);
+      await Promise.all([
+        page && this.#store(assignment, page),
+        detached && this.#store(assignment, detached),
+      ]);
+      if (assignment.isDone) await this.#letGo(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
     } finally {
-      work.isCommitting = false;
+      assignment.isCommitting = false;
       this.#wake();
     }
   }
 
-  async #store(work: HeldWork, { rows, cursor }: Portion): Promise<void> {
+  async #store(assignment: Assignment, { rows, cursor }: CommitPart): Promise<void> {
+    const { lease, slice } = assignment;
     const answer = await this.#ledger.commit({
-      ...work.held,
-      ...(work.lease && cursor !== undefined && { slice: { number: work.lease.slice, cursor } }),
+      ...lease,
+      slice: slice && cursor !== undefined ? { number: slice.slice, cursor } : undefined,
       rows,
-      leaseMs: this.#leaseMs,
+      leaseMs: this.#settings.leaseMs,
     });
-    if (answer.isLeaseLost) this.#works.delete(work);
-    else if (answer.state !== 'running') work.stop();
+    if (answer.isLeaseLost) this.#assignments.delete(assignment);
+    else if (answer.state !== 'running') assignment.stop();
   }
 
-  async #letGo(work: HeldWork): Promise<void> {
-    this.#works.delete(work);
-    if (work.isUnfinished) await this.#source.release(work.held);
+  async #letGo(assignment: Assignment): Promise<void> {
+    this.#assignments.delete(assignment);
+    if (assignment.isUnfinished) await this.#work.release(assignment.lease);
   }
 
   #renewAll(): void {
-    for (const { held } of this.#works) {
-      this.#source.renew(held, this.#leaseMs).catch((cause: unknown) => {
+    for (const { lease } of this.#assignments) {
+      this.#work.renew(lease, this.#settings.leaseMs).catch((cause: unknown) => {
         this.#fault ??= { cause };
         this.#wake();
       });
@@ -339,16 +287,19 @@ class Worker {
   }
 
   async #stop(): Promise<void> {
-    for (const work of this.#works) work.stop();
-    const endMs = Date.now() + stopGraceMs;
-    while (this.#inFlight > 0 && this.#works.size > 0 && this.#fault === undefined && Date.now() < endMs) {
+    const { commitEveryMs, stopGraceMs } = this.#settings;
+    for (const assignment of this.#assignments) assignment.stop();
+    const endMs = performance.now() + stopGraceMs;
+    while (this.#inFlight > 0 && this.#assignments.size > 0 && this.#fault === undefined) {
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0) break;
       this.#commitAll();
-      await this.#sleep(Math.min(commitEveryMs, endMs - Date.now()));
+      await this.#sleep(Math.min(commitEveryMs, leftMs));
     }
-    for (const work of this.#works) {
-      while (work.isCommitting) await nextTurn();
-      await this.#commit(work, () => true);
-      await this.#source.release(work.held);
+    for (const assignment of this.#assignments) {
+      while (assignment.isCommitting) await nextTurn();
+      await this.#commit(assignment, () => true);
+      await this.#work.release(assignment.lease);
     }
     this.#throwFault();
   }
@@ -357,7 +308,7 @@ class Worker {
     if (this.#fault !== undefined) throw this.#fault.cause;
   }
 
-  /** Until something is settled, at most `ms`. */
+  /** Until something is committed, at most `ms`. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);

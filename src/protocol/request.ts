@@ -16,11 +16,11 @@ export const defaultTtlSeconds = 28 * 24 * 60 * 60;
 /** How a push message is to be delivered. */
 export interface PushOptions {
   /** How long the push service keeps the message for a user agent that is away: 0 to 2^31 - 1, four weeks by default. */
-  readonly ttlSeconds?: number;
+  readonly ttlSeconds?: number | undefined;
   /** `normal` by default. */
-  readonly urgency?: Urgency;
+  readonly urgency?: Urgency | undefined;
   /** Label of any kind: a later message with the same one replaces an earlier one that is still undelivered. */
-  readonly topic?: string;
+  readonly topic?: string | undefined;
 }
 
 /** RFC 8030 §5.2: push services accept at least 2^31 - 1. */

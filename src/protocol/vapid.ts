@@ -20,9 +20,9 @@ export interface VapidAuthorizerOptions {
   /** `mailto:` or `https:` URI at which a push service can reach the operator. */
   readonly subject: string;
   /** How long a token is valid: 60 to 86,400, by default 43,200 (12 hours). */
-  readonly lifetimeSeconds?: number;
+  readonly lifetimeSeconds?: number | undefined;
   /** The clock, in milliseconds since 1970; by default the system's. It may be set forwards and backwards. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 /** Gives the value of the `authorization` header for an origin; the same string until it is renewed. */

@@ -2,6 +2,7 @@
 // cancelled here. Who delivers them is the matter of `work-source.ts`; what came of each row, of `ledger.ts`.
 //
 //   state of a broadcast   running ⇄ paused;  running → done;  running, paused → cancelled
+import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 
 export type BroadcastState = 'running' | 'paused' | 'cancelled' | 'done';
@@ -42,7 +43,7 @@ export interface Alarm {
 export interface BroadcastMessage {
   readonly payload: Uint8Array;
   readonly ttlSeconds: number;
-  readonly urgency: string;
+  readonly urgency: Urgency;
   readonly topic?: string | undefined;
 }
 

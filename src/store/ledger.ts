@@ -21,9 +21,9 @@ export interface RowResult {
   readonly origin: string;
   /** POSTs in this go: 0 or 1. */
   readonly attempts: 0 | 1;
-  /** `inFlight`: the answer is still to come; the row is held under the token until it is due. */
-  readonly result: Settlement | 'retry' | 'inFlight';
-  /** With `retry` and `inFlight`. */
+  /** `detached`: the answer is still to come; the row is held under the token until it is due. */
+  readonly result: Settlement | 'retry' | 'detached';
+  /** With `retry` and `detached`. */
   readonly retry?: StoredRetry | undefined;
   /** To be remembered in the attempt log; absent where nothing was sent. */
   readonly record?:

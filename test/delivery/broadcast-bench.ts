@@ -74,7 +74,7 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
         pushServices: origins(),
         ca,
         retryPolicy: quickRetries,
-        leaseMs: 1000,
+        worker: { leaseMs: 1000 },
         ...options,
       });
       senders.push(sender);

@@ -363,10 +363,10 @@ describe('a broadcast', () => {
     await bench.subscribe(pushService, 4200);
     const accelerator = loadAccelerator();
     for (const threads of [0, 2]) {
-      const remarks: string[] = [];
-      const sender = bench.createSender({ threads, onRemark: (remark) => remarks.push(remark) });
+      const warnings: string[] = [];
+      const sender = bench.createSender({ threads, onWarning: (warning) => warnings.push(warning) });
       for (let time = 0; time < 2; time += 1) await (await sender.broadcast('all', message)).finished;
-      assert.deepEqual(remarks, accelerator.reason === undefined ? [] : [accelerator.reason]);
+      assert.deepEqual(warnings, accelerator.reason === undefined ? [] : [accelerator.reason]);
     }
   });
 

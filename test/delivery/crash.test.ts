@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { pageRows } from '../../src/delivery/worker.ts';
+import { maxUncommittedRows } from '../../src/delivery/settings.ts';
 import { assertDone, openBroadcastBench, timesReceived, vapidKeys } from './broadcast-bench.ts';
 
 const rows = 6000;
@@ -51,6 +51,6 @@ for (const threads of [1, 2]) {
     const times = timesReceived(pushService);
     assert.equal(times[0] ?? 0, 0, 'nobody is left out');
     const repeats = messages() - rows;
-    assert.ok(repeats <= kills * threads * pageRows, `${repeats} repeats`);
+    assert.ok(repeats <= kills * threads * maxUncommittedRows, `${repeats} repeats`);
   });
 }

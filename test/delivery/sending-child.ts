@@ -11,7 +11,7 @@ const sender = createSender({
   store,
   pushServices: [origin],
   threads: Number(threads),
-  leaseMs: 1000,
+  worker: { leaseMs: 1000 },
 });
 const run = await sender.broadcast(
   'all',

@@ -422,7 +422,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
         recipient,
         origin,
         attempts: 0,
-        result: 'inFlight',
+        result: 'detached',
         retry: { delayMs: leaseMs, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 1e6 },
       });
       await store.ledger.commit({

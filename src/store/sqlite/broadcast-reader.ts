@@ -1,4 +1,5 @@
 // Puts a broadcast together from its row, its counts per origin, its retries and its alarms.
+import type { Urgency } from '../../protocol/request.ts';
 import { isOver, type Alarm, type Broadcast, type BroadcastState, type OriginCounts } from '../broadcasts.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
@@ -18,7 +19,7 @@ interface BroadcastRow {
   readonly state: BroadcastState;
   readonly payload: Uint8Array;
   readonly ttl_seconds: number;
-  readonly urgency: string;
+  readonly urgency: Urgency;
   readonly topic: string | null;
   readonly audience: number;
   readonly created_at_ms: number;

@@ -58,7 +58,7 @@ export function createPageCommit(database: SqliteDatabase): (page: PageCommit) =
       attempts,
       deferrals,
       expiresAtMs,
-      newToken: row.result === 'inFlight' ? fenceToken : null,
+      newToken: row.result === 'detached' ? fenceToken : null,
     };
     // what is cancelled is not tried again; an answer that is still to come is waited for
     if (isFresh && isCancelled && row.result === 'retry') return true;
@@ -113,7 +113,7 @@ function tally(tallies: Map<string, OriginTally>, { origin, attempts, result }: 
     tallies.set(origin, counts);
   }
   counts.attempts += attempts;
-  if (result !== 'retry' && result !== 'inFlight') counts[result] += 1;
+  if (result !== 'retry' && result !== 'detached') counts[result] += 1;
 }
 
 function raise(

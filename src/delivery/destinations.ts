@@ -1,0 +1,115 @@
+// Where messages go: a push service as the holder of one VAPID key sees it. Scheme, host and key are the same for
+// most rows, so that all which depends on them alone is found out once.
+import { splitEndpoint, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import type { PushOptions } from '../protocol/request.ts';
+import type { Subscription } from '../protocol/subscription.ts';
+import { createVapidAuthorizer } from '../protocol/vapid.ts';
+import type { PushHeaders } from '../transport/transport.ts';
+import { createHeaderSource, type HeaderSource } from './header-source.ts';
+import type { Refusal } from './not-sent.ts';
+import { OriginGate } from './origin-gate.ts';
+import type { SenderVapid } from './settings.ts';
+
+/** To whom a message goes. */
+export interface Addressee extends Subscription {
+  /** The key that the subscription was made with; the current one where that is not known. */
+  readonly vapidPublicKey?: string | undefined;
+}
+
+export interface Destination {
+  /** As `URL.origin` gives it. */
+  readonly origin: string;
+  /** The key that signs. */
+  readonly vapidPublicKey: string;
+  /** Set where nothing may be sent at all. */
+  readonly refusal: Refusal | undefined;
+  /** Whether to send now. */
+  readonly gate: OriginGate;
+  /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
+  headersFor(options: PushOptions): PushHeaders;
+}
+
+export interface Destinations {
+  find(addressee: Addressee): Destination;
+}
+
+/** An operator may admit a whole domain; more of its hosts than these are not remembered. */
+const maxRemembered = 1024;
+
+/** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
+export function createDestinations(
+  vapid: SenderVapid,
+  policy: EndpointPolicy,
+  now: (() => number) | undefined,
+): Destinations {
+  const headerSources = createHeaderSources(vapid, now);
+  const byRoot = new Map<string, Map<string, Destination>>();
+
+  const open = (root: string, vapidPublicKey: string): Destination => {
+    const fault = policy.check(root);
+    const headers = headerSources.get(vapidPublicKey);
+    const origin = fault === undefined ? splitEndpoint(root).origin : (URL.parse(root)?.origin ?? 'null');
+    return {
+      origin,
+      vapidPublicKey,
+      refusal: fault ? { reason: 'address-blocked', detail: fault.detail } : headers ? undefined : foreignKey,
+      gate: new OriginGate(),
+      headersFor: (options) => headers?.(origin, options) ?? {},
+    };
+  };
+
+  const remember = (root: string): Map<string, Destination> => {
+    if (byRoot.size >= maxRemembered) byRoot.clear();
+    const byKey = new Map<string, Destination>();
+    byRoot.set(root, byKey);
+    return byKey;
+  };
+
+  return {
+    find({ endpoint, vapidPublicKey = vapid.publicKey }) {
+      const root = rootOf(endpoint);
+      const byKey = byRoot.get(root) ?? remember(root);
+      let found = byKey.get(vapidPublicKey);
+      if (found === undefined) {
+        found = open(root, vapidPublicKey);
+        byKey.set(vapidPublicKey, found);
+      }
+      return found;
+    },
+  };
+}
+
+/** Path and query of an endpoint, verbatim. */
+export function pathOf(endpoint: string): string {
+  const root = rootOf(endpoint);
+  return root === endpoint ? splitEndpoint(endpoint).path : endpoint.slice(root.length - 1);
+}
+
+const foreignKey: Refusal = {
+  reason: 'vapid-key-mismatch',
+  detail: 'The subscription was made with a VAPID key that is not ours.',
+};
+
+function createHeaderSources(
+  vapid: SenderVapid,
+  now: (() => number) | undefined,
+): ReadonlyMap<string, HeaderSource> {
+  const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
+  const all = [vapid, ...previousKeys].map(({ publicKey, privateKey }) => {
+    const authorize = createVapidAuthorizer({
+      keys: { publicKey, privateKey },
+      subject,
+      lifetimeSeconds,
+      now,
+    });
+    return [publicKey, createHeaderSource(authorize)] as const;
+  });
+  return new Map(all);
+}
+
+/** Scheme and host with the slash; the whole endpoint where it has no path, or a query in its place. */
+function rootOf(endpoint: string): string {
+  const pathStart = endpoint.indexOf('/', 'https://'.length);
+  const root = endpoint.slice(0, pathStart + 1);
+  return pathStart === -1 || root.includes('?') ? endpoint : root;
+}

@@ -1,0 +1,66 @@
+// The path of push messages, the same for a single one and for those of a broadcast:
+//
+//   select ─▶ encrypt a batch ─▶ post ─▶ record
+//
+// The first three steps are here; `record` is the caller's.
+import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
+import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
+import type { Transport } from '../transport/transport.ts';
+import { createDestinations, type Addressee, type Destination } from './destinations.ts';
+import { encrypt } from './encrypt.ts';
+import { post, type Result } from './post.ts';
+import { select, type Admit, type PushMessage, type Selected } from './select.ts';
+import type { DeliverySettings } from './settings.ts';
+
+export interface MessagePath {
+  /** Where a subscription's messages go. */
+  destinationOf(addressee: Addressee): Destination;
+  /**
+   * Sends messages together.
+   *
+   * @param admit may keep a message from being sent
+   * @param record is called exactly once for each message: at once for those that are not posted
+   * @returns those that were posted
+   */
+  send<Message extends PushMessage>(
+    messages: readonly Message[],
+    admit: Admit<Message>,
+    record: (message: Message, result: Result) => void,
+  ): readonly Message[];
+}
+
+/** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
+export function createMessagePath(
+  { vapid, transport: { pushServices, now = Date.now } }: DeliverySettings,
+  transport: Transport,
+  encryptBatch: EncryptBatch,
+): MessagePath {
+  const destinations = createDestinations(vapid, createEndpointPolicy(pushServices), now);
+
+  return {
+    destinationOf: destinations.find,
+
+    send(messages, admit, record) {
+      const chosen: (typeof messages)[number][] = [];
+      const selected: Selected[] = [];
+      for (const message of messages) {
+        const selection = select(message, admit);
+        if ('kind' in selection) record(message, selection);
+        else {
+          chosen.push(message);
+          selected.push(selection);
+        }
+      }
+      const posted: typeof chosen = [];
+      for (const [index, request] of encrypt(selected, encryptBatch).entries()) {
+        const message = chosen[index]!;
+        if ('kind' in request) record(message, request);
+        else {
+          posted.push(message);
+          post(transport, request, now, (result) => record(message, result));
+        }
+      }
+      return posted;
+    },
+  };
+}

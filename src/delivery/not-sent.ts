@@ -1,0 +1,15 @@
+// Why a message was not sent. Types only.
+import type { RejectionReason } from '../protocol/refusal-reason.ts';
+
+/** Never to be sent. */
+export interface Refusal {
+  readonly reason: RejectionReason;
+  readonly detail: string;
+}
+
+export type NotSent =
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** Its time is over. */
+  | { readonly kind: 'expired' }
+  /** The push service is not to be written to before that. */
+  | { readonly kind: 'deferred'; readonly afterMs: number; readonly detail: string };

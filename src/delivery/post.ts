@@ -1,0 +1,56 @@
+// Third step of a message's path: hands a request to the transport and tells what its result means.
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+import { readResponse, type Outcome } from '../protocol/outcome.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
+import type { PushRequest, Transport, TransportResult } from '../transport/transport.ts';
+import type { NotSent } from './not-sent.ts';
+
+/** A message was posted, or a connection for it could not be made. */
+export interface Posted {
+  readonly kind: 'posted';
+  readonly outcome: Outcome;
+  /** Absent where no answer came; `error` tells why. */
+  readonly response?: PushResponse | undefined;
+  readonly error?: DeskbellError | undefined;
+}
+
+/** What came of a message. */
+export type Result = Posted | NotSent;
+
+/** `done` is called exactly once, never before `post` returns. */
+export function post(
+  transport: Transport,
+  request: PushRequest,
+  now: () => number,
+  done: (result: Result) => void,
+): void {
+  transport.send(request, (result) => done(readResult(request.origin, result, now)));
+}
+
+/** Whatever goes wrong on the way never ends a subscription. */
+function readResult(origin: string, result: TransportResult, now: () => number): Result {
+  switch (result.kind) {
+    case 'response': {
+      const { response } = result;
+      return { kind: 'posted', outcome: readResponse(origin, response, { nowMs: now() }), response };
+    }
+    case 'deferred':
+      return { kind: 'deferred', afterMs: result.retryAfterMs, detail: result.reason };
+    case 'failure':
+      return { kind: 'posted', outcome: readFailure(result.error, result.inDoubt), error: result.error };
+  }
+}
+
+function readFailure({ code, message: detail }: DeskbellError, isInDoubt: boolean): Outcome {
+  switch (code) {
+    case 'ERR_ADDRESS_BLOCKED':
+      return { kind: 'rejected', reason: 'address-blocked', scope: 'origin', isAlarm: true, detail };
+    case 'ERR_CONNECTION':
+    case 'ERR_TLS':
+    case 'ERR_TIMEOUT':
+    case 'ERR_CLOSED':
+      return { kind: 'retry', reason: 'connection', slowsOrigin: false, isInDoubt, detail };
+    default:
+      return { kind: 'rejected', reason: 'bad-request', scope: 'message', isAlarm: true, detail };
+  }
+}

@@ -1,0 +1,78 @@
+// Runs workers on a store: in threads where there is much to do, otherwise in this one.
+import { availableParallelism } from 'node:os';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Encrypt } from '../protocol/encryption.ts';
+import type { Store } from '../store/store.ts';
+import { createWorker } from './create-worker.ts';
+import type { DeliverySettings } from './settings.ts';
+import { runWorkerThreads } from './worker-pool.ts';
+
+export interface RunWorkersOptions extends DeliverySettings {
+  readonly store: Store;
+  /** Worker threads for large audiences; 0 delivers everything in this thread. One per core by default. */
+  readonly threads?: number | undefined;
+  /** For what is delivered in this thread. */
+  readonly encrypt?: Encrypt | undefined;
+  /** Told once, in words, why the accelerator is not used. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
+}
+
+export interface WorkRange {
+  /** This broadcast only; without it, whatever comes. */
+  readonly broadcastId?: number | undefined;
+  /** Rows that there are to send to, where that is known. */
+  readonly rows?: number | undefined;
+}
+
+export type RunWorkers = (range: WorkRange, signal: AbortSignal) => Promise<void>;
+
+/** What one thread does faster than another one starts. */
+const rowsForThread = 2000;
+
+/** @throws {DeskbellError} ERR_CONFIGURATION for threads together with functions that they cannot be given */
+export function createRunWorkers({
+  store,
+  threads,
+  encrypt,
+  onWarning,
+  ...settings
+}: RunWorkersOptions): RunWorkers {
+  const functions = functionNames({ ...settings.transport, encrypt });
+  const maxThreads = threads ?? (functions.length === 0 ? availableParallelism() : 0);
+  if (maxThreads > 0 && functions.length > 0) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      `Functions cannot be given to threads: leave ${functions.join(' and ')} out or set threads to 0.`,
+    );
+  }
+  const warnOnce = onceEach(onWarning);
+
+  const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
+    const worker = createWorker(settings, store, { broadcastId, encrypt, onWarning: warnOnce });
+    try {
+      await worker.run(signal);
+    } finally {
+      await worker.close();
+    }
+  };
+
+  return async ({ broadcastId, rows = Number.POSITIVE_INFINITY }, signal) => {
+    const count = Math.min(maxThreads, Math.floor(rows / rowsForThread));
+    if (count === 0) return runHere(broadcastId, signal);
+    return runWorkerThreads(count, { storeAddress: store.address, settings, broadcastId }, signal, warnOnce);
+  };
+}
+
+function functionNames(options: object): string[] {
+  return Object.entries(options).flatMap(([name, value]) => (typeof value === 'function' ? [name] : []));
+}
+
+/** Every thread has the same to say. */
+function onceEach(onWarning: (warning: string) => void = () => {}): (warning: string) => void {
+  const told = new Set<string>();
+  return (warning) => {
+    if (told.has(warning)) return;
+    told.add(warning);
+    onWarning(warning);
+  };
+}

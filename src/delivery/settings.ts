@@ -1,0 +1,71 @@
+// What delivery is told: keys, transport, when to try again, and the sizes and times of a worker. Everything but the
+// functions of `TransportOptions` can be posted to a thread.
+import type { VapidKeys } from '../protocol/vapid.ts';
+import type { TransportOptions } from '../transport/transport.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+
+/** The pair that subscriptions were made with, and the contact that push services are told. */
+export interface SenderVapid extends VapidKeys {
+  /** `mailto:` or `https:` URI. */
+  readonly subject: string;
+  /** How long a token is valid, 60 to 86 400 (default 43 200: 12 hours). */
+  readonly lifetimeSeconds?: number | undefined;
+  /** Earlier pairs, for subscriptions that were made with them. */
+  readonly previousKeys?: readonly VapidKeys[] | undefined;
+}
+
+export interface DeliverySettings {
+  readonly vapid: SenderVapid;
+  readonly transport: TransportOptions;
+  readonly retryPolicy?: RetryPolicy | undefined;
+  /** What differs from `defaultWorkerSettings`. */
+  readonly worker?: Partial<WorkerSettings> | undefined;
+}
+
+/** Sizes in rows, times in milliseconds. */
+export interface WorkerSettings {
+  /** Rows of slices that were sent or settled and are not committed. */
+  readonly maxPageRows: number;
+  /** Rows that are stored one by one while their answers are awaited: detached from a page, or leased as retries. */
+  readonly maxDetachedRows: number;
+  /** How many of them may be retries. */
+  readonly maxRetryRows: number;
+  /** Leased at once. */
+  readonly retryLeaseRows: number;
+  /** Read at once. */
+  readonly readRows: number;
+  /** Encrypted together and posted together: switching between crypto and sockets row by row costs nearly twice. */
+  readonly batchRows: number;
+  /** A commit is made after this many results, or after `commitEveryMs`. */
+  readonly commitRows: number;
+  readonly commitEveryMs: number;
+  /** How long a row without an answer may keep those behind it from being committed, and so from being counted. */
+  readonly maxCommitDelayMs: number;
+  /** While slices are being read, due retries are looked for this often. */
+  readonly leaseRetriesEveryMs: number;
+  /** How often work is looked for when there was none. */
+  readonly leaseSliceEveryMs: number;
+  /** How long another worker leaves this one's work alone when nothing is heard of it. */
+  readonly leaseMs: number;
+  /** How long a worker that is stopped waits for answers. */
+  readonly stopGraceMs: number;
+}
+
+export const defaultWorkerSettings: WorkerSettings = {
+  maxPageRows: 1536,
+  maxDetachedRows: 2560,
+  maxRetryRows: 512,
+  retryLeaseRows: 256,
+  readRows: 256,
+  batchRows: 32,
+  commitRows: 256,
+  commitEveryMs: 200,
+  maxCommitDelayMs: 1000,
+  leaseRetriesEveryMs: 100,
+  leaseSliceEveryMs: 250,
+  leaseMs: 10_000,
+  stopGraceMs: 5000,
+};
+
+/** Rows that a worker has sent and not committed, at most: what a crash repeats. */
+export const maxUncommittedRows = defaultWorkerSettings.maxPageRows + defaultWorkerSettings.maxDetachedRows;

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { Assignment, type AssignedRow } from '../../src/delivery/assignment.ts';
+import type { Destination } from '../../src/delivery/destinations.ts';
+import { OriginGate } from '../../src/delivery/origin-gate.ts';
+import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+
+const broadcast = { id: 1, expiresAtMs: 1e15, ttlSeconds: 60 } as Broadcast;
+const recipient = (position: number): Recipient => ({
+  position,
+  subscriptionId: undefined,
+  endpoint: `https://fcm.googleapis.com/${position}`,
+  p256dh: new Uint8Array(65),
+  auth: new Uint8Array(16),
+  vapidPublicKey: undefined,
+  updatedAtMs: 0,
+});
+const destination: Destination = {
+  origin: 'https://fcm.googleapis.com',
+  vapidPublicKey: 'key',
+  refusal: undefined,
+  gate: new OriginGate(),
+  headersFor: () => ({}),
+};
+const take = (assignment: Assignment) => assignment.takeRow(() => destination, 0);
+const accepted = (row: AssignedRow): RowResult => ({
+  recipient: row.recipient,
+  origin: row.destination.origin,
+  attempts: 1,
+  result: 'accepted',
+});
+const never = (): boolean => false;
+const lease = { broadcastId: 1, fenceToken: 'token' };
+const untilEnd = { ...lease, broadcast, slice: 0, cursor: 0, throughPosition: 100 };
+
+function sliceOf(
+  positions: readonly number[],
+  throughPosition: number,
+): { assignment: Assignment; rows: AssignedRow[] } {
+  const assignment = new Assignment({ ...untilEnd, throughPosition });
+  assignment.addRead(positions.map(recipient), true);
+  const rows = positions.map(() => take(assignment) as AssignedRow);
+  assert.equal(take(assignment), undefined);
+  return { assignment, rows };
+}
+
+test('the cursor passes rows in order, only as far as all have an answer', () => {
+  const { assignment, rows } = sliceOf([2, 4, 6, 8], 10);
+  const [two, four, six, eight] = rows as [AssignedRow, AssignedRow, AssignedRow, AssignedRow];
+  assignment.settle(four, accepted(four));
+  assignment.settle(eight, accepted(eight));
+  assert.equal(assignment.takePage(never, 0), undefined);
+  assignment.settle(two, accepted(two));
+  const first = assignment.takePage(never, 0);
+  assert.equal(first?.cursor, 4);
+  assert.deepEqual(
+    first?.rows.map((row) => row.recipient.position),
+    [2, 4],
+  );
+  assert.equal(assignment.isDone, false);
+  assignment.settle(six, accepted(six));
+  assert.equal(
+    assignment.takePage(never, 0)?.cursor,
+    10,
+    'the last row takes the cursor to the end of the slice',
+  );
+  assert.equal(assignment.isDone, true);
+});
+
+test('a slice whose rows are all gone is passed without any', () => {
+  const { assignment } = sliceOf([], 10);
+  assert.deepEqual(assignment.takePage(never, 0), { rows: [], cursor: 10 });
+  assert.equal(assignment.isDone, true);
+});
+
+test('a row that is detached lets the cursor pass, and is settled by itself later', () => {
+  const { assignment, rows } = sliceOf([1, 2, 3], 3);
+  const [one, two, three] = rows as [AssignedRow, AssignedRow, AssignedRow];
+  assignment.settle(two, accepted(two));
+  assignment.settle(three, accepted(three));
+  const page = assignment.takePage(() => true, 5000);
+  assert.equal(page?.cursor, 3);
+  assert.deepEqual(
+    page?.rows.map(({ result, retry }) => [result, retry?.delayMs]),
+    [
+      ['detached', 5000],
+      ['accepted', undefined],
+      ['accepted', undefined],
+    ],
+  );
+  assert.equal(assignment.isDone, false);
+  assert.equal(assignment.detachedRows, 1);
+  assignment.settle(one, accepted(one));
+  assert.deepEqual(assignment.takeDetached(), { rows: [accepted(one)] });
+  assert.equal(assignment.isDone, true);
+});
+
+test('an assignment that is stopped keeps what was sent and leaves the rest before the cursor', () => {
+  const assignment = new Assignment(untilEnd);
+  assignment.addRead([1, 2, 3].map(recipient), false);
+  const one = take(assignment) as AssignedRow;
+  assignment.stop();
+  assert.equal(take(assignment), undefined);
+  assert.equal(assignment.needsReading, false);
+  assignment.settle(one, accepted(one));
+  assert.equal(assignment.takePage(never, 0)?.cursor, 1);
+  assert.equal(assignment.isDone, true);
+  assert.equal(assignment.isUnfinished, true);
+});
+
+test('an assignment of which nothing is left is not cut short by a stop', () => {
+  const { assignment, rows } = sliceOf([1], 10);
+  const [one] = rows as [AssignedRow];
+  assignment.stop();
+  assignment.settle(one, accepted(one));
+  assert.equal(assignment.takePage(never, 0)?.cursor, 10);
+  assert.equal(assignment.isUnfinished, false);
+});
+
+test('rows that arrive after the stop are not taken', () => {
+  const assignment = new Assignment(untilEnd);
+  assignment.stop();
+  assignment.addRead([recipient(1)], true);
+  assert.equal(take(assignment), undefined);
+  assert.equal(assignment.takePage(never, 0), undefined, 'the cursor stays');
+});
+
+test('what cannot happen is told and not gone along with', () => {
+  const { assignment, rows } = sliceOf([1], 10);
+  const [one] = rows as [AssignedRow];
+  assert.throws(() => assignment.addRead([recipient(2)], true), /read only where some are left/);
+  assignment.settle(one, accepted(one));
+  assert.throws(() => assignment.settle(one, accepted(one)), /settled once/);
+});
+
+test('retries are detached from the start and keep their tries', () => {
+  const tries = { attempts: 2, deferrals: 3, expiresAtMs: 9000 };
+  const assignment = new Assignment({ ...lease, broadcast, rows: [{ ...recipient(7), ...tries }] });
+  assert.equal(assignment.detachedRows, 1);
+  const row = take(assignment) as AssignedRow;
+  assert.deepEqual(row.tries, tries);
+  assert.equal(assignment.pageRows, 0);
+  assignment.settle(row, accepted(row));
+  assert.equal(assignment.takePage(never, 0), undefined);
+  assert.equal(assignment.takeDetached()?.cursor, undefined);
+  assert.equal(assignment.isDone, true);
+  assert.equal(assignment.isUnfinished, false);
+});
