@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, cp, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, extname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -27,7 +27,7 @@ async function build(): Promise<void> {
       copyFurtherFiles(made),
     ]);
     for (const part of parts) if (part.status === 'rejected') throw part.reason;
-    await chmod(join(made, 'cli/main.js'), 0o755);
+    await chmod(join(made, 'cli/main.cjs'), 0o755);
     if ((await fingerprint(made)) !== (await fingerprint(dist)))
       await replace(dist, made, join(workspace, 'old'));
   } finally {
@@ -46,7 +46,7 @@ async function compile(project: string, outDir: string): Promise<void> {
 /** Pages, styles and whatever else is not compiled. */
 async function copyFurtherFiles(to: string): Promise<void> {
   for await (const file of glob('**/*.*', { cwd: join(root, 'src') })) {
-    if (extname(file) === '.ts' || file.endsWith('tsconfig.json')) continue;
+    if (/\.c?ts$/.test(file) || file.endsWith('tsconfig.json')) continue;
     await mkdir(dirname(join(to, file)), { recursive: true });
     await cp(join(root, 'src', file), join(to, file));
   }

@@ -75,7 +75,7 @@ async function send({ directory, sink, key, lifeMs }: Sending): Promise<Summary 
     subject: 'mailto:push@example.org',
   };
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
-  const main = join(import.meta.dirname, '../src/cli/main.ts');
+  const main = join(import.meta.dirname, '../src/cli/main.cts');
   const child = spawn(process.execPath, [main, 'send', '--all', '--json', ...words], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -26,7 +26,7 @@ test(`the service answers ${runs} generated requests as described, in steady mem
   const session = await createSessionCookie({ sessionKey: data.sessionKey, value: 'fuzz' });
   await data.close();
 
-  const main = join(import.meta.dirname, '../src/cli/main.ts');
+  const main = join(import.meta.dirname, '../src/cli/main.cts');
   const flags = [
     '--port',
     '0',

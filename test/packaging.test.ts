@@ -87,7 +87,7 @@ suite('the packed package', () => {
       ),
       [],
     );
-    const command = tarball.files.find(({ path }) => path === 'dist/cli/main.js');
+    const command = tarball.files.find(({ path }) => path === 'dist/cli/main.cjs');
     assert.equal((command?.mode ?? 0) & 0o111, 0o111);
   });
 
@@ -134,6 +134,22 @@ suite('the packed package', () => {
       const demo = await run(node, [command, 'demo', '--once']);
       assert.match(demo.stdout, /\nnotification {"title":/);
       assert.equal(demo.stderr, '');
+    });
+  }
+
+  for (const major of [12, 20]) {
+    test(`on Node ${major} the command says which Node it needs, in one line`, async (t) => {
+      const node = await findNode(major).catch((error: unknown) => {
+        if (process.env['CI']) throw error;
+      });
+      if (node === undefined) return t.skip('it could not be installed; where CI is set that is a failure');
+      await assert.rejects(run(node, [join(project, 'node_modules/.bin/deskbell'), 'demo']), {
+        code: 1,
+        stdout: '',
+        stderr: new RegExp(
+          `^deskbell: Node ${oldestMajor} or newer is required, and this is Node ${major}\\.[\\d.]+\\. .*\\[ERR_NODE_VERSION\\]\n$`,
+        ),
+      });
     });
   }
 });

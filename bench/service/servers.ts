@@ -11,7 +11,7 @@ export interface Server {
 }
 
 /** The command as it is published: start-up is measured without type stripping. */
-const command = join(import.meta.dirname, '../../dist/cli/main.js');
+const command = join(import.meta.dirname, '../../dist/cli/main.cjs');
 
 export const startBare = (): Promise<Server> => start([join(import.meta.dirname, 'bare-server.ts')]);
 

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 
-export const mainFile = join(import.meta.dirname, '../../src/cli/main.ts');
+export const mainFile = join(import.meta.dirname, '../../src/cli/main.cts');
 
 export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
