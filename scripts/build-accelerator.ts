@@ -44,8 +44,8 @@ if (import.meta.main) {
     const method = buildAccelerator(file, values.headers ?? findHeaders() ?? fetchHeaders(), library);
     if (library !== undefined) copyFileSync(library.licence, join(dirname(file), 'LICENSE.crypto_mb.txt'));
     const hash = createHash('sha256').update(readFileSync(file)).digest('hex');
-    console.log(`Built ${file}`);
-    console.log(
+    console.error(`Built ${file}`);
+    console.error(
       `sha256 ${hash}, ${library === undefined ? 'without' : 'with'} the multi-buffer library; method here: ${method}`,
     );
   } catch (error) {
@@ -149,7 +149,7 @@ export function findHeaders(): string | undefined {
 /** Headers of this very Node, from the npm package that it is published in. */
 export function fetchHeaders(): string {
   const name = `${binaryPackage}@${process.version.slice(1)}`;
-  console.log(`This Node came without its headers; taking them from the npm package ${name}.`);
+  console.error(`This Node came without its headers; taking them from the npm package ${name}.`);
   return fetchInto(fetchedHeaders, (workspace) => {
     const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--prefer-offline'];
     run('npm', ['install', '--prefix', workspace, ...options, name]);
