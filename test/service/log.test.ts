@@ -40,11 +40,17 @@ describe('the log', () => {
     const log = createLog({ file, isReadable: true });
     log.info(record);
     log.info({ event: 'subscription', endpoint: 'https://push.example/x', p256dh: 'a', auth: 'b' });
+    log.error({ event: 'fault', error: new Error('broken') });
     log.close();
-    const text = await readFile(file, 'utf8');
-    assert.match(text, /filter result GET \/api\/get.*"status":200/);
-    assert.match(text, /subscription.*"endpoint":"https:\/\/push\.example\/x"/);
-    assert.doesNotMatch(text, /undefined/);
+    const [first, second, third, ...stack] = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    assert.match(first!, /^\d\d:\d\d:\d\d\.\d{3} INFO  filter result GET \/api\/get {"status":200}$/);
+    assert.match(
+      second!,
+      / INFO  subscription {"endpoint":"https:\/\/push\.example\/x","p256dh":"a","auth":"b"}$/,
+    );
+    assert.match(third!, / ERROR fault$/);
+    assert.equal(stack[0], '    Error: broken');
+    assert.match(stack[1]!, /^ {8}at .*log\.test/);
   });
 
   test('writes out what is buffered when it is asked to, and by itself soon', async () => {

@@ -2,9 +2,9 @@
 // are out after a fifth of a second, and when the process ends.
 import { closeSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
-import { prettyFactory } from 'pino-pretty';
 
 import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
+import { formatRecord } from './format-record.ts';
 import { openLogFile } from './log-file.ts';
 
 /** What the service needs of a logger; a pino logger is one. */
@@ -61,15 +61,9 @@ export function createLog({
 
 /** Turns JSON lines into lines for people, which are written immediately. */
 function readable(writer: BatchWriter): DestinationStream {
-  const format = prettyFactory({
-    singleLine: true,
-    translateTime: 'SYS:HH:MM:ss.l',
-    ignore: 'pid,hostname,mechanism,phase,method,url,event',
-    messageFormat: '{if event}{event}{end}{if mechanism}{mechanism} {phase} {method} {url}{end}',
-  });
   return {
     write(line) {
-      writer.write(format(line));
+      writer.write(formatRecord(line));
       writer.flush();
     },
   };

@@ -1,0 +1,36 @@
+// Log records as lines for people: time, level, what happened, and the other members as JSON. An error's stack follows
+// on lines of its own.
+
+interface LogRecord {
+  /** As pino counts: 30 is info, 50 error. */
+  readonly level: number;
+  readonly time: string;
+  readonly event?: string;
+  readonly mechanism?: string;
+  readonly phase?: string;
+  readonly method?: string;
+  readonly url?: string;
+  readonly error?: { readonly stack: string };
+}
+
+/** @param line a record as JSON, as pino writes it */
+export function formatRecord(line: string): string {
+  const { level, time, event, mechanism, phase, method, url, error, ...members } = JSON.parse(
+    line,
+  ) as LogRecord;
+  const words = [
+    timeOfDay(new Date(time)),
+    level >= 50 ? 'ERROR' : 'INFO ',
+    ...[event, mechanism, phase, method, url].filter((word) => word !== undefined),
+  ];
+  if (Object.keys(members).length > 0) words.push(JSON.stringify(members));
+  const stack = error === undefined ? '' : `    ${error.stack.replaceAll('\n', '\n    ')}\n`;
+  return `${words.join(' ')}\n${stack}`;
+}
+
+/** `09:05:07.042`, in the local time zone. */
+function timeOfDay(date: Date): string {
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
+  const clock = parts.map((part) => String(part).padStart(2, '0')).join(':');
+  return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}
