@@ -12,4 +12,10 @@ export type NotSent =
   /** Its time is over. */
   | { readonly kind: 'expired' }
   /** The push service is not to be written to before that. */
-  | { readonly kind: 'deferred'; readonly afterMs: number; readonly detail: string };
+  | {
+      readonly kind: 'deferred';
+      readonly afterMs: number;
+      readonly detail: string;
+      /** An operator should hear of it: the push service breaks HTTP again and again. */
+      readonly alarm?: 'protocol-error' | undefined;
+    };

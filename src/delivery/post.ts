@@ -34,8 +34,10 @@ function readResult(origin: string, result: TransportResult, now: () => number):
       const { response } = result;
       return { kind: 'posted', outcome: readResponse(origin, response, { nowMs: now() }), response };
     }
-    case 'deferred':
-      return { kind: 'deferred', afterMs: result.retryAfterMs, detail: result.reason };
+    case 'deferred': {
+      const { retryAfterMs: afterMs, reason: detail, isIncompatible } = result;
+      return { kind: 'deferred', afterMs, detail, alarm: isIncompatible ? 'protocol-error' : undefined };
+    }
     case 'failure':
       return { kind: 'posted', outcome: readFailure(result.error, result.inDoubt), error: result.error };
   }
@@ -45,6 +47,8 @@ function readFailure({ code, message: detail }: DeskbellError, isInDoubt: boolea
   switch (code) {
     case 'ERR_ADDRESS_BLOCKED':
       return { kind: 'rejected', reason: 'address-blocked', scope: 'origin', isAlarm: true, detail };
+    case 'ERR_PROTOCOL':
+      return { kind: 'retry', reason: 'protocol-error', slowsOrigin: false, isInDoubt, detail };
     case 'ERR_CONNECTION':
     case 'ERR_TLS':
     case 'ERR_TIMEOUT':

@@ -33,7 +33,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
     case 'posted':
       return toAttempted(row, result, settings);
     case 'deferred':
-      return toDeferred(row, result.afterMs, settings);
+      return toDeferred(row, result, settings);
     case 'refused':
       return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.refusal) };
     case 'expired':
@@ -75,12 +75,17 @@ function withRetry(
   return typeof retry === 'string' ? { ...attempted, result: retry } : { ...attempted, retry };
 }
 
-function toDeferred(row: Row, afterMs: number, { retryPolicy, now, random }: RecordSettings): RowResult {
+function toDeferred(
+  row: Row,
+  { afterMs, alarm: reason, detail }: Extract<Result, { kind: 'deferred' }>,
+  { retryPolicy, now, random }: RecordSettings,
+): RowResult {
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
   const retry = retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
+  const alarm = reason === undefined ? undefined : { reason, detail };
   return typeof retry === 'string'
-    ? { ...unsent(row), result: retry }
-    : { ...unsent(row), result: 'retry', retry };
+    ? { ...unsent(row), result: retry, alarm }
+    : { ...unsent(row), result: 'retry', retry, alarm };
 }
 
 function unsent({

@@ -74,6 +74,11 @@ export const libraryErrors = {
     'If the push service is yours, add its origin to "pushServices".',
   ),
   ERR_CONNECTION: entry('The push service cannot be reached', 'Try again later.', true),
+  ERR_PROTOCOL: entry(
+    'The push service broke the rules of HTTP',
+    'Report it to whoever runs the push service, with the message of the error.',
+    true,
+  ),
   ERR_TLS: entry(
     'The TLS connection to the push service failed',
     'Check the certificate or give its CA.',

@@ -14,6 +14,8 @@ export type RetryReason =
   | 'not-handled'
   /** No answer: network, TLS or time-out. Made by the sender, never by `readResponse`. */
   | 'connection'
+  /** The answer broke HTTP. Made by the sender, never by `readResponse`. */
+  | 'protocol-error'
   /** Nothing was sent, since the origin is being spared. Made by the sender, never by `readResponse`. */
   | 'deferred';
 

@@ -17,13 +17,29 @@ export interface AdmissionSettings {
 export interface Deferral {
   readonly waitMs: number;
   readonly reason: string;
+  /** It breaks HTTP again and again. */
+  readonly isIncompatible: boolean;
 }
+
+// A push service that breaks HTTP answers some requests and leaves others in doubt, so that success between the faults
+// means little. From the third fault on it gets a pause, each twice as long as the last one. What came after many
+// answers, or a long time, begins anew.
+const toleratedFaults = 2;
+const firstPauseMs = 60_000;
+const maxPauseMs = 3_600_000;
+const answersToForget = 10_000;
+const forgetAfterMs = 2 * maxPauseMs;
 
 export class Admission {
   readonly #origin: URL;
   readonly #settings: AdmissionSettings;
   readonly #pacing = new Pacing();
   readonly #breaker = new Breaker();
+  /** HTTP faults, each once however many requests it ended. */
+  #faults = 0;
+  #lastFault: DeskbellError | undefined;
+  #lastFaultMs = 0;
+  #answersSinceFault = 0;
 
   constructor(origin: URL, settings: AdmissionSettings) {
     this.#origin = origin;
@@ -46,7 +62,9 @@ export class Admission {
   /** @returns why nothing may be sent; `undefined` where something may */
   deferral(): Deferral | undefined {
     const waitMs = this.#breaker.waitMs(this.#settings.monotonicNow());
-    return waitMs === 0 ? undefined : { waitMs, reason: this.#breaker.reason };
+    if (waitMs === 0) return undefined;
+    const isIncompatible = this.#faults > toleratedFaults && !this.#isForgotten();
+    return { waitMs, reason: this.#breaker.reason, isIncompatible };
   }
 
   /** Requests wait although there are connections for them: `maxInFlight` is what holds them back. */
@@ -57,6 +75,7 @@ export class Admission {
   /** @returns true where nothing may be sent from now on */
   recordResponse(response: PushResponse, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
+    this.#answersSinceFault += 1;
     this.#pacing.recordAnswer(latencyMs, nowMs);
     if (response.status < 300) {
       this.#breaker.recordSuccess();
@@ -75,7 +94,27 @@ export class Admission {
 
   /** No answer came. @returns true where nothing may be sent from now on */
   recordFailure(error: DeskbellError): boolean {
-    return this.#breaker.recordFailure(error.message, this.#settings.monotonicNow());
+    const isStopped = this.#breaker.recordFailure(error.message, this.#settings.monotonicNow());
+    return this.recordHttpFault(error) || isStopped;
+  }
+
+  /** A connection ended. @returns true where nothing may be sent from now on, since it was for yet another HTTP fault */
+  recordHttpFault(error: DeskbellError): boolean {
+    if (error.code !== 'ERR_PROTOCOL' || error === this.#lastFault) return false;
+    const nowMs = this.#settings.monotonicNow();
+    this.#faults = this.#isForgotten() ? 1 : this.#faults + 1;
+    this.#lastFault = error;
+    this.#lastFaultMs = nowMs;
+    this.#answersSinceFault = 0;
+    const pauses = this.#faults - toleratedFaults;
+    if (pauses < 1) return false;
+    return this.#breaker.open(error.message, nowMs, Math.min(firstPauseMs * 2 ** (pauses - 1), maxPauseMs));
+  }
+
+  /** The last HTTP fault says nothing about now. */
+  #isForgotten(): boolean {
+    const ageMs = this.#settings.monotonicNow() - this.#lastFaultMs;
+    return this.#answersSinceFault >= answersToForget || ageMs >= forgetAfterMs;
   }
 
   /** No connection could be made, and there is no other one. */

@@ -66,11 +66,17 @@ export class Breaker {
       : false;
   }
 
-  /** Opens at once: the origin cannot be connected to. */
-  open(reason: string, nowMs: number): boolean {
+  /**
+   * Opens at once: the origin cannot be connected to, or breaks HTTP.
+   *
+   * @param leastMs for at least so long
+   */
+  open(reason: string, nowMs: number, leastMs = 0): boolean {
     const wasOpen = this.#state === 'OPEN';
-    const untilMs = nowMs + Math.max(this.#openMs, this.#retryAfterMs);
-    this.#openUntilMs = wasOpen ? Math.max(this.#openUntilMs, nowMs + this.#retryAfterMs) : untilMs;
+    const askedMs = Math.max(this.#retryAfterMs, leastMs);
+    this.#openUntilMs = wasOpen
+      ? Math.max(this.#openUntilMs, nowMs + askedMs)
+      : nowMs + Math.max(this.#openMs, askedMs);
     if (wasOpen) return false;
     this.#state = 'OPEN';
     this.#reason = reason;

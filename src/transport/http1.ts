@@ -182,7 +182,7 @@ export class Http1Session implements Session {
 
   #malformed(what: string): DeskbellError {
     const message = `${this.#host} answered with something that is not HTTP/1.1: ${what}.`;
-    return new DeskbellError('ERR_CONNECTION', message);
+    return new DeskbellError('ERR_PROTOCOL', message);
   }
 
   #fail(error: DeskbellError): void {

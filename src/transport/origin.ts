@@ -76,7 +76,7 @@ export class Origin implements SessionEvents {
   send(exchange: Exchange): void {
     if (this.#queue.length >= maxQueued) {
       const reason = `${this.#url.host} has ${maxQueued} messages waiting already.`;
-      this.#defer(exchange, { waitMs: queueFullRetryMs, reason });
+      this.#defer(exchange, { waitMs: queueFullRetryMs, reason, isIncompatible: false });
       return;
     }
     const deferral = this.#admission.admit();
@@ -131,6 +131,7 @@ export class Origin implements SessionEvents {
 
   closed(session: Session, reason: DeskbellError): void {
     this.#sessions.delete(session);
+    if (this.#admission.recordHttpFault(reason)) this.#deferQueued();
     // It was opened for those who wait and never took one of them: opening another would not help.
     if (!session.wasUsed && this.#queued > 0) this.#connectionFailed(reason);
     this.#pumpSoon();
@@ -230,9 +231,9 @@ export class Origin implements SessionEvents {
   }
 
   /** A fifth more at random, so that those who wait do not come back all at once. */
-  #defer(exchange: Exchange, { waitMs, reason }: Deferral): void {
+  #defer(exchange: Exchange, { waitMs, reason, isIncompatible }: Deferral): void {
     const retryAfterMs = Math.ceil(waitMs * (1 + this.#settings.random() / 5));
-    queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason }));
+    queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason, isIncompatible }));
   }
 
   #settle(exchange: Exchange, result: Parameters<Exchange['done']>[0]): void {

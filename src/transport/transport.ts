@@ -24,7 +24,13 @@ export type TransportResult =
   /** `inDoubt`: the request may have reached the push service, so that a repeat may show the message twice. */
   | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
   /** The origin is not to be written to now (breaker open, told to wait, or its queue is full): nothing was sent. */
-  | { readonly kind: 'deferred'; readonly retryAfterMs: number; readonly reason: string };
+  | {
+      readonly kind: 'deferred';
+      readonly retryAfterMs: number;
+      readonly reason: string;
+      /** The origin has broken HTTP again and again, which no waiting will mend: an operator should hear of it. */
+      readonly isIncompatible: boolean;
+    };
 
 export interface Transport {
   /** Sends one request; `done` is called exactly once, never before `send` returns. Requests handed in during one

@@ -190,7 +190,7 @@ test('each breach of the connection is answered with GOAWAY and its error code',
   for (const [what, errorCode, bytes] of connectionErrors) {
     await withWire(saying(...bytes), async (transport, origin, wires) => {
       // Where the answer itself is good, it counts.
-      const expected = what === 'more data than its window' ? '201' : 'ERR_CONNECTION in doubt';
+      const expected = what === 'more data than its window' ? '201' : 'ERR_PROTOCOL in doubt';
       // A half answer whose status is known counts too.
       const result = await sendOne(transport, origin);
       const isHalf = what === 'empty DATA without end';
@@ -235,7 +235,7 @@ test('each breach of one stream is answered with RST_STREAM, and the connection 
       wire.onRequest = (streamId) => wire.send(...(streamId === 1 ? bytes : [answer(streamId)]));
     };
     await withWire(script, async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION in doubt', what);
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_PROTOCOL in doubt', what);
       assert.equal(describe(await sendOne(transport, origin)), '201', what);
       assert.equal(wires.length, 1, what);
       assert.deepEqual(
@@ -255,7 +255,7 @@ test('a connection that does not begin with SETTINGS takes no request', async ()
   ]) {
     const script = (wire: Wire): void => wire.send(bytes);
     await withWire(script, async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION');
+      assert.equal(describe(await sendOne(transport, origin)), 'ERR_PROTOCOL');
     });
   }
 });
@@ -490,6 +490,30 @@ test('a push service that says goodbye at once is not connected to again and aga
       assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION');
       assert.equal(describe(await sendOne(transport, origin)), 'deferred');
       assert.equal(wires.length, 1);
+    },
+  );
+});
+
+test('a push service that breaks HTTP/2 on every connection gets three of them, then a pause and an alarm', async () => {
+  await withWire(
+    (wire: Wire): void => {
+      wire.greet();
+      // As h2o 2.2.5 does it: an entry of a table that it was told not to use, after some good answers.
+      wire.onRequest = (streamId) =>
+        wire.send(streamId < 21 ? answer(streamId) : headersOn(streamId, indexed201(9)));
+    },
+    async (transport, origin, wires) => {
+      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+      const results = await sendMany(transport, 200, 5, () => request);
+      const counts = tally(results);
+      assert.equal(wires.length, 3);
+      assert.equal(counts['201'], 30);
+      assert.ok((counts['ERR_PROTOCOL in doubt'] ?? 0) <= 15, JSON.stringify(counts));
+      const deferred = results.filter((result) => result.kind === 'deferred');
+      assert.ok(deferred.length >= 155);
+      for (const { isIncompatible, retryAfterMs } of deferred) {
+        assert.ok(isIncompatible && retryAfterMs >= 59_000, `${retryAfterMs} ms`);
+      }
     },
   );
 });

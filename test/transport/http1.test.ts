@@ -81,7 +81,7 @@ const malformedHeads: readonly (readonly [what: string, text: string])[] = [
   ['101', 'HTTP/1.1 101 Switching\r\n\r\n'],
   ['099', 'HTTP/1.1 099 x\r\n\r\n'],
   ['interim answers without end', 'HTTP/1.1 100 Go\r\n\r\n'.repeat(17)],
-  ['a header without end', `HTTP/1.1 201 C\r\n${'a: b\r\n'.repeat(4000)}`],
+  ['a header without end', `HTTP/1.1 201 C\r\n${'a: b\r\n'.repeat(10_000)}`],
   ['a line without end', `HTTP/1.1 201 C\r\na: ${'b'.repeat(20_000)}`],
 ];
 
@@ -136,7 +136,7 @@ test('good answers are read alike however they are cut', async () => {
 });
 
 test('malformed answers leave the request in doubt and end the connection, however they are cut', async () => {
-  const expected = { outcome: 'ERR_CONNECTION in doubt', isReusable: false };
+  const expected = { outcome: 'ERR_PROTOCOL in doubt', isReusable: false };
   for (const [what, text] of malformedHeads) {
     const bytes = Buffer.from(text, 'latin1');
     const middle = bytes.length >> 1;
@@ -236,7 +236,6 @@ test('each way to end without a status leaves the request in doubt', async () =>
     (socket) => socket.resetAndDestroy(),
     (socket) => socket.end('HTTP/1.1 20'),
     (socket) => socket.end('HTTP/1.1 201 Created\r\ncontent-le'),
-    (socket) => socket.write('nonsense\r\n\r\n'),
   ];
   for (const end of endings) {
     await withScript(end, async (transport, origin) => {
@@ -313,9 +312,12 @@ test('what follows an answer in the same read never answers the next request', a
     await withScript(
       (socket, request) => socket.write(request === 1 ? created + extra : created),
       async (transport, origin) => {
-        assert.match(describe(await sendOne(transport, origin)), /^201$|^ERR_CONNECTION in doubt$/);
+        assert.match(
+          describe(await sendOne(transport, origin)),
+          /^201$|^ERR_(PROTOCOL|CONNECTION) in doubt$/,
+        );
         const next = describe(await sendOne(transport, origin));
-        assert.match(next, /^201$|^ERR_CONNECTION in doubt$/, `after ${JSON.stringify(extra)}`);
+        assert.match(next, /^201$|^ERR_(PROTOCOL|CONNECTION) in doubt$/, `after ${JSON.stringify(extra)}`);
       },
     );
   }

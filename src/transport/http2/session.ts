@@ -213,7 +213,7 @@ export class Http2Session implements Session {
   }
 
   #takeBody(stream: Stream, endsStream: boolean, bytes: Buffer, start: number, end: number): void {
-    if (stream.answer === undefined) this.#failStream(stream, 'sent a body before its header');
+    if (stream.answer === undefined) this.#failStream(stream, 'a body before its header');
     else if (!stream.addBody(bytes, start, end)) {
       this.#reset(stream, ErrorCode.cancel);
       this.#answer(stream, stream.answer);
@@ -224,14 +224,14 @@ export class Http2Session implements Session {
   #takeHeader(stream: Stream, header: HeaderBlock, endsStream: boolean): void {
     const { status } = header;
     if (header.fault !== undefined) {
-      this.#failStream(stream, `sent a header block with ${header.fault}`);
+      this.#failStream(stream, `a header block with ${header.fault}`);
     } else if (stream.answer !== undefined) {
       if (status === 0 && endsStream) this.#answer(stream, stream.answer);
-      else this.#failStream(stream, 'sent a second header');
+      else this.#failStream(stream, 'a second header');
     } else if (status < 200) {
       // 0 has no status, 101 would be another protocol.
       const isInterim = status >= 100 && status !== 101 && !endsStream;
-      if (!isInterim) this.#failStream(stream, 'ended its answer without a final status');
+      if (!isInterim) this.#failStream(stream, 'an answer without a final status');
     } else {
       stream.answer = header;
       if (endsStream) this.#answer(stream, header);
@@ -266,7 +266,7 @@ export class Http2Session implements Session {
   #takeWindowUpdate(streamId: number, increment: number): void {
     const stream = this.#streams.get(streamId);
     if (stream === undefined || this.#flow.grantStream(stream, increment)) return;
-    this.#failStream(stream, 'granted a window that is not legal', ErrorCode.flowControlError);
+    this.#failStream(stream, 'a window update that is not legal', ErrorCode.flowControlError);
   }
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
@@ -290,7 +290,7 @@ export class Http2Session implements Session {
   /** A stream error (RFC 9113 §5.4.2): the connection goes on. */
   #failStream(stream: Stream, what: string, code: ErrorCode = ErrorCode.protocolError): void {
     this.#reset(stream, code);
-    this.#fail(stream, connectionError(this.#host, what));
+    this.#fail(stream, protocolError(this.#host, what));
   }
 
   #reset(stream: Stream, code: ErrorCode): void {
@@ -321,7 +321,8 @@ export class Http2Session implements Session {
   /** The push service has broken the protocol. */
   #breakOff(fault: Http2Fault): void {
     this.#sayGoaway(fault.code);
-    this.#lose(fault);
+    this.#failAll(protocolError(this.#host, fault.message, fault));
+    this.#socket.destroy();
   }
 
   /** The last word: no stream of the push service's was processed, since it may open none. */
@@ -385,10 +386,12 @@ export class Http2Session implements Session {
 }
 
 function connectionError(host: string, what: string, cause?: Error): DeskbellError {
-  let reason = '';
-  if (cause instanceof Http2Fault) reason = ` (it sent ${cause.message})`;
-  else if (cause !== undefined && 'code' in cause) reason = ` (${String(cause.code)})`;
+  const reason = cause !== undefined && 'code' in cause ? ` (${String(cause.code)})` : '';
   return new DeskbellError('ERR_CONNECTION', `${host} ${what}${reason}.`, { cause });
+}
+
+function protocolError(host: string, what: string, cause?: Error): DeskbellError {
+  return new DeskbellError('ERR_PROTOCOL', `${host} broke HTTP/2: it sent ${what}.`, { cause });
 }
 
 function timeoutError(host: string, verb: string, timeoutMs: number): DeskbellError {
