@@ -1,0 +1,82 @@
+// What an install of the packed package comes with, and what each entry loads of it.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+
+suite('an install of the package', () => {
+  let project: string;
+  let installed: Readonly<Record<string, { readonly version: string }>>;
+
+  before(async () => {
+    project = await mkdtemp(join(tmpdir(), 'deskbell-install-'));
+    // What `prepack` does, without the accelerator.
+    await run(process.execPath, [join(root, 'scripts/build.ts')]);
+    await run(process.execPath, [join(root, 'scripts/describe-dependencies.ts')]);
+    const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', project];
+    const { stdout } = await run('npm', pack, { cwd: root });
+    await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', stdout.trim()], {
+      cwd: project,
+    });
+    const lock = readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8');
+    ({ packages: installed } = JSON.parse(lock) as { packages: typeof installed });
+  });
+  after(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
+
+  test('comes with the licence of every package, and an SBOM that names it', () => {
+    const folder = join(project, 'node_modules/deskbell');
+    const notices = readFileSync(join(folder, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
+    const { components } = JSON.parse(readFileSync(join(folder, 'sbom.cdx.json'), 'utf8')) as {
+      readonly components: readonly { readonly name: string; readonly version: string }[];
+    };
+    const described = new Set(components.map(({ name, version }) => `${name} ${version}`));
+    const expected = Object.entries(installed)
+      .map(([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 13)} ${version}`)
+      .filter((name) => !name.startsWith('deskbell '));
+    assert.deepEqual(
+      expected.filter((name) => !described.has(name)),
+      [],
+    );
+    assert.deepEqual(
+      expected.filter((name) => !notices.includes(`\n${name}\n---`)),
+      [],
+    );
+  });
+
+  for (const [entry, allowed] of [
+    ['deskbell', ['ipaddr.js']],
+    ['deskbell/protocol', []],
+    ['deskbell/push-service', ['http_ece', 'ws']],
+  ] as const) {
+    test(`\`${entry}\` loads ${allowed.length === 0 ? 'no other package' : `only ${allowed.join(' and ')}`}`, async () => {
+      const program = `
+        import { registerHooks } from 'node:module';
+        const loaded = new Set();
+        registerHooks({
+          load(url, context, nextLoad) {
+            const path = url.split('/node_modules/').at(-1);
+            loaded.add(/^(@[^/]+\\/)?[^/]+/.exec(path)[0]);
+            return nextLoad(url, context);
+          },
+        });
+        await import('${entry}');
+        console.log(JSON.stringify([...loaded].filter((name) => !name.startsWith('node:') && name !== 'deskbell')));
+      `;
+      const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], {
+        cwd: project,
+      });
+      const unexpected = (JSON.parse(stdout) as string[]).filter(
+        (name) => !allowed.some((known) => known === name),
+      );
+      assert.deepEqual(unexpected, []);
+    });
+  }
+});
