@@ -11,12 +11,16 @@ export type FailureReason =
   | 'server-unreachable'
   | 'server-refused';
 
+/** What `createClient`'s promises reject with. */
 export class ClientError extends Error {
   override readonly name = 'ClientError';
   readonly reason: FailureReason;
+  /** The service's HTTP status, where it answered with an error. */
+  readonly status: number | undefined;
 
-  constructor(reason: FailureReason, message: string, cause?: unknown) {
+  constructor(reason: FailureReason, message: string, cause?: unknown, status?: number) {
     super(message, { cause });
     this.reason = reason;
+    this.status = status;
   }
 }

@@ -1,15 +1,10 @@
 // The page's client: one object with the life cycle of this browser's subscription.
 import { ClientError, type FailureReason } from './client-error.ts';
-import { base64, type Fetch, ServiceApi } from './service-api.ts';
+import { type PushMessage, streamMessages } from './message-stream.ts';
+import { base64, type Fetch, ServiceApi, subscriptionBody } from './service-api.ts';
+import { StoredCopy } from './stored-copy.ts';
+import { missingSupport, permissionFailure } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
-
-/** A push message as this browser received it. Further members of the payload come along unchanged. */
-export interface PushMessage {
-  readonly title: string;
-  readonly message: string;
-  /** Milliseconds since 1970, by this browser's clock. */
-  readonly receivedAtMs: number;
-}
 
 export interface ClientState {
   /** What stands in the way of subscribing, known without asking anyone. */
@@ -72,10 +67,16 @@ export function createClient(options: ClientOptions = {}): Client {
   return new DeskbellClient(options) as Client;
 }
 
+interface Reconciled {
+  readonly subscription: PushSubscription;
+  readonly isNew: boolean;
+}
+
 class DeskbellClient extends EventTarget {
   readonly synced: Promise<SyncResult>;
   readonly #service: ServiceApi;
   readonly #worker: WorkerRegistration;
+  readonly #storedCopy: StoredCopy;
   readonly #timeoutMs: number;
   #storedEndpoint: string | undefined;
 
@@ -84,9 +85,8 @@ class DeskbellClient extends EventTarget {
     const workerUrl = new URL(options.serviceWorkerUrl ?? 'service-worker.js', document.baseURI);
     const serviceUrl = new URL(options.serviceUrl ?? './', document.baseURI);
     if (!serviceUrl.pathname.endsWith('/')) serviceUrl.pathname += '/';
-    if (serviceUrl.href !== new URL('./', workerUrl).href)
-      workerUrl.searchParams.set('service', serviceUrl.href);
-    this.#worker = new WorkerRegistration(workerUrl);
+    this.#worker = new WorkerRegistration(workerUrl, serviceUrl);
+    this.#storedCopy = new StoredCopy(this.#worker.scope);
     this.#timeoutMs = options.timeoutMs ?? 15_000;
     this.#service = new ServiceApi(
       serviceUrl,
@@ -112,8 +112,7 @@ class DeskbellClient extends EventTarget {
     const permission = await Notification.requestPermission();
     if (permission !== 'granted') throw permissionFailure(permission);
     return withLock(async () => {
-      const vapidKey = await this.#service.fetchVapidKey();
-      const { subscription } = await this.#reconcile(await this.#worker.findOrRegister(), vapidKey);
+      const { subscription } = await this.#reconcile(() => this.#worker.findOrRegister());
       return subscription;
     });
   }
@@ -123,11 +122,13 @@ class DeskbellClient extends EventTarget {
     if (missing) throw missing;
     await withLock(async () => {
       const subscription = await this.#subscription();
-      if (!subscription) return;
+      const body = (await this.#storedCopy.read()) ?? (subscription && subscriptionBody(subscription));
+      if (body === undefined) return;
+      await this.#storedCopy.forget();
       try {
-        await this.#atPushService(subscription.unsubscribe());
+        if (subscription) await this.#atPushService(subscription.unsubscribe());
       } finally {
-        await this.#service.remove(subscription);
+        if (body) await this.#service.remove(body);
       }
     });
   }
@@ -150,54 +151,55 @@ class DeskbellClient extends EventTarget {
     if (missingSupport()) return 'not-subscribed';
     return withLock(async () => {
       const registration = await this.#worker.find();
-      const subscription = await registration?.pushManager.getSubscription();
-      if (!registration || !subscription) return 'not-subscribed';
-      const { isNew } = await this.#reconcile(registration, await this.#service.fetchVapidKey());
+      if (!registration || !(await this.#isWanted(registration))) return 'not-subscribed';
+      const { isNew } = await this.#reconcile(async () => registration);
       return isNew ? 'subscribed-anew' : 'sent-again';
     });
   }
 
   messages(): AsyncIterableIterator<PushMessage> {
-    const listening = new AbortController();
-    const reader = new ReadableStream<PushMessage>({
-      start: (controller) => {
-        const take = (event: Event) => controller.enqueue((event as MessageEvent<PushMessage>).data);
-        super.addEventListener('message', take, { signal: listening.signal });
-      },
-      cancel: () => listening.abort(),
-    }).getReader();
-    return {
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-      next: () => reader.read(),
-      return: async () => {
-        await reader.cancel();
-        return { done: true, value: undefined };
-      },
-    };
+    return streamMessages(this);
   }
 
   async #subscription(): Promise<PushSubscription | undefined> {
     return (await (await this.#worker.find())?.pushManager.getSubscription()) ?? undefined;
   }
 
+  /** Whether this browser is subscribed, or was until the push service dropped the subscription. */
+  async #isWanted({ pushManager }: ServiceWorkerRegistration): Promise<boolean> {
+    if (await pushManager.getSubscription()) return true;
+    return Notification.permission === 'granted' && (await this.#storedCopy.read()) !== undefined;
+  }
+
   /** Makes browser, push service and Deskbell agree: one subscription, with the current key, stored. */
-  async #reconcile(
-    registration: ServiceWorkerRegistration,
-    vapidKey: string,
-  ): Promise<{ subscription: PushSubscription; isNew: boolean }> {
-    const existing = await registration.pushManager.getSubscription();
-    const isNew = !existing || !hasKey(existing, vapidKey);
+  async #reconcile(findRegistration: () => Promise<ServiceWorkerRegistration>): Promise<Reconciled> {
+    const vapidKey = await this.#service.fetchVapidKey();
+    const registration = await findRegistration();
+    try {
+      return await this.#reconcileWith(vapidKey, registration);
+    } catch (error) {
+      // The service does not know the key that it has just given: it has another one now.
+      if ((error as ClientError).status !== 409) throw error;
+      return this.#reconcileWith(await this.#service.fetchVapidKey(), registration);
+    }
+  }
+
+  async #reconcileWith(vapidKey: string, { pushManager }: ServiceWorkerRegistration): Promise<Reconciled> {
+    const existing = await pushManager.getSubscription();
+    const isNew = !existing || !isUsable(existing, vapidKey);
     if (isNew && existing) await this.#atPushService(existing.unsubscribe());
     const subscription = isNew
       ? await this.#atPushService(
-          registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: vapidKey }),
+          pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: vapidKey }),
         )
       : existing;
-    await this.#service.store(subscription);
+
+    const body = subscriptionBody(subscription);
+    const former = (await this.#storedCopy.read()) ?? (existing && subscriptionBody(existing));
+    await this.#service.store(body, vapidKey);
     this.#storedEndpoint = subscription.endpoint;
-    if (isNew && existing) await this.#service.remove(existing);
+    if (former && former !== body) await this.#service.remove(former);
+    await this.#storedCopy.write(body);
     return { subscription, isNew };
   }
 
@@ -215,24 +217,6 @@ class DeskbellClient extends EventTarget {
   }
 }
 
-function missingSupport(): ClientError | undefined {
-  if (!isSecureContext) {
-    return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
-  }
-  if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return undefined;
-  return new ClientError('no-support', 'This browser has no Web Push.');
-}
-
-function permissionFailure(permission: 'denied' | 'default', cause?: unknown): ClientError {
-  return permission === 'denied'
-    ? new ClientError('permission-denied', 'Notifications are blocked for this site.', cause)
-    : new ClientError(
-        'permission-dismissed',
-        'The question about notifications was closed unanswered.',
-        cause,
-      );
-}
-
 /** One at a time, over all pages of this origin and its service worker. */
 function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks.request('deskbell', work);
@@ -246,7 +230,13 @@ function withTimeout<Result>(timeoutMs: number, work: Promise<Result>): Promise<
   });
 }
 
-function hasKey(subscription: PushSubscription, vapidKey: string): boolean {
-  const key = base64(subscription.options.applicationServerKey);
-  return key.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') === vapidKey;
+/** A subscription that Chromium has given up for good keeps its keys and gets an endpoint on this host. */
+const removedHost = 'permanently-removed.invalid';
+
+function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): boolean {
+  const key = base64(options.applicationServerKey);
+  return (
+    key.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') === vapidKey &&
+    new URL(endpoint).host !== removedHost
+  );
 }

@@ -2,6 +2,7 @@
 // of the subscription right, and hands the page each push message as it arrives. What is shown on the desktop is the
 // service worker's part.
 export { createClient } from './client.ts';
-export type { Client, ClientOptions, ClientState, PushMessage, SyncResult } from './client.ts';
+export type { Client, ClientOptions, ClientState, SyncResult } from './client.ts';
 export { ClientError } from './client-error.ts';
 export type { FailureReason } from './client-error.ts';
+export type { PushMessage } from './message-stream.ts';

@@ -4,6 +4,8 @@ import { ClientError } from './client-error.ts';
 
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
+const jsonType = { 'content-type': 'application/json' };
+
 export class ServiceApi {
   readonly url: URL;
   readonly #timeoutMs: number;
@@ -24,24 +26,17 @@ export class ServiceApi {
     throw reported(new ClientError('server-refused', `${this.url.href}vapidKey did not answer with a key.`));
   }
 
-  async store(subscription: PushSubscription): Promise<void> {
-    await this.#send('POST', subscription);
-  }
-
-  async remove(subscription: PushSubscription): Promise<void> {
-    await this.#send('DELETE', subscription);
-  }
-
-  async #send(method: 'POST' | 'DELETE', subscription: PushSubscription): Promise<void> {
+  /** @param body as `subscriptionBody` makes it */
+  async store(body: string, vapidKey: string): Promise<void> {
     await this.#request('webPush', {
-      method,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        endpoint: subscription.endpoint,
-        p256dh: base64(subscription.getKey('p256dh')),
-        auth: base64(subscription.getKey('auth')),
-      }),
+      method: 'POST',
+      headers: { ...jsonType, 'deskbell-vapid-key': vapidKey },
+      body,
     });
+  }
+
+  async remove(body: string): Promise<void> {
+    await this.#request('webPush', { method: 'DELETE', headers: jsonType, body });
   }
 
   async #request(path: string, init: RequestInit): Promise<Response> {
@@ -61,7 +56,12 @@ export class ServiceApi {
     const problem = await response.json().catch(() => undefined);
     const detail = problem?.detail ?? problem?.title ?? 'It did not say why.';
     throw reported(
-      new ClientError('server-refused', `${this.url.host} answered ${response.status}: ${detail}`),
+      new ClientError(
+        'server-refused',
+        `${this.url.host} answered ${response.status}: ${detail}`,
+        undefined,
+        response.status,
+      ),
     );
   }
 }
@@ -69,6 +69,15 @@ export class ServiceApi {
 function reported(failure: ClientError): ClientError {
   console.error('Deskbell:', failure.message, failure.cause ?? '');
   return failure;
+}
+
+/** The body of `POST /webPush`: the three strings, as the service specifies them. */
+export function subscriptionBody(subscription: PushSubscription): string {
+  return JSON.stringify({
+    endpoint: subscription.endpoint,
+    p256dh: base64(subscription.getKey('p256dh')),
+    auth: base64(subscription.getKey('auth')),
+  });
 }
 
 /** Standard base64 with padding. */

@@ -5,11 +5,18 @@
 
 const worker = self as unknown as ServiceWorkerGlobalScope;
 
+const scriptUrl = new URL(worker.location.href);
 /** The Deskbell service; the page library names it in the script's URL where it is not this script's own folder. */
-const service = new URL(
-  new URL(worker.location.href).searchParams.get('service') ?? './',
-  worker.location.href,
-);
+const service = new URL(scriptUrl.searchParams.get('service') ?? './', scriptUrl);
+/** What a click on a notification opens; named likewise where this script is not beside the page. */
+const pageUrl = new URL(scriptUrl.searchParams.get('page') ?? './', scriptUrl).href;
+
+/** The waiting times before a failed new subscription is tried again, while the browser keeps this worker alive. */
+const retryDelaysMs = [2_000, 8_000, 20_000];
+
+/** Of the lock that pages and this worker share, and of the sync. */
+const lockName = 'deskbell';
+const jsonType = { 'content-type': 'application/json' };
 
 /** The title of a notification whose payload has none. */
 const defaultTitle = 'New message';
@@ -42,9 +49,14 @@ worker.addEventListener('notificationclick', (event) => {
 
 worker.addEventListener('pushsubscriptionchange', (event) => {
   const { oldSubscription } = event as PushSubscriptionChangeEvent;
-  (event as ExtendableEvent).waitUntil(
-    navigator.locks.request('deskbell', () => resubscribe(oldSubscription)),
-  );
+  (event as ExtendableEvent).waitUntil(renewWithRetries(oldSubscription));
+});
+
+// Background Sync, where the browser has it. A rejection makes the browser try again later.
+worker.addEventListener('sync', (event) => {
+  if ((event as ExtendableEvent & { tag: string }).tag === lockName) {
+    (event as ExtendableEvent).waitUntil(renew());
+  }
 });
 
 /**
@@ -99,34 +111,97 @@ async function passOn(message: ShownMessage): Promise<void> {
   for (const page of await openPages()) page.postMessage({ deskbell: message });
 }
 
-/** Brings a page of this scope to the front, or opens one and hands it the message that it was not there to see. */
+/** Brings a page to the front, or opens one and hands it the message that it was not there to see. */
 async function openPage(message: ShownMessage): Promise<void> {
-  const { scope } = worker.registration;
-  const page = (await openPages()).find(({ url }) => url.startsWith(scope));
+  const page = (await openPages()).find(({ url }) => url.startsWith(pageUrl));
   if (page) await page.focus();
-  else (await worker.clients.openWindow(scope))?.postMessage({ deskbell: message });
+  else (await worker.clients.openWindow(pageUrl))?.postMessage({ deskbell: message });
 }
 
-/** The push service gave the subscription up: make a new one and tell the service (Push API §8.2). */
-async function resubscribe(former: PushSubscription | null): Promise<void> {
-  const applicationServerKey = (await (await fetch(new URL('vapidKey', service))).json()) as string;
+/** The push service dropped the subscription: makes a new one and stores it at the service (Push API §8.2). */
+async function renewWithRetries(former: PushSubscription | null): Promise<void> {
+  if ((await readCopy()) === undefined) await writeCopy(former ? subscriptionBody(former) : '');
+  for (const delayMs of [0, ...retryDelaysMs]) {
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    try {
+      return await renew();
+    } catch {
+      // renew() has reported it.
+    }
+  }
+  // Elsewhere the page library tries again when a page is loaded.
+  const { sync } = worker.registration as { sync?: { register(tag: string): Promise<void> } };
+  await sync?.register(lockName);
+}
+
+/** Subscribes anew and puts the new subscription in the place of the former one; failures are on the console. */
+async function renew(): Promise<void> {
+  try {
+    await navigator.locks.request(lockName, resubscribe);
+  } catch (error) {
+    console.error('Deskbell: this browser could not be subscribed anew.', error);
+    throw error;
+  }
+}
+
+async function resubscribe(): Promise<void> {
+  const former = await readCopy();
+  // Unsubscribed, or notifications were blocked, in the meantime.
+  if (former === undefined || Notification.permission !== 'granted') return;
+  const vapidKey: unknown = await (await askService('vapidKey', {})).json();
+  if (typeof vapidKey !== 'string') throw new Error(`${service.href}vapidKey did not answer with a key.`);
+  const body = subscriptionBody(await subscribe(vapidKey));
+  await askService('webPush', {
+    method: 'POST',
+    headers: { ...jsonType, 'deskbell-vapid-key': vapidKey },
+    body,
+  });
+  if (former && former !== body) {
+    await askService('webPush', { method: 'DELETE', headers: jsonType, body: former });
+  }
+  await writeCopy(body);
+}
+
+async function subscribe(applicationServerKey: string): Promise<PushSubscription> {
   const { pushManager } = worker.registration;
-  await tellService('POST', await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }));
-  if (former) await tellService('DELETE', former);
+  const options = { userVisibleOnly: true, applicationServerKey };
+  try {
+    return await pushManager.subscribe(options);
+  } catch (error) {
+    // There is one already, made with another key.
+    if ((error as Error).name !== 'InvalidStateError') throw error;
+    await (await pushManager.getSubscription())?.unsubscribe();
+    return pushManager.subscribe(options);
+  }
 }
 
-async function tellService(method: 'POST' | 'DELETE', subscription: PushSubscription): Promise<void> {
+async function askService(path: string, init: RequestInit): Promise<Response> {
+  const url = new URL(path, service);
+  const response = await fetch(url, { credentials: 'omit', ...init });
+  if (!response.ok)
+    throw new Error(`${init.method ?? 'GET'} ${url.href} was answered with ${response.status}.`);
+  return response;
+}
+
+function subscriptionBody(subscription: PushSubscription): string {
   const base64 = (name: PushEncryptionKeyName) =>
     btoa(String.fromCharCode(...new Uint8Array(subscription.getKey(name)!)));
-  const response = await fetch(new URL('webPush', service), {
-    method,
-    credentials: 'omit',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      endpoint: subscription.endpoint,
-      p256dh: base64('p256dh'),
-      auth: base64('auth'),
-    }),
+  return JSON.stringify({
+    endpoint: subscription.endpoint,
+    p256dh: base64('p256dh'),
+    auth: base64('auth'),
   });
-  if (!response.ok) console.error(`Deskbell: ${method} webPush was refused with ${response.status}`);
+}
+
+/** What the service has stored for this browser; see stored-copy.ts, which keeps the same entry. Empty: not known. */
+async function readCopy(): Promise<string | undefined> {
+  return (await (await caches.open('deskbell')).match(copyUrl()))?.text();
+}
+
+async function writeCopy(body: string): Promise<void> {
+  await (await caches.open('deskbell')).put(copyUrl(), new Response(body));
+}
+
+function copyUrl(): string {
+  return `${worker.registration.scope}deskbell-subscription`;
 }

@@ -1,5 +1,7 @@
 // All of Deskbell that is on the server's side of a browser test: a real store, the real service, the real sender.
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +30,12 @@ export interface Backend extends AsyncDisposable {
   sendBytes(subscription: StoredSubscription, payload: Uint8Array): Promise<string>;
   stopService(): Promise<void>;
   startService(): Promise<void>;
+  /**
+   * Puts a server in the service's place that answers 500 to everything, until `startService`.
+   *
+   * @returns the requests that it gets, such as "GET /vapidKey"
+   */
+  startOutage(): Promise<readonly string[]>;
   /** From now on with another VAPID pair. */
   changeKeys(): Promise<void>;
 }
@@ -42,6 +50,7 @@ export async function startBackend(
   let keys = generateVapidKeys();
   let sender = createSender(senderOptions());
   let service: FastifyInstance | undefined;
+  let outage: Server | undefined;
 
   function senderOptions(): SenderOptions {
     return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, store, ...access };
@@ -70,10 +79,26 @@ export async function startBackend(
       }
     },
     async stopService() {
+      outage?.closeAllConnections();
+      outage?.close();
+      outage = undefined;
       service?.server.closeAllConnections();
       await service?.close();
+      service = undefined;
+    },
+    async startOutage() {
+      await backend.stopService();
+      const requests: string[] = [];
+      outage = createHttpServer((request, response) => {
+        requests.push(`${request.method} ${request.url}`);
+        response.writeHead(500).end('"not a key"');
+      });
+      outage.listen(port, '127.0.0.1');
+      await once(outage, 'listening');
+      return requests;
     },
     async startService() {
+      await backend.stopService();
       service = createServer({
         store,
         prefix,

@@ -1,7 +1,7 @@
 // The demo page in the installed Chromium, with a local stand-in for its push transport.
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import type { Page } from 'puppeteer-core';
+import type { CDPSession, Page } from 'puppeteer-core';
 import { chromium, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startChromiumSetting } from './chromium.ts';
 import { startBackend } from './backend.ts';
@@ -14,7 +14,7 @@ import {
   textOf,
   waitFor,
 } from './demo-page.ts';
-import { testDemoPage } from './demo-page-suite.ts';
+import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
 import { createFacts } from './facts.ts';
 
 const fact = createFacts(startChromiumSetting, skipWithout('the Chromium tests', [chromium]));
@@ -34,6 +34,22 @@ fact('whatever JSON values title and message have, a notification is shown', asy
     const [notification] = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
     assert.equal(latest, `${notification?.title}: ${notification?.body}`, JSON.stringify(payload));
   }
+});
+
+fact('Background Sync makes the service worker subscribe anew', async ({ backend, openSubscribed }) => {
+  const page = await openSubscribed();
+  const [former] = await backend.subscriptions();
+  await page.evaluate(unsubscribeSilently);
+  const { session, origin, registrationId } = await findServiceWorker(page);
+
+  await session.send('ServiceWorker.dispatchSyncEvent', {
+    origin,
+    registrationId,
+    tag: 'deskbell',
+    lastChance: false,
+  });
+
+  await untilReplaced(backend, former!);
 });
 
 fact('a page that was not loaded securely is told so', async ({ setting, backend }) => {
@@ -63,6 +79,13 @@ fact('the page fits a window 320 pixels wide, whatever it received', async ({ ba
 
 /** Hands payloads straight to the service worker, as the developer tools do. */
 async function openPushInjection(page: Page): Promise<(data: string) => Promise<void>> {
+  const { session, origin, registrationId } = await findServiceWorker(page);
+  return (data) => session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data });
+}
+
+async function findServiceWorker(
+  page: Page,
+): Promise<{ readonly session: CDPSession; readonly origin: string; readonly registrationId: string }> {
   const session = await page.createCDPSession();
   const { promise, resolve } = Promise.withResolvers<string>();
   const { origin } = new URL(page.url());
@@ -71,6 +94,5 @@ async function openPushInjection(page: Page): Promise<(data: string) => Promise<
     if (own) resolve(own.registrationId);
   });
   await session.send('ServiceWorker.enable');
-  const registrationId = await promise;
-  return (data) => session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data });
+  return { session, origin, registrationId: await promise };
 }

@@ -39,11 +39,25 @@ export async function startChromiumSetting(options: ChromiumOptions = {}): Promi
       ca: [gcm.certificate],
       connectOverride: () => ({ host: '127.0.0.1', port: gcm.port }),
     },
-    async breakPushService() {
+    async stopPushService() {
       gcm.isDown = true;
     },
-    async mendPushService() {
+    async startPushServiceAgain() {
       gcm.isDown = false;
+    },
+    async dropSubscriptions(siteUrl) {
+      // Chromium drops them when notifications are blocked, and tells the service worker when they are allowed again.
+      const settings = await browser.newPage();
+      await settings.goto('chrome://settings/content/notifications');
+      const choose = (setting: string) =>
+        settings.evaluate(
+          `chrome.send('setOriginPermissions', ['${new URL(siteUrl).origin}', 'notifications', '${setting}'])`,
+        );
+      await choose('allow');
+      await browser.defaultBrowserContext().clearPermissionOverrides();
+      await choose('block');
+      await choose('allow');
+      await settings.close();
     },
     async [Symbol.asyncDispose]() {
       await browser.close();

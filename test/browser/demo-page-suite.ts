@@ -14,13 +14,16 @@ import {
   textOf,
   waitFor,
 } from './demo-page.ts';
+import type { StoredSubscription } from '../../src/store/subscriptions.ts';
+import type { Backend } from './backend.ts';
 import type { Fact } from './facts.ts';
 import { startOtherSite } from './other-site.ts';
+import { until } from './until.ts';
 
 export function testDemoPage(fact: Fact): void {
   fact("a press on Subscribe stores this browser's subscription and says so", async ({ backend, open }) => {
-    const complaints: string[] = [];
-    const page = await open(complaints);
+    const consoleErrors: string[] = [];
+    const page = await open(consoleErrors);
     assert.equal(await textOf(page, '#headline'), 'Not subscribed');
     assert.equal(await textOf(page, '#permission'), 'Notifications allowed');
 
@@ -38,7 +41,7 @@ export function testDemoPage(fact: Fact): void {
       'The server has stored the subscription.',
       'This browser is subscribed.',
     ]);
-    assert.deepEqual(complaints, [], 'the console stays empty, under the content security policy too');
+    assert.deepEqual(consoleErrors, [], 'the console stays empty, under the content security policy too');
   });
 
   fact(
@@ -200,6 +203,100 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
+  fact(
+    'when the push service drops a subscription, the service worker subscribes anew by itself',
+    async ({ setting, backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [former] = await backend.subscriptions();
+
+      await setting.dropSubscriptions(backend.url);
+
+      await untilReplaced(backend, former!);
+      assert.deepEqual(await backend.sendToAll({ title: 'Again', message: 'anew' }), { accepted: 1 });
+      assert.deepEqual(await received(page, 1), ['Again: anew']);
+    },
+  );
+
+  fact(
+    'where the service answers 500 then, the service worker tries again until it is subscribed',
+    async ({ setting, backend, openSubscribed }) => {
+      await openSubscribed();
+      const [former] = await backend.subscriptions();
+      const requests = await backend.startOutage();
+
+      await setting.dropSubscriptions(backend.url);
+
+      await until(
+        async () => requests.length > 0,
+        () => 'The service worker has not asked for the key.',
+      );
+      assert.deepEqual(requests, ['GET /vapidKey'], 'nothing is made of a key that is none');
+      assert.equal((await backend.subscriptions())[0]!.endpoint, former!.endpoint);
+      await backend.startService();
+      await untilReplaced(backend, former!);
+    },
+  );
+
+  fact(
+    'a subscription that was dropped without a word is replaced when the page is loaded',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [former] = await backend.subscriptions();
+      await page.evaluate(unsubscribeSilently);
+
+      await reload(page);
+
+      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
+      await untilReplaced(backend, former!);
+    },
+  );
+
+  fact(
+    'who has unsubscribed stays so, also when the page is loaded again',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      await press(page, 'Unsubscribe');
+      await reload(page);
+      assert.equal(await textOf(page, '#headline'), 'Not subscribed');
+      assert.deepEqual(await backend.subscriptions(), []);
+    },
+  );
+
+  fact(
+    'an endpoint on permanently-removed.invalid makes the page subscribe anew',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [former] = await backend.subscriptions();
+      await page.evaluateOnNewDocument(removeEndpoint(former!.endpoint));
+
+      await reload(page);
+
+      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
+      await untilReplaced(backend, former!);
+    },
+  );
+
+  fact(
+    'where the service takes another key while the page subscribes, the page subscribes with that one',
+    async ({ setting, backend }) => {
+      const page = await setting.browser.newPage();
+      await page.exposeFunction('changeKeys', () => backend.changeKeys());
+      await page.evaluateOnNewDocument(changeKeysBeforeFirstPost);
+      await page.goto(backend.url);
+      await press(page, 'Subscribe');
+
+      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
+      const [row, ...further] = await backend.subscriptions();
+      assert.equal(further.length, 0);
+      assert.deepEqual(await page.evaluate('postedKeys'), [
+        await page.evaluate('postedKeys[0]'),
+        row!.vapidPublicKey,
+      ]);
+      assert.deepEqual(await backend.sendToAll({ title: 'Right', message: 'key' }), { accepted: 1 });
+      assert.deepEqual(await received(page, 1), ['Right: key']);
+    },
+  );
+
   fact('a denied permission is told with what to do', async ({ backend, permit, open }) => {
     await permit(backend.url, 'denied');
     const page = await open();
@@ -215,14 +312,14 @@ export function testDemoPage(fact: Fact): void {
   fact(
     'a server that is down is told, also on the console; once it is up, the same button works',
     async ({ backend, open }) => {
-      const complaints: string[] = [];
-      const page = await open(complaints);
+      const consoleErrors: string[] = [];
+      const page = await open(consoleErrors);
       await backend.stopService();
 
       await press(page, 'Subscribe');
 
       assert.match(await textOf(page, '#failure'), /^The server cannot be reached.*deskbell serve/);
-      assert.match(complaints.join('\n'), /Deskbell: localhost:\d+ cannot be reached/);
+      assert.match(consoleErrors.join('\n'), /Deskbell: localhost:\d+ cannot be reached/);
       await backend.startService();
       await press(page, 'Subscribe');
       assert.equal(await textOf(page, '#failure'), '');
@@ -234,7 +331,7 @@ export function testDemoPage(fact: Fact): void {
     'a push service that is down is told; once it is up, the same button works',
     async ({ setting, backend, open }) => {
       const page = await open();
-      await setting.breakPushService();
+      await setting.stopPushService();
 
       await press(page, 'Subscribe');
 
@@ -243,7 +340,7 @@ export function testDemoPage(fact: Fact): void {
         /^The browser's push service cannot be reached.*press Subscribe again/,
       );
       assert.deepEqual(await backend.subscriptions(), []);
-      await setting.mendPushService();
+      await setting.startPushServiceAgain();
       await press(page, 'Subscribe');
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
     },
@@ -252,13 +349,13 @@ export function testDemoPage(fact: Fact): void {
   fact('who unsubscribes while the push service is away is removed from the store', async (stage) => {
     const { setting, backend, openSubscribed } = stage;
     const page = await openSubscribed();
-    await setting.breakPushService();
+    await setting.stopPushService();
 
     await press(page, 'Unsubscribe');
 
     assert.equal(await textOf(page, '#headline'), 'Not subscribed');
     assert.deepEqual(await backend.subscriptions(), []);
-    await setting.mendPushService();
+    await setting.startPushServiceAgain();
   });
 
   fact('the keyboard alone is enough, and shows where it is', async ({ backend, open }) => {
@@ -309,6 +406,31 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
+  fact('a service worker that is not there is told with what to do', async ({ setting, backend, permit }) => {
+    // It answers every other path with its page, as servers of single-page applications do.
+    await using site = await startOtherSite(backend.url);
+    await permit(site.url, 'granted');
+    const page = await setting.browser.newPage();
+    await page.goto(site.url);
+    const subscribeWith = (serviceWorkerUrl: string) =>
+      page.evaluate(`
+        import('${backend.url}client/index.js')
+          .then(({ createClient }) =>
+            createClient({ serviceUrl: '${backend.url}', serviceWorkerUrl: '${serviceWorkerUrl}' }).subscribe())
+          .catch(({ reason, message }) => reason + ': ' + message)`);
+
+    assert.equal(
+      await subscribeWith('/assets/worker.js'),
+      'service-worker-failed: The service worker /assets/worker.js is not there: the server answered with an HTML page ' +
+        'instead of the script. Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.',
+    );
+    assert.match(String(await subscribeWith('data:text/javascript,')), /a data: URL.*url&no-inline/);
+    assert.match(
+      String(await subscribeWith(`${backend.url}service-worker.js`)),
+      /must be on the page's own origin/,
+    );
+  });
+
   fact('a browser without Web Push is told so', async ({ setting, backend }) => {
     const page = await setting.browser.newPage();
     await page.evaluateOnNewDocument('delete window.PushManager');
@@ -330,3 +452,46 @@ export function testDemoPage(fact: Fact): void {
     assert.deepEqual(await backend.subscriptions(), []);
   });
 }
+
+/** One row, and not the former one. */
+export async function untilReplaced(backend: Backend, former: StoredSubscription): Promise<void> {
+  let rows: readonly StoredSubscription[] = [];
+  await until(
+    async () => {
+      rows = await backend.subscriptions();
+      return rows.length === 1 && rows[0]!.endpoint !== former.endpoint;
+    },
+    () => `There is no new subscription in the place of the former one, but ${rows.length} rows.`,
+  );
+}
+
+export const unsubscribeSilently = `(async () => {
+  const { pushManager } = await navigator.serviceWorker.ready;
+  await (await pushManager.getSubscription()).unsubscribe();
+})()`;
+
+/** Shows a page what it sees of a subscription that Chromium has given up: another endpoint in the former one's place. */
+const removeEndpoint = (endpoint: string) => `{
+  const { get } = Object.getOwnPropertyDescriptor(PushSubscription.prototype, 'endpoint');
+  Object.defineProperty(PushSubscription.prototype, 'endpoint', {
+    get() {
+      const real = get.call(this);
+      return real === ${JSON.stringify(endpoint)} ? 'https://permanently-removed.invalid/fcm/send/x' : real;
+    },
+  });
+}`;
+
+const changeKeysBeforeFirstPost = `{
+  const realFetch = fetch;
+  globalThis.postedKeys = [];
+  globalThis.fetch = async (url, init) => {
+    if (init.method === 'POST') {
+      postedKeys.push(init.headers['deskbell-vapid-key']);
+      if (postedKeys.length === 1) {
+        await changeKeys();
+        return new Response('{}', { status: 409 });
+      }
+    }
+    return realFetch(url, init);
+  };
+}`;

@@ -12,13 +12,17 @@ export interface ShownNotification {
   readonly renotify?: boolean;
 }
 
-/** Opens the page and waits until it knows where it stands. `complaints` collects what it writes to the console. */
-export async function openDemoPage(browser: Browser, url: string, complaints: string[] = []): Promise<Page> {
+/** Opens the page and waits until it knows where it stands. `consoleErrors` collects what it writes to the console. */
+export async function openDemoPage(
+  browser: Browser,
+  url: string,
+  consoleErrors: string[] = [],
+): Promise<Page> {
   const page = await browser.newPage();
   page.on('console', (entry) => {
-    if (['error', 'warn'].includes(entry.type())) complaints.push(entry.text());
+    if (['error', 'warn'].includes(entry.type())) consoleErrors.push(entry.text());
   });
-  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('pageerror', (error) => consoleErrors.push(String(error)));
   await page.goto(url);
   await waitUntilIdle(page);
   return page;

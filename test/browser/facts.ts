@@ -10,8 +10,10 @@ import { openDemoPage, press, textOf } from './demo-page.ts';
 export interface Setting extends AsyncDisposable {
   readonly browser: Browser;
   readonly access: PushServiceAccess;
-  breakPushService(): Promise<void>;
-  mendPushService(): Promise<void>;
+  stopPushService(): Promise<void>;
+  startPushServiceAgain(): Promise<void>;
+  /** Makes the browser drop its subscriptions and tell the service workers so (`pushsubscriptionchange`). */
+  dropSubscriptions(siteUrl: string): Promise<void>;
 }
 
 export interface Stage {
@@ -19,8 +21,8 @@ export interface Stage {
   readonly backend: Backend;
   /** Answers the question about notifications beforehand; for the service's own origin it is granted. */
   permit(url: string, state: 'granted' | 'denied'): Promise<void>;
-  /** @param complaints collects what the page writes to the console */
-  open(complaints?: string[]): Promise<Page>;
+  /** @param consoleErrors collects what the page writes to the console */
+  open(consoleErrors?: string[]): Promise<Page>;
   openSubscribed(): Promise<Page>;
 }
 
@@ -44,7 +46,7 @@ export function createFacts(start: () => Promise<Setting>, skip: false | string)
           setting.browser
             .defaultBrowserContext()
             .setPermission(new URL(url).origin, { permission: { name: 'notifications' }, state }),
-        open: (complaints) => openDemoPage(setting.browser, backend.url, complaints),
+        open: (consoleErrors) => openDemoPage(setting.browser, backend.url, consoleErrors),
         async openSubscribed() {
           const page = await stage.open();
           await press(page, 'Subscribe');

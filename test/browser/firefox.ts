@@ -23,17 +23,22 @@ export async function startFirefoxSetting(): Promise<Setting> {
       'network.dns.disabled': true,
     },
   });
-  return {
+  const setting: Setting = {
     browser,
     access: { pushServices: [origin] },
-    breakPushService: () => pushService.close(),
+    stopPushService: () => pushService.close(),
     /** Comes back as a new one: it has forgotten every subscription. */
-    async mendPushService() {
+    async startPushServiceAgain() {
       pushService = await startPushService({ port });
+    },
+    async dropSubscriptions() {
+      await setting.stopPushService();
+      await setting.startPushServiceAgain();
     },
     async [Symbol.asyncDispose]() {
       await browser.close();
       await pushService.close();
     },
   };
+  return setting;
 }

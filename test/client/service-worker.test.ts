@@ -1,5 +1,5 @@
-// How the service worker reads payloads, as a pure function: the script is run as a browser runs it, in a global scope
-// of its own, and its `readPayload` is called there. That the result is shown is proved in test/browser/.
+// The service worker's functions outside of a browser: how it reads payloads, and when it tries again. The script is run
+// as a browser runs it, in a global scope of its own. What browsers make of it is proved in test/browser/.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
@@ -19,19 +19,24 @@ const pushMessageData = (bytes: Uint8Array) => ({
   text: () => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes),
 });
 
-const readPayload = await loadReadPayload();
+const script = stripTypeScriptTypes(
+  await readFile(join(import.meta.dirname, '../../src/client/service-worker.ts'), 'utf8'),
+);
+
+/** Runs the script in a global scope of its own, which then has its functions. */
+function runScript(scope: Readonly<Record<string, unknown>>) {
+  const location = { href: 'https://example.org/service-worker.js' };
+  const self = { addEventListener: () => undefined, location, registration: scope['registration'] };
+  const context = createContext({ ...scope, self, URL, Response });
+  runInContext(script, context);
+  return context;
+}
+
+const readPayload = runScript({})['readPayload'] as (
+  data: ReturnType<typeof pushMessageData> | null,
+) => ReadMessage;
 const read = (payload: string | Uint8Array) =>
   readPayload(pushMessageData(typeof payload === 'string' ? new TextEncoder().encode(payload) : payload));
-
-async function loadReadPayload(): Promise<(data: ReturnType<typeof pushMessageData> | null) => ReadMessage> {
-  const file = join(import.meta.dirname, '../../src/client/service-worker.ts');
-  const scope = createContext({
-    self: { addEventListener: () => undefined, location: { href: 'https://example.org/service-worker.js' } },
-    URL,
-  });
-  runInContext(stripTypeScriptTypes(await readFile(file, 'utf8')), scope);
-  return scope['readPayload'];
-}
 
 for (const { payload, title, body } of unusualPayloads) {
   test(`the payload ${payload.toString().slice(0, 50)} is read as "${title.slice(0, 50)}"`, () => {
@@ -69,4 +74,42 @@ test('any JSON is read so, with any values of title and message', () => {
       (value) => isReadable(read(JSON.stringify(value))),
     ),
   );
+});
+
+test('a subscription that cannot be renewed is reported, tried again after 2, 8 and 20 s, then left to Background Sync', async () => {
+  const copies = new Map<string, Response>();
+  const waitedMs: number[] = [];
+  const errors: unknown[] = [];
+  const syncs: string[] = [];
+  const scope = runScript({
+    registration: {
+      scope: 'https://example.org/',
+      sync: { register: async (tag: string) => void syncs.push(tag) },
+    },
+    navigator: { locks: { request: (_name: string, work: () => unknown) => work() } },
+    caches: {
+      open: async () => ({
+        match: async (url: string) => copies.get(url)?.clone(),
+        put: async (url: string, response: Response) => void copies.set(url, response),
+      }),
+    },
+    Notification: { permission: 'granted' },
+    fetch: async () => new Response('', { status: 500 }),
+    setTimeout(resolve: () => void, delayMs: number) {
+      waitedMs.push(delayMs);
+      resolve();
+    },
+    console: { error: (...parts: unknown[]) => errors.push(parts.join(' ')) },
+  });
+
+  await scope['renewWithRetries'](null);
+
+  assert.deepEqual(waitedMs, [2000, 8000, 20_000]);
+  assert.deepEqual(syncs, ['deskbell']);
+  assert.equal(errors.length, 4);
+  assert.match(
+    String(errors[0]),
+    /could not be subscribed anew.*GET https:\/\/example.org\/vapidKey was answered with 500/,
+  );
+  assert.equal(copies.size, 1, 'the next page load knows that this browser is to be subscribed');
 });

@@ -8,6 +8,17 @@ import { serveFile } from '../http/served-file.ts';
 
 const script = 'text/javascript; charset=utf-8';
 
+/** What `client/index.ts` imports. */
+const libraryModules = [
+  'client',
+  'client-error',
+  'message-stream',
+  'service-api',
+  'stored-copy',
+  'support',
+  'worker-registration',
+];
+
 /** URL paths, the file of each in the client's folder, and its type. A service worker's path is its scope. */
 const files = [
   ['/', 'demo/index.html', 'text/html; charset=utf-8', 'The demo page'],
@@ -15,11 +26,10 @@ const files = [
   ['/client/demo/demo.css', 'demo/demo.css', 'text/css; charset=utf-8', 'Style of the demo page'],
   ['/client/demo/icon.svg', 'demo/icon.svg', 'image/svg+xml', 'Icon of the demo page'],
   ['/client/index.js', 'index.js', script, 'The page library'],
-  ['/client/client.js', 'client.js', script, 'Module of the page library'],
-  ['/client/client-error.js', 'client-error.js', script, 'Module of the page library'],
-  ['/client/service-api.js', 'service-api.js', script, 'Module of the page library'],
-  ['/client/worker-registration.js', 'worker-registration.js', script, 'Module of the page library'],
   ['/service-worker.js', 'service-worker.js', script, 'The service worker'],
+  ...libraryModules.map(
+    (name) => [`/client/${name}.js`, `${name}.js`, script, 'Module of the page library'] as const,
+  ),
 ] as const;
 
 const contentSecurityPolicy =

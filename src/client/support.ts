@@ -1,0 +1,21 @@
+// Whether this browser has Web Push, and what it means where the user does not permit notifications.
+import { ClientError } from './client-error.ts';
+
+/** Undefined where nothing is missing. */
+export function missingSupport(): ClientError | undefined {
+  if (!isSecureContext) {
+    return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
+  }
+  if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return undefined;
+  return new ClientError('no-support', 'This browser has no Web Push.');
+}
+
+export function permissionFailure(permission: 'denied' | 'default', cause?: unknown): ClientError {
+  return permission === 'denied'
+    ? new ClientError('permission-denied', 'Notifications are blocked for this site.', cause)
+    : new ClientError(
+        'permission-dismissed',
+        'The question about notifications was closed unanswered.',
+        cause,
+      );
+}
