@@ -3,12 +3,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 
 import { handleClientError, trackResponses } from './http/client-errors.ts';
 import { addRoutes } from './create-service.ts';
-import {
-  handleConnectAndExpect,
-  renderMalformedUrl,
-  dropContentType,
-  requireHost,
-} from './http/edge-cases.ts';
+import { handleConnectAndExpect, renderMalformedUrl, dropContentType } from './http/edge-cases.ts';
+import { trackRequestStarts } from './http/request-start.ts';
 import { prepareScope } from './http/scope.ts';
 import { resolveOptions, type ServerOptions } from './options.ts';
 import { closeSlowClients } from './http/slow-clients.ts';
@@ -37,17 +33,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     trustProxy: (options.trustProxy ?? false) as boolean,
-    // The header limit bounds a path parameter as well.
-    routerOptions: { maxParamLength: options.maxHeaderBytes ?? 16_384 },
     // Nothing here logs by request ids.
     genReqId: () => '',
     frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, filters),
     clientErrorHandler: (error, socket) => handleClientError(app, error, socket, filters),
   });
   app.server.maxConnections = options.maxConnections ?? 10_000;
-  prepareScope(app, { ...settings, ownsUnknownPaths: true });
+  prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
+  trackRequestStarts(app.server);
   trackResponses(app);
-  requireHost(app);
   dropContentType(app);
   handleConnectAndExpect(app, filters);
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });

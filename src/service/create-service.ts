@@ -3,10 +3,15 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
-import { addDemonstrationRoutes, protectSessions } from './demonstration/add-demonstration-routes.ts';
-import { addDocsPage } from './http/docs-page.ts';
-import { addHealthRoutes } from './http/health.ts';
-import { addDescriptionRoute, collectRoutes } from './http/openapi-document.ts';
+import {
+  addDemonstrationRoutes,
+  protectSessions,
+  securitySchemes,
+} from './demonstration/add-demonstration-routes.ts';
+import { addDescriptionRoutes } from './description/add-description-routes.ts';
+import { collectRoutes } from './description/openapi-document.ts';
+import { addHealthRoutes } from './health.ts';
+import { readLastSegments } from './http/last-segment.ts';
 import { prepareScope } from './http/scope.ts';
 import { handleOptions } from './http/unknown-paths.ts';
 import { resolveOptions, type ServiceOptions, type Settings } from './options.ts';
@@ -24,7 +29,7 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
   return async (host) => {
     await host.register(
       async (scope) => {
-        prepareScope(scope, { ...settings, ownsUnknownPaths: scope.prefix !== '' });
+        prepareScope(scope, { ...settings, ownsConnections: false, ownsUnknownPaths: scope.prefix !== '' });
         await addRoutes(scope, settings);
       },
       { prefix: settings.prefix },
@@ -35,12 +40,12 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
 /** Adds the parts of the service to a scope that `prepareScope` has prepared. */
 export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
   const app = scope.withTypeProvider<TypeBoxTypeProvider>();
+  readLastSegments(app);
   protectSessions(app, settings.sessions);
   handleOptions(app);
-  await collectRoutes(app);
+  const routes = collectRoutes(app);
   await addPushRoutes(app, settings);
   await addDemonstrationRoutes(app, settings);
   addHealthRoutes(app, settings.store);
-  addDescriptionRoute(app);
-  addDocsPage(app);
+  addDescriptionRoutes(app, routes, securitySchemes);
 }

@@ -185,20 +185,30 @@ describe('Endpoints', () => {
     assert.equal(typeof (await response.json()), 'string');
   });
 
-  test('GET /api/getWithArg/:arg takes a string in the path and answers 200 with a JSON string', async () => {
-    for (const arg of ['x', 'two words', 'ä/ö?', '🔔', '"quoted"', '100%']) {
+  test('GET /api/getWithArg/:arg takes a string in the path and answers 200 with one fixed JSON string', async () => {
+    const answers = new Set<unknown>();
+    for (const arg of ['x', 'two words', 'ä/ö?', '🔔', '"quoted"', '100%', 'x'.repeat(256)]) {
       const response = await stage.ask('GET', `/api/getWithArg/${encodeURIComponent(arg)}`);
       assert.equal(response.status, 200);
-      assert.ok(((await response.json()) as string).includes(arg));
+      answers.add(await response.json());
     }
+    assert.deepEqual(
+      [...answers].map((answer) => typeof answer),
+      ['string'],
+    );
   });
 
-  test('POST /api/post takes any JSON object and answers 200 with a JSON string', async () => {
+  test('POST /api/post takes any JSON object and answers 200 with one fixed JSON string', async () => {
+    const answers = new Set<unknown>();
     for (const body of [{}, { a: 1 }, { deep: { deeper: [] } }]) {
       const response = await stage.ask('POST', '/api/post', body);
       assert.equal(response.status, 200);
-      assert.equal(typeof (await response.json()), 'string');
+      answers.add(await response.json());
     }
+    assert.deepEqual(
+      [...answers].map((answer) => typeof answer),
+      ['string'],
+    );
   });
 
   test('POST /api/post is exempt from the CSRF check', async () => {

@@ -65,14 +65,6 @@ describe('cross-origin access', () => {
     });
   }
 
-  test('is open where HTTP/1.1 comes without Host, which is a 400', async () => {
-    const answer = await exchange(service.port, 'GET /vapidKey HTTP/1.1\r\nConnection: close\r\n\r\n');
-    assert.match(answer, /^HTTP\/1\.1 400 /);
-    assert.match(answer, /access-control-allow-origin: \*/);
-    assert.match(answer, /request-time: \d/i);
-    assert.match(answer, /ERR_REQUEST_INVALID/);
-  });
-
   test('is open where a request takes too long, which is a 408', async (t) => {
     const hasty = await startService({ headersTimeoutMs: 50, timeoutCheckIntervalMs: 20 }, t);
     const answer = await exchange(hasty.port, 'GET /vapidKey HTTP/1.1\r\nHost: ');
@@ -84,7 +76,7 @@ describe('cross-origin access', () => {
   test('is open where the server answers 500', async (t) => {
     const broken = await startService({}, t);
     await broken.store.close();
-    const response = await fetch(`${broken.base}/v1/user/1`);
+    const response = await fetch(`${broken.base}/readyz`);
     assert.ok(response.status >= 500);
     assert.equal(response.headers.get('access-control-allow-origin'), '*');
     assert.match(response.headers.get('request-time') ?? '', /^\d+$/);

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import cors from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
-import swagger from '@fastify/swagger';
 import express from 'express';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { createServer } from '../../src/service/create-server.ts';
@@ -47,6 +46,26 @@ describe('the service in an application', () => {
     await assertUntouched(base);
   });
 
+  test('answers parameters of any length itself, under a prefix and without one', async (t) => {
+    for (const prefix of ['/push', '']) {
+      const app = application();
+      await app.register(createService(options({ prefix })));
+      const base = (await listen(app, t)) + prefix;
+      assert.equal((await fetch(`${base}/api/getWithArg/${'x'.repeat(256)}`)).status, 200);
+      for (const [path, status, code] of [
+        [`/api/getWithArg/${'x'.repeat(257)}`, 400, 'ERR_REQUEST_INVALID'],
+        [`/v1/user/${'1'.repeat(150)}`, 400, 'ERR_USER_ID_INVALID'],
+      ] as const) {
+        const response = await fetch(base + path);
+        assert.equal(response.status, status);
+        assert.equal(response.headers.get('access-control-allow-origin'), '*');
+        assert.match(response.headers.get('request-time')!, /^\d+$/);
+        assert.equal(((await response.json()) as { code: string }).code, code);
+      }
+      assert.equal((await fetch(`${base}/v1/user/1/more`)).status, 404);
+    }
+  });
+
   test('takes the prefix of its registration, too', async (t) => {
     const app = application();
     await app.register(createService(options()), { prefix: '/a' });
@@ -77,7 +96,6 @@ describe('the service in an application', () => {
     const app = Fastify();
     await app.register(cors, { origin: 'https://mine.example' });
     await app.register(rateLimit, { max: 1000 });
-    await app.register(swagger, { openapi: { info: { title: 'Mine', version: '9' } } });
     app.decorateRequest('session', null as unknown as string);
     app.get('/mine', () => 'mine');
     await app.register(createService(options({ prefix: '/push' })));

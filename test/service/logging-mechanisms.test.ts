@@ -261,7 +261,7 @@ describe('the order with other actions', () => {
     };
     const settings = resolveOptions(options);
     const app = Fastify();
-    prepareScope(app, { ...settings, ownsUnknownPaths: true });
+    prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
     app.register(async (scope) =>
       addActionRoutes(scope as ServiceApp, settings, () => ({}), {
         ...createDemoActions(settings),

@@ -2,9 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import * as Type from 'typebox';
 
-import type { ServiceErrorCode } from '../../errors/service-errors.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { contentResponse, bodyErrors, problemResponses } from '../http/openapi-responses.ts';
+import { contentResponse } from '../description/openapi-responses.ts';
+import type { Operation } from '../description/operation.ts';
 import { jsonContentType } from '../http/json-text.ts';
 import { useActionCreator, createLoggingActionCreator } from './mechanisms/action-creator.ts';
 import { createActionLogging, type Action, type InAction } from './mechanisms/action-logging.ts';
@@ -23,15 +23,20 @@ const maxArgLength = 256;
 const argParams = Type.Object({ arg: Type.String({ minLength: 1, maxLength: maxArgLength }) });
 const postBody = Type.Object({}, { description: 'Any JSON object.', examples: [{ note: 'anything' }] });
 
+const answers: Readonly<Record<DemoActionName, string>> = {
+  get: 'This is the answer to get.',
+  getWithArg: 'This is the answer to getWithArg.',
+  post: 'This is the answer to post.',
+};
+
 export function createDemoActions({ logging, log }: Settings): DemoActions {
   const inAction: InAction = logging.includes('action')
     ? createActionLogging(log)
     : (_request, work) => work();
   return {
-    get: (request) => inAction(request, () => 'This is the answer to get.'),
-    getWithArg: (request) =>
-      inAction(request, () => `This is the answer to getWithArg with ${request.params['arg']}.`),
-    post: (request) => inAction(request, () => 'This is the answer to post.'),
+    get: (request) => inAction(request, () => answers.get),
+    getWithArg: (request) => inAction(request, () => answers.getWithArg),
+    post: (request) => inAction(request, () => answers.post),
   };
 }
 
@@ -61,30 +66,20 @@ export function addActionRoutes(
     return value instanceof Promise ? value.then(toText) : toText(value);
   };
 
+  app.get('/api/get', { config: { operation: operations.get, ...annotation('get') } }, run(actions.get));
   app.get(
-    '/api/get',
-    { schema: describeAction('A fixed answer', 'This is the answer to get.'), config: annotation('get') },
-    run(actions.get),
-  );
-  app.get(
-    '/api/getWithArg/:arg',
+    '/api/getWithArg/*',
     {
-      schema: {
-        ...describeAction('An answer that shows the argument', 'This is the answer to getWithArg with x.'),
-        params: argParams,
-      },
-      config: annotation('getWithArg'),
+      schema: { params: argParams },
+      config: { operation: operations.getWithArg, lastSegment: 'arg', ...annotation('getWithArg') },
     },
     run(actions.getWithArg),
   );
   app.post(
     '/api/post',
     {
-      schema: {
-        ...describeAction('A fixed answer to any JSON object', 'This is the answer to post.', ...bodyErrors),
-        body: postBody,
-      },
-      config: { ...annotation('post'), csrfExempt: true },
+      schema: { body: postBody },
+      config: { operation: operations.post, csrfExempt: true, ...annotation('post') },
     },
     run(actions.post),
   );
@@ -92,14 +87,16 @@ export function addActionRoutes(
 
 const toText = (value: unknown): string => JSON.stringify(value);
 
-function describeAction(summary: string, example: string, ...codes: readonly ServiceErrorCode[]) {
+const operations: Readonly<Record<DemoActionName, Operation>> = {
+  get: describeAction('A fixed answer', answers.get),
+  getWithArg: describeAction('A fixed answer, whatever the argument', answers.getWithArg),
+  post: describeAction('A fixed answer to any JSON object', answers.post),
+};
+
+function describeAction(summary: string, answer: string): Operation {
   return {
-    tags: ['Demonstration'],
+    tag: 'Demonstration',
     summary,
-    security: [{}, { session: [] }],
-    response: {
-      200: contentResponse('application/json', 'A JSON string.', Type.String(), example),
-      ...problemResponses(...codes, 'ERR_UNAUTHENTICATED', 'ERR_FORBIDDEN'),
-    },
+    responses: { 200: contentResponse('application/json', 'A JSON string.', Type.Literal(answer), answer) },
   };
 }

@@ -5,8 +5,19 @@ import { addActionRoutes } from './actions.ts';
 import { rejectForgedRequests } from './csrf.ts';
 import { openExampleUsers } from './example-users.ts';
 import type { ReadSession } from './mechanisms/action-request.ts';
-import type { RequestSessions } from './session.ts';
+import { sessionCookieName, type RequestSessions } from './session.ts';
 import { addUserRoutes } from './users.ts';
+
+/** For the description document. */
+export const securitySchemes = {
+  session: { type: 'apiKey', in: 'cookie', name: sessionCookieName, description: 'Sealed session.' },
+  csrfToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Csrf-Token',
+    description: 'Needed by unsafe methods that carry the session cookie.',
+  },
+} as const;
 
 /** Opens the session of each request of the scope and rejects forged ones. To be called before any route is added. */
 export function protectSessions(app: ServiceApp, sessions: RequestSessions): void {

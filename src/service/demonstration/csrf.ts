@@ -4,6 +4,7 @@ import { Tokens } from '@fastify/csrf';
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { amendOperation } from '../description/operation.ts';
 import { readSessionCookie, type RequestSessions, type Session } from './session.ts';
 
 declare module 'fastify' {
@@ -22,6 +23,10 @@ export const createCsrfToken = ({ secret }: Session): string => tokens.create(se
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 export function rejectForgedRequests(app: FastifyInstance, sessions: RequestSessions): void {
+  app.addHook('onRoute', (route) => {
+    if (safeMethods.has(String(route.method)) || route.config?.csrfExempt) return;
+    amendOperation(route, { errors: ['ERR_CSRF'], security: [{}, { session: [], csrfToken: [] }] });
+  });
   app.addHook('onRequest', (request, _reply, done) => {
     const isPassed =
       safeMethods.has(request.method) ||

@@ -3,7 +3,8 @@ import * as Type from 'typebox';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { contentResponse, emptyResponse, bodyErrors, problemResponses } from '../http/openapi-responses.ts';
+import { contentResponse, emptyResponse } from '../description/openapi-responses.ts';
+import type { Operation } from '../description/operation.ts';
 import { exactNumber, sendJson } from '../http/json-text.ts';
 import { compileValidator } from '../http/validation.ts';
 import type { ExampleUsers } from './example-users.ts';
@@ -26,45 +27,45 @@ const userRecord = Type.Object({
 });
 const exampleUser = { id: 1, name: 'Ada Example', email: 'ada@example.org' };
 
-const getSchema = {
-  tags: ['Example'],
+const errors = ['ERR_USER_ID_INVALID', 'ERR_USER_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'] as const;
+const getOperation: Operation = {
+  tag: 'Example',
   summary: 'A user',
-  params: userParams,
-  response: {
-    200: contentResponse('application/json', 'The user.', userRecord, exampleUser),
-    ...problemResponses('ERR_USER_ID_INVALID', 'ERR_USER_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'),
-  },
+  responses: { 200: contentResponse('application/json', 'The user.', userRecord, exampleUser) },
+  errors,
 };
-const putSchema = {
-  tags: ['Example'],
+const putOperation: Operation = {
+  tag: 'Example',
   summary: 'Replaces name and email of a user',
-  security: [{}, { session: [], csrfToken: [] }],
-  params: userParams,
-  body: userUpdate,
-  response: {
-    200: emptyResponse('Replaced.'),
-    ...problemResponses(
-      ...bodyErrors,
-      'ERR_CSRF',
-      'ERR_USER_ID_INVALID',
-      'ERR_USER_NOT_FOUND',
-      'ERR_STORE_UNAVAILABLE',
-    ),
-  },
+  responses: { 200: emptyResponse('Replaced.') },
+  errors,
 };
 
 export function addUserRoutes(app: ServiceApp, users: ExampleUsers): void {
-  app.get('/v1/user/:user_id', { schema: getSchema, validatorCompiler }, async (request, reply) => {
-    const user = await users.find(request.params.user_id);
-    if (user === undefined) throw notFound();
-    return sendJson(reply, { ...user, id: exactNumber(user.id) });
-  });
+  const lastSegment = 'user_id';
+  app.get(
+    '/v1/user/*',
+    { schema: { params: userParams }, validatorCompiler, config: { operation: getOperation, lastSegment } },
+    async (request, reply) => {
+      const user = await users.find(request.params.user_id);
+      if (user === undefined) throw notFound();
+      return sendJson(reply, { ...user, id: exactNumber(user.id) });
+    },
+  );
 
-  app.put('/v1/user/:user_id', { schema: putSchema, validatorCompiler }, async (request, reply) => {
-    const { name, email } = request.body;
-    if (!(await users.update({ id: request.params.user_id, name, email }))) throw notFound();
-    return reply.send();
-  });
+  app.put(
+    '/v1/user/*',
+    {
+      schema: { params: userParams, body: userUpdate },
+      validatorCompiler,
+      config: { operation: putOperation, lastSegment },
+    },
+    async (request, reply) => {
+      const { name, email } = request.body;
+      if (!(await users.update({ id: request.params.user_id, name, email }))) throw notFound();
+      return reply.send();
+    },
+  );
 }
 
 // A path parameter is text: it is read as an int64 instead of being held against the schema.

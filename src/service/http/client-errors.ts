@@ -6,8 +6,9 @@ import type { Duplex } from 'node:stream';
 
 import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { renderError, endConnection, linger, type RenderedError } from './render-error.ts';
+import { renderError, endConnection, linger, type RenderedResponse } from './render-error.ts';
 import type { Filter } from './filter.ts';
+import { requestStartMs } from './request-start.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 
 export interface ClientError extends Error {
@@ -45,28 +46,38 @@ export function handleClientError(
   filters: readonly Filter[],
 ): void {
   const response = (socket as AnsweredSocket)[newestResponse];
+  const startMs = requestStartMs(socket);
   if (response === undefined || response.writableFinished) {
-    endConnection(socket, renderUnparsed(app, error, filters));
+    endConnection(socket, renderUnparsed(app, error, startMs, filters));
   } else if (response.req.complete) {
     // The fault is in a later request of the same connection; answers keep their order.
-    response.once('finish', () => endConnection(socket, renderUnparsed(app, error, filters)));
+    response.once('finish', () => endConnection(socket, renderUnparsed(app, error, startMs, filters)));
   } else if (response.headersSent || error.code === endedTooEarly) {
     socket.destroy();
   } else {
     const { method, url } = response.req;
-    const { status, headers, body } = renderError({ method, url }, { fault: toFault(error) }, filters);
+    const { status, headers, body } = renderError(
+      { method, url, startMs },
+      { fault: toFault(error) },
+      filters,
+    );
     response.writeHead(status, { ...headers, connection: 'close' }).end(body);
     linger(socket);
   }
 }
 
 /** The answer to something that never became a request. */
-function renderUnparsed(app: FastifyInstance, error: ClientError, filters: readonly Filter[]): RenderedError {
+function renderUnparsed(
+  app: FastifyInstance,
+  error: ClientError,
+  startMs: number,
+  filters: readonly Filter[],
+): RenderedResponse {
   // A method of the client's own is well-formed HTTP (RFC 9110 §9.1); Node's parser has a list and knows no others.
   const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error) : '';
   const [, method, url] = requestLine.exec(line) ?? [];
   const rejection = method && url ? rejectUnmatched(app, method, url) : { fault: toFault(error) };
-  return renderError({ method, url }, rejection, filters);
+  return renderError({ method, url, startMs }, rejection, filters);
 }
 
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.[01]\r?\n/;

@@ -1,10 +1,11 @@
-// Requests that are HTTP and still no route's: a URL that cannot be decoded, no Host, CONNECT, an expectation. Fastify
+// Requests that are HTTP and still no route's: a URL that cannot be decoded, CONNECT, an expectation. Fastify
 // and Node would answer them in forms of their own.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { renderError, endConnection } from './render-error.ts';
-import type { Filter } from './filter.ts';
+import { preflightHeaders } from './cors.ts';
+import { toRequestHead, type Filter } from './filter.ts';
+import { endConnection, render, renderError } from './render-error.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 
 /** For Fastify's option `frameworkErrors`: a path that is not percent-encoded UTF-8. */
@@ -14,18 +15,17 @@ export function renderMalformedUrl(
   reply: FastifyReply,
   filters: readonly Filter[],
 ): void {
+  const preflight = preflightHeaders(request.raw);
+  const head = toRequestHead(request.raw);
   const message = 'The path of the URL is not percent-encoded UTF-8.';
   const fault = new DeskbellError('ERR_REQUEST_INVALID', message, { cause });
-  const { status, headers, body } = renderError(request, { fault }, filters);
-  reply.code(status).headers(headers).send(body);
-}
-
-/** RFC 9112 §3.2: a request of HTTP/1.1 without Host is a 400. */
-export function requireHost(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
-    if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return done();
-    done(new DeskbellError('ERR_REQUEST_INVALID', 'The request has no Host header.'));
-  });
+  const { status, headers, body } = preflight
+    ? render(head, 204, preflight, Buffer.alloc(0), filters)
+    : renderError(head, { fault }, filters);
+  reply
+    .code(status)
+    .headers(headers)
+    .send(status === 204 ? undefined : body);
 }
 
 /** A content type without a body says nothing; Fastify would wait for a body that has ended before it began. */
@@ -40,8 +40,9 @@ export function dropContentType(app: FastifyInstance): void {
 /** CONNECT, and an `expect` that is not `100-continue`. */
 export function handleConnectAndExpect(app: FastifyInstance, filters: readonly Filter[]): void {
   const { server } = app;
-  server.on('connect', ({ method = '', url = '' }, socket) => {
-    endConnection(socket, renderError({ method, url }, rejectUnmatched(app, method, url), filters));
+  server.on('connect', (request, socket) => {
+    const { method = '', url = '' } = request;
+    endConnection(socket, renderError(toRequestHead(request), rejectUnmatched(app, method, url), filters));
   });
   // RFC 9110 §10.1.1 lets a server look away from an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

@@ -2,13 +2,17 @@
 // list. It receives the request's method and URL, and the response as status, headers to add and an opaque entity; it
 // cannot reach a body or a session.
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 
 import { opaqueEntity, type Entity } from './entity.ts';
+import { requestStartMs } from './request-start.ts';
 
-/** Both are unknown where a request broke off before they had been read. */
 export interface RequestHead {
+  /** Like `url`, unknown where a request broke off before it had been read. */
   readonly method: string | undefined;
   readonly url: string | undefined;
+  /** When the first byte of the request arrived, by `performance.now()`. */
+  readonly startMs: number;
 }
 
 export interface FilteredResponse {
@@ -17,6 +21,10 @@ export interface FilteredResponse {
   /** True where the client is gone already. */
   readonly isAborted: boolean;
   setHeader(name: string, value: string): void;
+}
+
+export function toRequestHead({ method, url, socket }: IncomingMessage): RequestHead {
+  return { method, url, startMs: requestStartMs(socket) };
 }
 
 /** Called when a request begins; what it returns is called when the response is about to go out. */
@@ -29,7 +37,7 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
   if (filters.length === 0) return;
   app.decorateReply(finishers, null);
   app.addHook('onRequest', (request, reply, done) => {
-    const head = { method: request.method, url: request.url };
+    const head = toRequestHead(request.raw);
     (reply as FilteredReply)[finishers] = filters.map((filter) => filter(head));
     done();
   });

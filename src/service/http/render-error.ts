@@ -1,5 +1,4 @@
-// Answers that are written without a route: a problem with what every answer carries, having passed the enabled
-// filters like any other.
+// Responses that are written without a route: they pass the enabled filters and carry what every response does.
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
@@ -9,7 +8,7 @@ import { opaqueEntity } from './entity.ts';
 import type { Filter, RequestHead } from './filter.ts';
 import { problemType, toProblem } from './problem.ts';
 
-export interface RenderedError {
+export interface RenderedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -22,24 +21,34 @@ export interface Rejection {
 }
 
 export function renderError(
-  { method, url }: RequestHead,
+  head: RequestHead,
   { fault, allow }: Rejection,
   filters: readonly Filter[],
-): RenderedError {
+): RenderedResponse {
   const problem = toProblem(fault);
-  const { status } = problem;
-  const headers: Record<string, string> = { ...corsHeaders, 'content-type': problemType };
-  if (allow !== undefined) headers['allow'] = allow;
+  const headers = { 'content-type': problemType, ...(allow !== undefined && { allow }) };
+  return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), filters);
+}
+
+/** Renders a response that has passed the enabled filters and carries what every response does. */
+export function render(
+  head: RequestHead,
+  status: number,
+  ownHeaders: Readonly<Record<string, string>>,
+  body: Buffer,
+  filters: readonly Filter[],
+): RenderedResponse {
+  const headers: Record<string, string> = { ...corsHeaders, ...ownHeaders };
   const setHeader = (name: string, value: string): void => {
     headers[name] = value;
   };
   const response = { status, entity: opaqueEntity, isAborted: false, setHeader };
-  for (const filter of filters) filter({ method, url })(response);
-  return { status, headers, body: Buffer.from(JSON.stringify(problem)) };
+  for (const filter of filters) filter(head)(response);
+  return { status, headers, body };
 }
 
 /** Writes the last answer of a connection. */
-export function endConnection(socket: Duplex, { status, headers, body }: RenderedError): void {
+export function endConnection(socket: Duplex, { status, headers, body }: RenderedResponse): void {
   if (!socket.writable) {
     socket.destroy();
     return;

@@ -2,8 +2,9 @@
 // response carries.
 import type { FastifyInstance } from 'fastify';
 
-import { allowCrossOrigin } from './cors.ts';
+import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { enableFilters, type Filter } from './filter.ts';
+import { assertHost } from './host.ts';
 import { readJsonBodies } from './json-body.ts';
 import type { Log } from './log.ts';
 import { sendProblems } from './problem.ts';
@@ -14,6 +15,8 @@ export interface ScopeSettings {
   readonly log: Log;
   readonly bodyLimitBytes: number;
   readonly filters: readonly Filter[];
+  /** Whether the connections are the service's own, so that it judges what Node's parser lets pass. */
+  readonly ownsConnections: boolean;
   /** Whether paths that no route takes are answered here, or left to the application around the scope. */
   readonly ownsUnknownPaths: boolean;
 }
@@ -27,6 +30,8 @@ export function prepareScope(app: FastifyInstance, settings: ScopeSettings): voi
 
   // In the order in which a request meets them.
   enableFilters(app, settings.filters);
-  allowCrossOrigin(app);
+  addCorsHeaders(app);
+  if (settings.ownsConnections) assertHost(app);
+  answerPreflights(app);
   if (settings.ownsUnknownPaths) handleUnknownPaths(app);
 }

@@ -3,16 +3,19 @@
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isOneSegment } from './last-segment.ts';
 import type { Rejection } from './render-error.ts';
 
 /** Answers OPTIONS on each path of this scope, also where the unknown paths around it are someone else's. */
 export function handleOptions(app: FastifyInstance): void {
   const paths = new Set<string>();
-  app.addHook('onRoute', ({ url, routePath }) => {
+  app.addHook('onRoute', ({ url, routePath, config }) => {
     if (paths.has(url)) return;
     paths.add(url);
-    app.options(routePath, { prefixTrailingSlash: 'slash', schema: { hide: true } }, (request, reply) =>
-      reply.code(204).header('allow', allowedMethods(app, request.url).join(', ')).send(),
+    app.options(
+      routePath,
+      { prefixTrailingSlash: 'slash', config: { lastSegment: config?.lastSegment } },
+      (request, reply) => reply.code(204).header('allow', allowedMethods(app, request.url).join(', ')).send(),
     );
   });
 }
@@ -44,5 +47,9 @@ export function rejectUnmatched(app: FastifyInstance, method: string, url: strin
 
 function allowedMethods(app: FastifyInstance, url: string): string[] {
   const [path = ''] = url.split(/[?#]/, 1);
-  return app.supportedMethods.filter((method) => app.findRoute({ method, url: path }) !== null);
+  return app.supportedMethods.filter((method) => {
+    const route = app.findRoute({ method, url: path });
+    const wildcard = route?.params['*'];
+    return route !== null && (wildcard === undefined || isOneSegment(path, wildcard));
+  });
 }

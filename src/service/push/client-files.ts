@@ -1,10 +1,7 @@
-// The browser's side, served from `src/client/` or, once built, `dist/client/`: the demo page, the page library and
-// the service worker. Sources are stripped of their types when they are first asked for.
-import { readFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
-
+// The client's files: the demo page, the page library and the service worker.
+import { readClientFile } from '../http/client-source.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { serveFile } from '../http/served-file.ts';
+import { serveFile } from '../served-file.ts';
 
 const script = 'text/javascript; charset=utf-8';
 
@@ -35,25 +32,12 @@ const files = [
 const contentSecurityPolicy =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const clientFolder = new URL('../../client/', import.meta.url);
-const isRunFromSource = import.meta.url.endsWith('.ts');
-
 export function addClientFiles(app: ServiceApp): void {
   for (const [path, file, contentType, summary] of files) {
-    serveFile(app, path, { summary, contentType, contentSecurityPolicy, read: () => read(file) });
+    serveFile(app, path, { summary, contentType, contentSecurityPolicy, read: () => readClientFile(file) });
   }
   // All addresses in the page are relative to its folder.
   if (app.prefix !== '') {
-    app.get('', { schema: { hide: true } }, (_request, reply) => reply.redirect(`${app.prefix}/`, 308));
+    app.get('', (_request, reply) => reply.redirect(`${app.prefix}/`, 308));
   }
-}
-
-async function read(file: string): Promise<string> {
-  if (!isRunFromSource || !file.endsWith('.js')) return readFile(new URL(file, clientFolder), 'utf8');
-  const source = await readFile(new URL(file.replace(/\.js$/, '.ts'), clientFolder), 'utf8');
-  // What the compiler does to `./x.ts` in an import when it builds.
-  return stripTypeScriptTypes(source).replaceAll(
-    /(\b(?:from|import)\s*\(?\s*['"]\.[^'"]*)\.ts(['"])/g,
-    '$1.js$2',
-  );
 }

@@ -3,26 +3,30 @@ import * as Type from 'typebox';
 
 import { represent, sendRepresentation } from '../http/conditional.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { contentResponse, emptyResponse, problemResponses } from '../http/openapi-responses.ts';
+import { contentResponse, emptyResponse } from '../description/openapi-responses.ts';
+import type { Operation } from '../description/operation.ts';
 import { jsonContentType } from '../http/json-text.ts';
 
 export function addVapidKeyRoute(app: ServiceApp, vapidPublicKey: string): void {
   const representation = represent(JSON.stringify(vapidPublicKey), jsonContentType);
-  const schema = {
-    tags: ['Web Push'],
+  const operation: Operation = {
+    tag: 'Web Push',
     summary: 'The key that browsers subscribe with',
     description: 'Ask again before each use: a stale key loses subscribers.',
-    response: {
+    responses: {
       200: contentResponse(
         'application/json',
         'The uncompressed P-256 point as unpadded base64url.',
         Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
         vapidPublicKey,
-        { ETag: { type: 'string' } },
+        { ETag: { schema: { type: 'string' } } },
       ),
-      304: emptyResponse('The key is the one named in If-None-Match.', { ETag: { type: 'string' } }),
-      ...problemResponses(),
+      304: emptyResponse('The key is the one named in If-None-Match.', {
+        ETag: { schema: { type: 'string' } },
+      }),
     },
   };
-  app.get('/vapidKey', { schema }, (request, reply) => sendRepresentation(request, reply, representation));
+  app.get('/vapidKey', { config: { operation } }, (request, reply) =>
+    sendRepresentation(request, reply, representation),
+  );
 }

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
+import { amendOperation } from '../../description/operation.ts';
 import { ActionRequest, type ReadSession } from './action-request.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
@@ -21,6 +22,10 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
   app.addHook('onRoute', (route) => {
     const authenticator = route.config?.authenticator;
     if (authenticator === undefined) return;
+    amendOperation(route, {
+      errors: ['ERR_UNAUTHENTICATED', 'ERR_FORBIDDEN'],
+      security: [{ session: [] }],
+    });
     const authenticate = async (request: Parameters<ReadSession>[0]): Promise<void> => {
       const verdict = await authenticator(new ActionRequest(request, readSession));
       if (verdict === 'unauthenticated') {

@@ -4,10 +4,9 @@ import type { RecordLog } from './record.ts';
 
 /** Writes one record per request, and tells each client how long its request was handled: `Request-Time`, in ms. */
 export function createLoggingFilter(log: RecordLog): Filter {
-  return ({ method, url }) => {
-    const start = performance.now();
+  return ({ method, url, startMs }) => {
     return (response) => {
-      const elapsedMs = Math.round(performance.now() - start);
+      const elapsedMs = Math.round(performance.now() - startMs);
       response.setHeader('Request-Time', String(elapsedMs));
       const { status } = response;
       const record = { mechanism: 'filter', phase: 'result', method, url, status, elapsedMs } as const;

@@ -5,14 +5,12 @@ import type { TSchema } from 'typebox';
 
 import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import { problemType, toProblem } from './problem.ts';
+import { problemType, toProblem } from '../http/problem.ts';
 
-/** A Response Object of OpenAPI 3.1, as Fastify takes it for `schema.response[status]`. */
+/** A Response Object of OpenAPI 3.1. */
 export interface ResponseDescription {
   readonly description: string;
   readonly headers: Readonly<Record<string, object>>;
-  /** For an answer without a body. */
-  readonly type?: 'null';
   readonly content?: Readonly<Record<string, { schema: object; example?: unknown; examples?: object }>>;
 }
 
@@ -41,11 +39,10 @@ export const problemSchema = Type.Object(
 );
 
 const commonHeaders = {
-  'Access-Control-Allow-Origin': { type: 'string', const: '*' },
+  'Access-Control-Allow-Origin': { schema: { type: 'string', const: '*' } },
   'Request-Time': {
-    type: 'string',
-    pattern: '^[0-9]+$',
-    description: 'Milliseconds that the request was handled; present while the logging filter is on.',
+    description: 'Milliseconds since the first byte of the request; present while the logging filter is on.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
   },
 };
 
@@ -67,7 +64,7 @@ export function emptyResponse(
   description: string,
   headers: Readonly<Record<string, object>> = {},
 ): ResponseDescription {
-  return { description, headers: { ...commonHeaders, ...headers }, type: 'null' };
+  return { description, headers: { ...commonHeaders, ...headers } };
 }
 
 /** Errors that any request may meet, whatever its route. */
@@ -98,7 +95,8 @@ export function problemResponses(...codes: readonly ServiceErrorCode[]): Respons
 
 function describeProblem(codes: readonly [ServiceErrorCode, ...ServiceErrorCode[]]): ResponseDescription {
   const { status } = serviceErrors[codes[0]];
-  const headers = status === 429 ? { 'Retry-After': { type: 'string', pattern: '^[0-9]+$' } } : {};
+  const headers =
+    status === 429 ? { 'Retry-After': { schema: { type: 'string', pattern: '^[0-9]+$' } } } : {};
   return {
     description: codes.map((code) => `${code}: ${serviceErrors[code].title}.`).join(' '),
     headers: { ...commonHeaders, ...headers },

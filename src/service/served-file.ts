@@ -1,9 +1,10 @@
 // A file that is served as it is: read when it is first asked for, kept in memory, asked about again by its etag.
 import * as Type from 'typebox';
 
-import { represent, sendRepresentation, type Representation } from './conditional.ts';
-import type { ServiceApp } from './service-app.ts';
-import { contentResponse, emptyResponse, problemResponses } from './openapi-responses.ts';
+import { represent, sendRepresentation, type Representation } from './http/conditional.ts';
+import type { ServiceApp } from './http/service-app.ts';
+import { contentResponse, emptyResponse } from './description/openapi-responses.ts';
+import type { Operation } from './description/operation.ts';
 
 export interface ServedFile {
   readonly summary: string;
@@ -14,13 +15,12 @@ export interface ServedFile {
 
 export function serveFile(app: ServiceApp, path: string, file: ServedFile): void {
   let representation: Promise<Representation> | undefined;
-  const schema = {
-    tags: ['Service'],
+  const operation: Operation = {
+    tag: 'Service',
     summary: file.summary,
-    response: {
+    responses: {
       200: contentResponse(file.contentType.split(';')[0] as string, file.summary, Type.String(), '…'),
       304: emptyResponse('Unchanged.'),
-      ...problemResponses(),
     },
   };
   const read = async (): Promise<Representation> => {
@@ -31,7 +31,7 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
       throw error;
     }
   };
-  app.get(path, { schema, prefixTrailingSlash: 'slash' }, async (request, reply) => {
+  app.get(path, { config: { operation }, prefixTrailingSlash: 'slash' }, async (request, reply) => {
     representation ??= read();
     reply
       .header('content-security-policy', file.contentSecurityPolicy)

@@ -1,0 +1,34 @@
+// GET /openapi.json: the description document. GET /docs: the same as a page.
+import type { RouteOptions } from 'fastify';
+import * as Type from 'typebox';
+
+import { represent, sendRepresentation, type Representation } from '../http/conditional.ts';
+import { jsonContentType } from '../http/json-text.ts';
+import type { ServiceApp } from '../http/service-app.ts';
+import { addDocsPage } from './docs-page.ts';
+import { createOpenApiDocument, type OpenApiDocument, type SecuritySchemes } from './openapi-document.ts';
+import { contentResponse, emptyResponse } from './openapi-responses.ts';
+import type { Operation } from './operation.ts';
+
+/** @param routes as `collectRoutes` gives them: those that are added later are described as well */
+export function addDescriptionRoutes(
+  app: ServiceApp,
+  routes: readonly RouteOptions[],
+  securitySchemes: SecuritySchemes,
+): void {
+  const document = (): OpenApiDocument => createOpenApiDocument(routes, app.prefix, securitySchemes);
+  const operation: Operation = {
+    tag: 'Service',
+    summary: 'This description',
+    responses: {
+      200: contentResponse('application/json', 'OpenAPI 3.1.', Type.Object({}), { openapi: '3.1.0' }),
+      304: emptyResponse('Unchanged.'),
+    },
+  };
+  let representation: Representation | undefined;
+  app.get('/openapi.json', { config: { operation } }, (request, reply) => {
+    representation ??= represent(JSON.stringify(document()), jsonContentType);
+    return sendRepresentation(request, reply, representation);
+  });
+  addDocsPage(app, document);
+}

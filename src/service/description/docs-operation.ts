@@ -1,0 +1,127 @@
+// One operation of the description document as HTML: what it takes, what it answers, and a form to try it.
+import { html, type Html } from './html.ts';
+import type { OperationObject, ParameterObject } from './openapi-document.ts';
+import type { ResponseDescription } from './openapi-responses.ts';
+
+const none = html``;
+
+export function renderOperation(method: string, path: string, operation: OperationObject): Html {
+  const { summary, description, parameters = [], requestBody, responses } = operation;
+  const body = requestBody?.content['application/json'];
+  return html`<details class="operation" id="${operationId(method, path)}">
+    <summary>
+      <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
+      <span class="what">${summary}</span>
+    </summary>
+    <div class="inside">
+      ${description === undefined ? none : renderText(description)} ${renderSecurity(operation)}
+      ${
+        parameters.length === 0
+          ? none
+          : html`<h4>Parameters</h4>
+              <dl>${parameters.map(renderParameter)}</dl>`
+      }
+      ${
+        body === undefined
+          ? none
+          : html`<h4>Body</h4>
+              ${renderDetails('Schema', toJson(body.schema))}`
+      }
+      ${renderForm(method, path, operation)}
+      <h4>Responses</h4>
+      <dl class="responses">
+        ${Object.entries(responses).map(([status, response]) =>
+          renderResponse(status, response as ResponseDescription),
+        )}
+      </dl>
+    </div>
+  </details>`;
+}
+
+export const operationId = (method: string, path: string): string =>
+  `${method}${path.replaceAll(/[^A-Za-z0-9]+/g, '-')}`.replace(/-$/, '');
+
+/** Paragraphs, and code between backticks. */
+export function renderText(text: string): Html {
+  const paragraphs = text
+    .split('\n\n')
+    .map((paragraph) =>
+      paragraph
+        .split('`')
+        .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`)),
+    );
+  return html`${paragraphs.map((parts) => html`<p>${parts}</p>`)}`;
+}
+
+function renderSecurity({ security }: OperationObject): Html {
+  if (security === undefined) return none;
+  return security.some((requirement) => Object.keys(requirement).length === 0)
+    ? html`<p class="note">
+        A request that carries the session cookie needs the header <code>Csrf-Token</code>.
+      </p>`
+    : html`<p class="note">Needs the session cookie.</p>`;
+}
+
+function renderParameter({ name, in: place, required, description, schema }: ParameterObject): Html {
+  const { description: meaning = '' } = schema as { description?: string };
+  return html`<dt><code>${name}</code> <small>in the ${place}${required ? '' : ', optional'}</small></dt>
+    <dd>${description ?? meaning} <code class="schema">${JSON.stringify(schema)}</code></dd>`;
+}
+
+function renderResponse(status: string, { description, content = {} }: ResponseDescription): Html {
+  const examples = Object.entries(content).map(([type, { example, examples: named }]) => {
+    const first =
+      named === undefined ? example : Object.values(named as Record<string, { value: unknown }>)[0]?.value;
+    return html`<p class="type">${type}</p>
+      <pre>${typeof first === 'string' && !type.includes('json') ? first : toJson(first)}</pre>`;
+  });
+  return html`<dt class="status s${status[0] ?? ''}">${status}</dt>
+    <dd>
+      <p>${description}</p>
+      ${
+        examples.length === 0
+          ? none
+          : html`<details>
+              <summary>Example</summary>
+              ${examples}
+            </details>`
+      }
+    </dd>`;
+}
+
+function renderForm(method: string, path: string, operation: OperationObject): Html {
+  const { parameters = [], requestBody, security } = operation;
+  const body = requestBody?.content['application/json'];
+  const hasToken = security?.some((requirement) => 'csrfToken' in requirement) ?? false;
+  const fields = [
+    ...parameters.map(({ name, in: place, required }) => renderField(place, name, required)),
+    ...(hasToken ? [renderField('header', 'Csrf-Token', false)] : []),
+  ];
+  return html`<form data-method="${method.toUpperCase()}" data-path="${path}">
+    ${fields}
+    ${
+      body === undefined
+        ? none
+        : html`<label
+            >Body<textarea name="body" rows="6" spellcheck="false">${toJson(body.example)}</textarea>
+          </label>`
+    }
+    <button type="submit">Send</button>
+    <div class="answer" role="status" hidden></div>
+  </form>`;
+}
+
+function renderField(place: string, name: string, required: boolean): Html {
+  return html`<label
+    >${name}<input data-in="${place}" name="${name}" autocomplete="off" ${required ? html`required` : none}
+  /></label>`;
+}
+
+function renderDetails(title: string, text: string): Html {
+  return html`<details>
+    <summary>${title}</summary>
+    <pre>${text}</pre>
+  </details>`;
+}
+
+const toJson = (value: unknown): string => JSON.stringify(value, undefined, 2) ?? '';

@@ -1,0 +1,30 @@
+// HTML from template literals: whatever is put in is escaped, unless it is HTML made here.
+
+const made = Symbol('HTML made here');
+
+export interface Html {
+  readonly [made]: string;
+}
+
+type Part = string | number | Html | readonly Html[];
+
+export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return { [made]: String.raw({ raw: texts }, ...parts.map(toText)) };
+}
+
+export const htmlText = ({ [made]: text }: Html): string => text;
+
+function toText(part: Part): string {
+  if (Array.isArray(part)) return part.map(htmlText).join('');
+  return typeof part === 'object' ? htmlText(part as Html) : escapeHtml(String(part));
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character]!);

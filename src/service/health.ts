@@ -1,0 +1,41 @@
+// GET /healthz: the process answers. GET /readyz: the store does, too.
+import * as Type from 'typebox';
+
+import type { ServiceErrorCode } from '../errors/service-errors.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Store } from '../store/store.ts';
+import type { ServiceApp } from './http/service-app.ts';
+import { contentResponse } from './description/openapi-responses.ts';
+import type { Operation } from './description/operation.ts';
+import { sendJson } from './http/json-text.ts';
+
+export function addHealthRoutes(app: ServiceApp, store: Store): void {
+  app.get(
+    '/healthz',
+    { config: { operation: operationOf('The process answers', 'live') } },
+    (_request, reply) => sendJson(reply, { status: 'live' }),
+  );
+
+  app.get(
+    '/readyz',
+    { config: { operation: operationOf('The store can be read and written', 'ready', 'ERR_NOT_READY') } },
+    async (_request, reply) => {
+      try {
+        await store.check();
+      } catch (cause) {
+        throw new DeskbellError('ERR_NOT_READY', 'The store cannot be read or written.', { cause });
+      }
+      return sendJson(reply, { status: 'ready' });
+    },
+  );
+}
+
+function operationOf(summary: string, status: string, ...errors: readonly ServiceErrorCode[]): Operation {
+  const body = Type.Object({ status: Type.Literal(status) });
+  return {
+    tag: 'Service',
+    summary,
+    responses: { 200: contentResponse('application/json', `${summary}.`, body, { status }) },
+    errors,
+  };
+}

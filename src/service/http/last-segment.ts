@@ -1,0 +1,28 @@
+// Routes whose last path segment is a parameter of any length. A router answers a parameter that is longer than its
+// limit by itself, in a form of its own; a wildcard has no limit. So these routes end in `/*` and are checked here.
+import type { FastifyInstance } from 'fastify';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Annotation of a route that ends in `/*`: the name of the parameter that stands for the last segment. */
+    lastSegment?: string | undefined;
+  }
+}
+
+/** Names the last segment of annotated routes; a path with more segments is not found. */
+export function readLastSegments(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { lastSegment } = request.routeOptions.config;
+    if (lastSegment === undefined) return done();
+    const { '*': value } = request.params as { '*': string };
+    if (!isOneSegment(request.url, value)) return void reply.callNotFound();
+    request.params = { [lastSegment]: value };
+    done();
+  });
+}
+
+/** @param value what a wildcard at the end of the path stands for, decoded: a `/` in it may be an encoded one */
+export function isOneSegment(url: string, value: string): boolean {
+  const [path = ''] = url.split(/[?#]/, 1);
+  return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)) === value;
+}
