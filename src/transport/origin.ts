@@ -18,10 +18,13 @@ import { settle, type Exchange, type Session, type SessionEvents, type SessionLi
 import { Fifo } from './fifo.ts';
 import { Http1Session } from './http1.ts';
 import { Http2Session, maxStreams } from './http2/session.ts';
+import { maxLimit } from './pacing.ts';
 
 export const maxQueued = 4096;
-const maxHttp1Connections = 64;
-const maxHttp2Sessions = 20;
+/** Of one thread. In flight ≈ rate × round trip: ten connections of a hundred streams carry 10,000 requests a second
+ *  over 100 ms, and a thread does not make more. The push services of a few users that have no HTTP/2 get fewer in all. */
+const maxHttp2Connections = maxLimit / maxStreams;
+const maxHttp1Connections = 32;
 /** A push service that hands the same request back this often is not going to take it. */
 const maxRefusals = 10;
 /** After a connection that could not be made while others live. */
@@ -177,14 +180,14 @@ export class Origin implements SessionEvents {
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
     // A push service that lets a connection carry nothing gets no further one.
-    const sessions = capacity === 0 ? 0 : Math.min(Math.ceil(wanted / capacity), this.#maxSessions);
+    const sessions = capacity === 0 ? 0 : Math.min(Math.ceil(wanted / capacity), this.#maxConnections);
     for (let open = this.#openSessions + this.#connecting; open < sessions; open += 1)
       void this.#openConnection();
   }
 
-  get #maxSessions(): number {
+  get #maxConnections(): number {
     if (this.#protocol === undefined) return 1;
-    return this.#protocol === 'h2' ? maxHttp2Sessions : maxHttp1Connections;
+    return this.#protocol === 'h2' ? maxHttp2Connections : maxHttp1Connections;
   }
 
   async #openConnection(): Promise<void> {

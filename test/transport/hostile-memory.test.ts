@@ -47,7 +47,7 @@ for (const [what, pieces] of hostileAnswers) {
           if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
         }
         written += 1;
-        if (written === 64) allWritten.resolve();
+        if (written === 32) allWritten.resolve();
       };
       socket.once('data', () => void sendAll().catch(() => {}));
     });

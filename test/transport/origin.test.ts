@@ -1,6 +1,7 @@
 // An origin as a whole: queue, connections, pace and breaker against servers that fail, slow down and come back.
 import assert from 'node:assert/strict';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,7 +14,10 @@ import type { Transport, TransportResult } from '../../src/transport/transport.t
 import { certificate, serverTls, startServer, type Peer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
 
-const startHttp = (answer: (response: ServerResponse, request: number) => void, port = 0): Promise<Peer> => {
+const startHttp = (
+  answer: (response: ServerResponse, request: number) => void,
+  port = 0,
+): ReturnType<typeof startServer> => {
   let requests = 0;
   const server = createHttpServer((request, response) => {
     request.resume().on('end', () => {
@@ -179,6 +183,45 @@ test('a full queue defers what it cannot take', async () => {
   const counts = tally(results);
   assert.equal((counts['ERR_CLOSED'] ?? 0) + (counts['ERR_CLOSED in doubt'] ?? 0), maxQueued);
   await peer.close();
+});
+
+test('an origin gets at most ten HTTP/2 connections, or 32 of HTTP/1.1, however much waits', async () => {
+  const held: (() => void)[] = [];
+  const http1 = await startHttp((response) => held.push(() => response.writeHead(201).end()));
+  const http2Server = createSecureServer(serverTls);
+  http2Server.on('stream', (stream: ServerHttp2Stream) => {
+    stream.on('error', () => {});
+    held.push(() => {
+      stream.respond({ ':status': 201 });
+      stream.end();
+    });
+  });
+  const http2 = await startServer(http2Server, 'https');
+  const transport = createTransport({
+    pushServices: [http1.origin, http2.origin],
+    ca: [certificate.cert],
+  });
+  for (const [peer, most] of [
+    [http1, 32],
+    [http2, 10],
+  ] as const) {
+    const answers: TransportResult[] = [];
+    for (let count = 0; count < maxQueued; count += 1) {
+      transport.send(sameRequest(peer.origin)(), (result) => answers.push(result));
+    }
+    // Answering in waves makes pacing allow more, up to its bound.
+    while (answers.length < maxQueued) {
+      for (const answer of held.splice(0)) answer();
+      await delay(5);
+    }
+    assert.ok(
+      peer.connections() > most / 4 && peer.connections() <= most,
+      `${peer.connections()} connections`,
+    );
+  }
+  await transport.close(0);
+  await http1.close();
+  await http2.close();
 });
 
 test('close waits for what is in flight and takes nothing new', async () => {

@@ -81,9 +81,15 @@ export async function startGoServer(): Promise<Peer> {
 export const serverTls = { key: certificate.private, cert: certificate.cert };
 
 /** Starts a server of Node's on a port that the system picks; closing it ends all of its connections. */
-export async function startServer(server: Server, scheme: 'http' | 'https', port = 0): Promise<Peer> {
+export async function startServer(
+  server: Server,
+  scheme: 'http' | 'https',
+  port = 0,
+): Promise<Peer & { /** Accepted so far. */ connections(): number }> {
   const sockets = new Set<Socket>();
+  let connections = 0;
   server.on('connection', (socket: Socket) => {
+    connections += 1;
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
   });
@@ -94,6 +100,7 @@ export async function startServer(server: Server, scheme: 'http' | 'https', port
   await once(server, 'listening');
   return {
     origin: `${scheme}://localhost:${(server.address() as AddressInfo).port}`,
+    connections: () => connections,
     async close() {
       server.close();
       for (const socket of sockets) socket.destroy();
