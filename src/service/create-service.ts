@@ -41,11 +41,11 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
 export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
   const app = scope.withTypeProvider<TypeBoxTypeProvider>();
   readLastSegments(app);
-  protectSessions(app, settings.sessions);
+  if (!settings.pushOnly) protectSessions(app, settings.sessions);
   handleOptions(app);
   const routes = collectRoutes(app);
   await addPushRoutes(app, settings);
-  await addDemonstrationRoutes(app, settings);
+  if (!settings.pushOnly) await addDemonstrationRoutes(app, settings);
   addHealthRoutes(app, settings.store);
-  addDescriptionRoutes(app, routes, securitySchemes);
+  addDescriptionRoutes(app, routes, settings.pushOnly ? {} : securitySchemes);
 }

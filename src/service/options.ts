@@ -21,6 +21,11 @@ export interface ServiceOptions {
   readonly vapidPublicKey: string;
   /** 32 random bytes that seal session cookies and sign CSRF tokens; whoever has them can make a session. */
   readonly sessionKey: Uint8Array;
+  /**
+   * Whether the service is `/vapidKey`, `/webPush`, health, the client's files and their description alone, as in
+   * production: no demo page, no `/api`, no example users, no sessions. Default: false.
+   */
+  readonly pushOnly?: boolean | undefined;
   /** The users of the example API. Default: one user, in memory. */
   readonly exampleUsers?: ExampleUsers | undefined;
   /** Path that everything stands under, such as `/push`. Default: none. */
@@ -69,8 +74,9 @@ export interface ServerOptions extends ServiceOptions {
 
 /** The options with their defaults, and what is made of them once. */
 export interface Settings extends Required<
-  Omit<ServiceOptions, 'exampleUsers' | 'sessionKey' | 'pushServices' | 'onSubscribe'>
+  Omit<ServiceOptions, 'pushOnly' | 'exampleUsers' | 'sessionKey' | 'pushServices' | 'onSubscribe'>
 > {
+  readonly pushOnly: boolean;
   readonly exampleUsers: ExampleUsers | undefined;
   readonly onSubscribe: OnSubscribe | undefined;
   /** The enabled filters. */
@@ -85,6 +91,7 @@ export function resolveOptions({
   exampleUsers,
   vapidPublicKey,
   sessionKey,
+  pushOnly = false,
   prefix = '',
   pushServices = [],
   logging = ['filter'],
@@ -106,6 +113,7 @@ export function resolveOptions({
     store,
     exampleUsers,
     vapidPublicKey,
+    pushOnly,
     prefix,
     logging,
     authenticate,

@@ -7,6 +7,7 @@ import { contentResponse, emptyResponse } from './description/openapi-responses.
 import type { Operation } from './description/operation.ts';
 
 export interface ServedFile {
+  readonly tag: Operation['tag'];
   readonly summary: string;
   readonly contentType: string;
   readonly contentSecurityPolicy: string;
@@ -16,7 +17,7 @@ export interface ServedFile {
 export function serveFile(app: ServiceApp, path: string, file: ServedFile): void {
   let representation: Promise<Representation> | undefined;
   const operation: Operation = {
-    tag: 'Service',
+    tag: file.tag,
     summary: file.summary,
     responses: {
       200: contentResponse(file.contentType.split(';')[0] as string, file.summary, Type.String(), '…'),

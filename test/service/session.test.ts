@@ -37,6 +37,44 @@ describe('the session', () => {
     assert.equal((await get(cookie)).status, 200);
   });
 
+  test('is needed for HEAD, too', async () => {
+    const url = `${service.base}/api/get`;
+    assert.equal((await fetch(url, { method: 'HEAD' })).status, 401);
+    assert.equal((await fetch(url, { method: 'HEAD', headers: { cookie: alice.cookie } })).status, 200);
+  });
+
+  for (const [what, status, headers, body] of [
+    ['is malformed', 400, { 'content-type': 'application/json' }, '{'],
+    ['is no object', 400, { 'content-type': 'application/json' }, '7'],
+    ['is too large', 413, { 'content-type': 'application/json' }, `"${'x'.repeat(20_000)}"`],
+    ['has another type', 415, { 'content-type': 'text/plain' }, 'x'],
+    ['has no type', 415, {}, Buffer.from('x')],
+    ['is encoded', 415, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, 'x'],
+  ] as const) {
+    test(`is judged before a body that ${what}`, async (t) => {
+      const logged = await startService(
+        { logging: ['authenticator', 'action-creator', 'action', 'filter'] },
+        t,
+      );
+      const { cookie } = await createSessionCookie({ sessionKey: logged.sessionKey, value: 'x' });
+      const post = (own: Record<string, string>): Promise<Response> =>
+        fetch(`${logged.base}/api/post`, { method: 'POST', headers: { ...headers, ...own }, body });
+      const refused = await post({});
+      assert.equal(refused.status, 401);
+      assert.equal(((await refused.json()) as Problem).code, 'ERR_UNAUTHENTICATED');
+      assert.equal((await post({ cookie })).status, status);
+      assert.deepEqual(
+        logged.records.map((record) => [record['mechanism'], record['verdict'] ?? record['status']]),
+        [
+          ['authenticator', 'unauthenticated'],
+          ['filter', 401],
+          ['authenticator', 'pass'],
+          ['filter', status],
+        ],
+      );
+    });
+  }
+
   test('passes among other cookies', async () => {
     assert.equal((await get(`a=b; ${alice.cookie}; c="d;e"`)).status, 200);
     assert.equal((await get(`x${sessionCookieName}=1; ${alice.cookie}`)).status, 200);

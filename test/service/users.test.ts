@@ -119,6 +119,8 @@ describe('the example user API', () => {
     [{ name: 'a' }, ['/email ERR_FIELD_MISSING']],
     [{ name: 1, email: null }, ['/name ERR_FIELD_TYPE', '/email ERR_FIELD_TYPE']],
     [{ name: ['a'], email: 'b' }, ['/name ERR_FIELD_TYPE']],
+    [{ name: '', email: '' }, ['/name ERR_FIELD_VALUE', '/email ERR_FIELD_VALUE']],
+    [{ name: 'a\ud800', email: '\udc00b' }, ['/name ERR_FIELD_VALUE', '/email ERR_FIELD_VALUE']],
     [[], [' ERR_FIELD_TYPE']],
     [null, [' ERR_FIELD_TYPE']],
   ] as const) {

@@ -1,8 +1,10 @@
-// The part of the service that demonstrates: the actions with their four logging mechanisms, and the example users.
+// The part of the service that demonstrates: the demo page, the actions with their four logging mechanisms, sessions and
+// the example users.
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addActionRoutes } from './actions.ts';
 import { rejectForgedRequests } from './csrf.ts';
+import { addDemoPage } from './demo-page.ts';
 import { openExampleUsers } from './example-users.ts';
 import type { ReadSession } from './mechanisms/action-request.ts';
 import { sessionCookieName, type RequestSessions } from './session.ts';
@@ -28,6 +30,7 @@ export function protectSessions(app: ServiceApp, sessions: RequestSessions): voi
 export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   await app.register(async (scope) => addActionRoutes(scope, settings, sessionReader(settings.sessions)));
   addUserRoutes(app, settings.exampleUsers ?? openExampleUsers());
+  addDemoPage(app);
 }
 
 function sessionReader(sessions: RequestSessions): ReadSession {

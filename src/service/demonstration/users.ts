@@ -6,7 +6,7 @@ import type { ServiceApp } from '../http/service-app.ts';
 import { contentResponse, emptyResponse } from '../description/openapi-responses.ts';
 import type { Operation } from '../description/operation.ts';
 import { exactNumber, sendJson } from '../http/json-text.ts';
-import { compileValidator } from '../http/validation.ts';
+import { compileValidator, wellFormed } from '../http/validation.ts';
 import type { ExampleUsers } from './example-users.ts';
 
 const minId = -(2n ** 63n);
@@ -16,8 +16,10 @@ const decimal = /^(0|-?[1-9][0-9]{0,18})$/;
 const userParams = Type.Object({
   user_id: Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description: 'A decimal int64.' }),
 });
+/** Not empty, and without half a surrogate pair, which would not come back as it was. */
+const nonEmptyText = Type.String({ minLength: 1, pattern: wellFormed });
 const userUpdate = Type.Object(
-  { name: Type.String(), email: Type.String() },
+  { name: nonEmptyText, email: nonEmptyText },
   { examples: [{ name: 'Ada Example', email: 'ada@example.org' }] },
 );
 const userRecord = Type.Object({

@@ -39,7 +39,7 @@ export function amendOperation(
 
 export const tags = {
   'Web Push': 'Subscribing browsers.',
-  Demonstration: 'Fixed answers, to watch the logging mechanisms.',
+  Demonstration: 'A page that subscribes a browser, and fixed answers to watch the logging mechanisms.',
   Example: 'An example user API.',
   Service: 'Health, pages and this description.',
 } as const;

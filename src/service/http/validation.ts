@@ -6,6 +6,9 @@ import { Compile } from 'typebox/compile';
 
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 
+/** Pattern of text without surrogates that stand alone (UTF-8 has none: RFC 3629 §3). */
+export const wellFormed = String.raw`^\P{Cs}*$`;
+
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema }) => {
   const validator = Compile(schema);
   return (value: unknown) => {
@@ -37,5 +40,12 @@ function toFieldErrors({ keyword, instancePath, message, params }: SchemaError):
     const { type } = params as { type: string };
     return [{ pointer: instancePath, code: 'ERR_FIELD_TYPE', detail: `${name} is not of type ${type}.` }];
   }
-  return [{ pointer: instancePath, code: 'ERR_FIELD_VALUE', detail: `${name} ${message}.` }];
+  const { pattern } = params as { pattern?: string };
+  const what =
+    keyword === 'minLength'
+      ? 'is empty'
+      : pattern === wellFormed
+        ? 'has a surrogate that stands alone (U+D800 to U+DFFF); well-formed Unicode is needed'
+        : message;
+  return [{ pointer: instancePath, code: 'ERR_FIELD_VALUE', detail: `${name} ${what}.` }];
 }

@@ -1,6 +1,6 @@
 // Authenticators: attached to one action, or to a class of actions, by annotation of the route. One is handed the
 // request with its body and session, before the action exists, so that there is no response to be seen.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { amendOperation } from '../../description/operation.ts';
@@ -17,8 +17,10 @@ declare module 'fastify' {
   }
 }
 
-/** Has the annotation `config: { authenticator }` obeyed by every route of the scope that comes after. */
+/** Enforces the annotation `config: { authenticator }` on every route of the scope that comes after. */
 export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSession): void {
+  /** Requests whose body is being read; their authenticators have not been asked. */
+  const unjudged = new WeakSet<FastifyRequest>();
   app.addHook('onRoute', (route) => {
     const authenticator = route.config?.authenticator;
     if (authenticator === undefined) return;
@@ -26,18 +28,36 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
       errors: ['ERR_UNAUTHENTICATED', 'ERR_FORBIDDEN'],
       security: [{ session: [] }],
     });
-    const authenticate = async (request: Parameters<ReadSession>[0]): Promise<void> => {
-      const verdict = await authenticator(new ActionRequest(request, readSession));
-      if (verdict === 'unauthenticated') {
-        throw new DeskbellError('ERR_UNAUTHENTICATED', 'The session has no entry SESSION.');
-      }
-      if (verdict === 'forbidden') {
-        throw new DeskbellError('ERR_FORBIDDEN', 'The session may not do this.');
-      }
+    const authenticate = async (request: FastifyRequest): Promise<void> => {
+      unjudged.delete(request);
+      assertPassed(await authenticator(new ActionRequest(request, readSession)));
     };
+    const { preParsing = [], preValidation = [], errorHandler } = route;
+    route.preParsing = [preParsing].flat().concat((request, _reply, _payload, done) => {
+      unjudged.add(request);
+      done();
+    });
     // Once the body is there to be seen, and before anything is said about it.
-    route.preValidation = [route.preValidation ?? [], authenticate].flat();
+    route.preValidation = [preValidation, authenticate].flat();
+    // A body that cannot be read ends the request earlier; without a session that is a 401 all the same.
+    route.errorHandler = async function authenticateFirst(cause, request, reply): Promise<unknown> {
+      const isUnreadable = unjudged.has(request) && !request.raw.socket.destroyed;
+      const fault = isUnreadable ? await authenticate(request).then(() => cause, toError) : cause;
+      if (errorHandler === undefined) throw fault;
+      return errorHandler.call(this, fault, request, reply);
+    };
   });
+}
+
+const toError = (reason: unknown): FastifyError => reason as FastifyError;
+
+function assertPassed(verdict: Verdict): void {
+  if (verdict === 'unauthenticated') {
+    throw new DeskbellError('ERR_UNAUTHENTICATED', 'The session has no entry SESSION.');
+  }
+  if (verdict === 'forbidden') {
+    throw new DeskbellError('ERR_FORBIDDEN', 'The session may not do this.');
+  }
 }
 
 /** Annotates a whole class of actions: every route of the scope that comes after and has no annotation of its own. */

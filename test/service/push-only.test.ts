@@ -1,0 +1,101 @@
+// The push-only surface: what Web Push needs in production, and nothing of the demonstration.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import Fastify from 'fastify';
+import { createService } from '../../src/service/create-service.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
+import {
+  newSubscription,
+  sendJson,
+  startService,
+  vapidPublicKey,
+  type RunningService,
+} from './running-service.ts';
+
+interface Document {
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, object>>;
+  readonly components: { readonly securitySchemes: object };
+}
+
+describe('the service with pushOnly', () => {
+  let service: RunningService;
+
+  before(async () => {
+    service = await startService({ pushOnly: true });
+  });
+  after(() => service.close());
+
+  test('registers and removes subscriptions', async () => {
+    assert.equal(await (await fetch(`${service.base}/vapidKey`)).json(), vapidPublicKey);
+    const subscription = newSubscription();
+    assert.equal((await sendJson(service.base, 'POST', '/webPush', subscription)).status, 200);
+    assert.equal((await sendJson(service.base, 'DELETE', '/webPush', subscription)).status, 204);
+    assert.equal(await service.store.subscriptions.count(), 0);
+  });
+
+  for (const path of [
+    '/healthz',
+    '/readyz',
+    '/client/index.js',
+    '/service-worker.js',
+    '/openapi.json',
+    '/docs',
+  ]) {
+    test(`answers ${path}`, async () => assert.equal((await fetch(service.base + path)).status, 200));
+  }
+
+  for (const path of [
+    '/',
+    '/client/demo/demo.js',
+    '/client/demo/demo.css',
+    '/api/get',
+    '/api/getWithArg/x',
+    '/api/post',
+    '/v1/user/1',
+  ]) {
+    test(`has nothing at ${path}, whatever the method`, async () => {
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'OPTIONS']) {
+        const response = await fetch(service.base + path, { method });
+        assert.equal(response.status, 404, method);
+        assert.equal(response.headers.get('access-control-allow-origin'), '*');
+      }
+    });
+  }
+
+  test('has no sessions: their cookie is a cookie like any other', async () => {
+    const { cookie } = await createSessionCookie({ sessionKey: service.sessionKey, value: 'x' });
+    const response = await sendJson(service.base, 'POST', '/webPush', newSubscription(), { cookie });
+    assert.equal(response.status, 200);
+  });
+
+  test('describes what is there, and nothing else', async () => {
+    const document = (await (await fetch(`${service.base}/openapi.json`)).json()) as Document;
+    assert.equal((await new Validator().validate(structuredClone(document) as never)).valid, true);
+    assert.deepEqual(
+      Object.keys(document.paths).filter((path) => !path.startsWith('/client/') && !path.startsWith('/docs')),
+      ['/vapidKey', '/webPush', '/service-worker.js', '/healthz', '/readyz', '/openapi.json'],
+    );
+    assert.deepEqual(document.components.securitySchemes, {});
+    assert.deepEqual(
+      document.tags.map(({ name }) => name),
+      ['Web Push', 'Service'],
+    );
+    const text = JSON.stringify(document.paths) + (await (await fetch(`${service.base}/docs`)).text());
+    assert.doesNotMatch(text, /csrf|session|\/api\/|\/v1\//i);
+  });
+
+  test('is the same as a plug-in, and leaves the application’s own paths to it', async (t) => {
+    const app = Fastify();
+    t.after(() => app.close());
+    app.get('/', () => 'mine');
+    const { store, sessionKey } = service;
+    const log = { info: () => undefined, error: () => undefined };
+    await app.register(createService({ store, sessionKey, vapidPublicKey, log, pushOnly: true }));
+    const base = await app.listen({ host: '127.0.0.1', port: 0 });
+    assert.equal(await (await fetch(base)).text(), 'mine');
+    assert.equal((await fetch(`${base}/vapidKey`)).status, 200);
+    assert.equal((await fetch(`${base}/v1/user/1`)).status, 404);
+  });
+});
