@@ -23,7 +23,15 @@ async function build(): Promise<void> {
     const made = join(workspace, 'new');
     const parts = await Promise.allSettled([
       compile('tsconfig.build.json', made),
-      compile('src/client/tsconfig.json', join(made, 'client')),
+      // The browser's scripts without comments, their types with them: editors show those.
+      compile('src/client/tsconfig.json', join(made, 'client'), '--declaration', 'false'),
+      compile(
+        'src/client/tsconfig.json',
+        join(made, 'client'),
+        '--removeComments',
+        'false',
+        '--emitDeclarationOnly',
+      ),
       copyFurtherFiles(made),
     ]);
     for (const part of parts) if (part.status === 'rejected') throw part.reason;
@@ -35,8 +43,8 @@ async function build(): Promise<void> {
   }
 }
 
-async function compile(project: string, outDir: string): Promise<void> {
-  const compiler = spawn(process.execPath, [tsc, '-p', join(root, project), '--outDir', outDir], {
+async function compile(project: string, outDir: string, ...flags: readonly string[]): Promise<void> {
+  const compiler = spawn(process.execPath, [tsc, '-p', join(root, project), '--outDir', outDir, ...flags], {
     stdio: 'inherit',
   });
   const [exitCode] = await once(compiler, 'exit');
