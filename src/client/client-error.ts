@@ -24,3 +24,9 @@ export class ClientError extends Error {
     this.status = status;
   }
 }
+
+/** Writes a failure to the browser's console. */
+export function reported(failure: ClientError): ClientError {
+  console.error('Deskbell:', failure.message, failure.cause ?? '');
+  return failure;
+}

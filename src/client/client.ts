@@ -112,7 +112,7 @@ class DeskbellClient extends EventTarget {
     const permission = await Notification.requestPermission();
     if (permission !== 'granted') throw permissionFailure(permission);
     return withLock(async () => {
-      const { subscription } = await this.#reconcile(() => this.#worker.findOrRegister());
+      const { subscription } = await this.#reconcile();
       return subscription;
     });
   }
@@ -152,7 +152,7 @@ class DeskbellClient extends EventTarget {
     return withLock(async () => {
       const registration = await this.#worker.find();
       if (!registration || !(await this.#isWanted(registration))) return 'not-subscribed';
-      const { isNew } = await this.#reconcile(async () => registration);
+      const { isNew } = await this.#reconcile();
       return isNew ? 'subscribed-anew' : 'sent-again';
     });
   }
@@ -172,9 +172,9 @@ class DeskbellClient extends EventTarget {
   }
 
   /** Makes browser, push service and Deskbell agree: one subscription, with the current key, stored. */
-  async #reconcile(findRegistration: () => Promise<ServiceWorkerRegistration>): Promise<Reconciled> {
+  async #reconcile(): Promise<Reconciled> {
     const vapidKey = await this.#service.fetchVapidKey();
-    const registration = await findRegistration();
+    const registration = await this.#worker.register();
     try {
       return await this.#reconcileWith(vapidKey, registration);
     } catch (error) {

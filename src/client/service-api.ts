@@ -1,6 +1,6 @@
 // What a page asks of the Deskbell service: its key, and to store or remove a subscription. Every failure is on the
 // browser's console as well.
-import { ClientError } from './client-error.ts';
+import { ClientError, reported } from './client-error.ts';
 
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
@@ -64,11 +64,6 @@ export class ServiceApi {
       ),
     );
   }
-}
-
-function reported(failure: ClientError): ClientError {
-  console.error('Deskbell:', failure.message, failure.cause ?? '');
-  return failure;
 }
 
 /** The body of `POST /webPush`: the three strings, as the service specifies them. */

@@ -1,5 +1,5 @@
-// The registration of the service worker: found where it is, made where it is not, and where it cannot be made, why.
-import { ClientError } from './client-error.ts';
+// The registration of the service worker: found where it is, made where it is not; and why, where it cannot be made.
+import { ClientError, reported } from './client-error.ts';
 
 export class WorkerRegistration {
   readonly scope: string;
@@ -24,18 +24,20 @@ export class WorkerRegistration {
   }
 
   /**
-   * Resolves once the service worker is active: Chromium subscribes only then.
+   * Changes nothing where this very script is registered; takes the place of a former script. Resolves once there is an
+   * active service worker: Chromium subscribes only then.
    *
    * @throws {ClientError} service-worker-failed
    */
-  async findOrRegister(): Promise<ServiceWorkerRegistration> {
+  async register(): Promise<ServiceWorkerRegistration> {
     try {
       const { scope } = this;
       const registration = await navigator.serviceWorker.register(this.#scriptUrl, { scope });
       if (!registration.active) await activation(registration.installing ?? registration.waiting!);
       return registration;
     } catch (cause) {
-      throw new ClientError('service-worker-failed', await describeFailure(this.#scriptUrl), cause);
+      const description = await describeFailure(this.#scriptUrl);
+      throw reported(new ClientError('service-worker-failed', description, cause));
     }
   }
 }

@@ -406,6 +406,24 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
+  fact('a page load registers the script where the site has it now', async ({ setting, backend, permit }) => {
+    await using site = await startOtherSite(backend.url);
+    await permit(site.url, 'granted');
+    const page = await setting.browser.newPage();
+    await page.goto(site.url);
+    await page.evaluate('client.subscribe().then(() => undefined)');
+
+    const result = await page.evaluate(`
+      import('${backend.url}client/index.js').then(({ createClient }) =>
+        createClient({ serviceUrl: '${backend.url}', serviceWorkerUrl: 'moved-worker.js' }).synced)`);
+
+    assert.equal(result, 'sent-again');
+    await until(
+      async () => String(await page.evaluate(activeScript)).includes('/moved-worker.js'),
+      () => 'The former script stays in its place.',
+    );
+  });
+
   fact('a service worker that is not there is told with what to do', async ({ setting, backend, permit }) => {
     // It answers every other path with its page, as servers of single-page applications do.
     await using site = await startOtherSite(backend.url);
@@ -495,3 +513,5 @@ const changeKeysBeforeFirstPost = `{
     return realFetch(url, init);
   };
 }`;
+
+const activeScript = 'navigator.serviceWorker.ready.then(({ active }) => active.scriptURL)';

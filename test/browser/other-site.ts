@@ -9,8 +9,10 @@ export interface OtherSite extends AsyncDisposable {
 }
 
 export async function startOtherSite(serviceUrl: string): Promise<OtherSite> {
+  const importing = "importScripts('/scripts/deskbell.js');";
   const scripts: Readonly<Record<string, string>> = {
-    '/service-worker.js': "importScripts('/scripts/deskbell.js');",
+    '/service-worker.js': importing,
+    '/moved-worker.js': importing,
     '/scripts/deskbell.js': await (await fetch(`${serviceUrl}service-worker.js`)).text(),
   };
   const server = createServer((request, response) => {

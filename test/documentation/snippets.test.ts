@@ -20,6 +20,11 @@ test('every snippet compiles under strict', async (t) => {
     const file = join(folder, `${path.replaceAll('/', '_')}.${line}.ts`);
     await writeFile(file, '\n'.repeat(line - 1) + code);
   }
+  // What the types of Vite say of an imported address.
+  await writeFile(
+    join(folder, 'vite.d.ts'),
+    "declare module '*?url&no-inline' {\n  const url: string;\n  export default url;\n}\n",
+  );
   // As in a project that depends on the package: against what is built.
   await promisify(execFile)(process.execPath, [join(root, 'scripts/build.ts')]);
   const compilerOptions = {
