@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { createSender } from '../delivery/sender.ts';
-import { startPushService } from '../push-service/push-service.ts';
+import { startPushService } from '../push-service/start-push-service.ts';
 import {
   createUserAgent,
   type ReceivedMessage,

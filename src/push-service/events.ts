@@ -1,4 +1,4 @@
-// What happens in the push service, as events for whoever watches and as counts. Endpoints are capability URLs:
+// What happens in the push service, as events for a listener and as counts. Endpoints are capability URLs:
 // an event names a subscription by the first characters of its token only.
 
 export type PushServiceEvent =
@@ -13,7 +13,7 @@ export type PushServiceEvent =
       readonly status: number;
       readonly subscription?: string;
     }
-  /** A fault was carried out on a request. */
+  /** A fault was applied to a request. */
   | { readonly type: 'fault'; readonly kind: string; readonly subscription?: string }
   /** Written to the user agent's connection; again after each reconnect until it is acknowledged. */
   | { readonly type: 'delivered'; readonly subscription: string; readonly version: string }

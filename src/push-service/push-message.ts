@@ -1,4 +1,4 @@
-// A push message on its way through the push service, and whoever it is for.
+// A push message in the push service, and its recipient.
 
 export type Urgency = 'very-low' | 'low' | 'normal' | 'high';
 
@@ -22,7 +22,7 @@ export interface ContentHeaders {
   readonly crypto_key?: string;
 }
 
-/** What stands behind an endpoint. */
+/** What an endpoint addresses: a user agent's subscription, or a sink. */
 export interface Recipient {
   /** The only key that may sign for this subscription (RFC 8292 §4), unpadded base64url. */
   readonly applicationServerKey: string | undefined;

@@ -1,11 +1,11 @@
-// Which request goes where, and what goes wrong on its way.
+// Routes requests to the resources, and applies the injected faults to push requests.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Addresses, nameOf } from './addresses.ts';
-import { type Answer, answerJson, refuse } from './http/answer.ts';
-import { carryOut } from './faults/apply-fault.ts';
+import { type Answer, jsonAnswer, refusal } from './http/answer.ts';
+import { applyFault } from './faults/apply-fault.ts';
 import type { EventLog } from './events.ts';
 import type { Exchange } from './http/exchange.ts';
-import type { Encounter } from './faults/faults.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
 import type { Limits } from './limits.ts';
 import type { SenderApi } from './sender-side/sender-api.ts';
 
@@ -14,11 +14,11 @@ export interface Routes {
   readonly api: SenderApi;
   readonly limits: Limits;
   readonly log: EventLog;
-  readonly meetFaults: (token: string, streams: number) => Encounter;
+  readonly matchFaults: (token: string, streams: number) => FaultPlan;
   readonly serveControl: (exchange: Exchange) => Promise<void>;
 }
 
-/** `/wpush/…` push resources, `/m/…` message resources, `/control/…`, and `/` for the curious. */
+/** `/wpush/…` push resources, `/m/…` message resources, `/control/…`, and `/`, which names the push service's URLs. */
 export async function route(exchange: Exchange, routes: Routes): Promise<void> {
   const { method, path } = exchange;
   const [, resource, name, further] = path.split('/');
@@ -29,36 +29,34 @@ export async function route(exchange: Exchange, routes: Routes): Promise<void> {
 
   switch (kind) {
     case 'wpush':
-      return exchange.answer(refuse('methodNotAllowed', 'a push resource takes POST', { allow: 'POST' }));
+      return exchange.send(refusal('methodNotAllowed', 'a push resource takes POST', { allow: 'POST' }));
     case 'm':
       return serveMessage(exchange, String(name), routes);
   }
   const { origin, webSocketUrl } = routes.addresses;
-  exchange.answer(
+  exchange.send(
     path === '/'
-      ? answerJson(200, { pushService: origin, webSocket: webSocketUrl })
-      : refuse('routeUnknown', 'there is nothing at this path'),
+      ? jsonAnswer(200, { pushService: origin, webSocket: webSocketUrl })
+      : refusal('routeUnknown', 'there is nothing at this path'),
   );
 }
 
 function serveMessage(exchange: Exchange, version: string, { api, log }: Routes): void {
   const { method } = exchange;
   if (method !== 'DELETE') {
-    return exchange.answer(
-      refuse('methodNotAllowed', 'a message resource takes DELETE', { allow: 'DELETE' }),
-    );
+    return exchange.send(refusal('methodNotAllowed', 'a message resource takes DELETE', { allow: 'DELETE' }));
   }
   const answer = api.withdraw(version);
   log.record({ type: 'answered', method, status: answer.status });
-  exchange.answer(answer);
+  exchange.send(answer);
 }
 
 async function servePush(exchange: Exchange, token: string, routes: Routes): Promise<void> {
-  const { api, limits, log, meetFaults } = routes;
+  const { api, limits, log, matchFaults } = routes;
   const { method, headers, connection, streamId } = exchange;
   const subscription = nameOf(token);
   // before anything is awaited: what comes after the last stream of a GOAWAY must not get this far
-  const { delayMs, goAway, ending } = meetFaults(token, connection.requests);
+  const { delayMs, goAway, ending } = matchFaults(token, connection.requests);
   if (goAway !== undefined) {
     log.record({ type: 'fault', kind: 'goaway', subscription });
     connection.goAway(streamId, goAway.code ?? 0);
@@ -74,7 +72,7 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
     log.record({ type: 'answered', method, status: answer.status, subscription });
     return answer;
   };
-  if (ending === undefined) return exchange.answer(push(), goAway && { closesConnection: true });
+  if (ending === undefined) return exchange.send(push(), goAway && { closesConnection: true });
   log.record({ type: 'fault', kind: ending.kind, subscription });
-  carryOut(ending, exchange, push);
+  applyFault(ending, exchange, push);
 }

@@ -76,7 +76,7 @@ suite('broadcasts of the command line', () => {
 
   test('messages that are not accepted make the exit code 1, and their reason is told once', async () => {
     const { run, received } = await setUp(300);
-    const fault = pushService.faults.rehearse({
+    const fault = pushService.faults.inject({
       kind: 'status',
       status: 403,
       body: '{"reason":"BadJwtToken"}',
@@ -145,7 +145,7 @@ suite('broadcasts of the command line', () => {
 
   test('Ctrl-C pauses, counts what was in flight, and says how to resume; resuming sends nothing twice', async () => {
     const { environment, run, received } = await setUp(3000);
-    const delay = pushService.faults.rehearse({ kind: 'delay', ms: 100 });
+    const delay = pushService.faults.inject({ kind: 'delay', ms: 100 });
     const child = startCommand(['send', '--all', '--json', ...message], { environment });
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -205,7 +205,7 @@ suite('broadcasts of the command line', () => {
 
   test('the log of serve --deliver holds alarms and rejections, and so does the list', async () => {
     const { data, environment, run } = await setUp(20);
-    const fault = pushService.faults.rehearse({
+    const fault = pushService.faults.inject({
       kind: 'status',
       status: 403,
       body: '{"reason":"BadJwtToken"}',

@@ -116,7 +116,7 @@ suite('deskbell send', () => {
       [503, 'retry'],
       [403, 'rejected'],
     ] as const) {
-      pushService.faults.rehearse({
+      pushService.faults.inject({
         kind: 'status',
         status,
         retryAfter: 7,

@@ -153,7 +153,7 @@ describe('a broadcast', () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService();
     await bench.subscribe(pushService, 4000);
-    pushService.faults.rehearse({ kind: 'delay', ms: 20 });
+    pushService.faults.inject({ kind: 'delay', ms: 20 });
     const sender = bench.createSender();
     const run = await sender.broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled > 0) break;
@@ -174,7 +174,7 @@ describe('a broadcast', () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ tls: true });
     await bench.subscribe(pushService, 1500);
-    pushService.faults.rehearse({ kind: 'delay', ms: 50 });
+    pushService.faults.inject({ kind: 'delay', ms: 50 });
     const run = await bench.createSender().broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled > 0) break;
     await run.stop();
@@ -191,7 +191,7 @@ describe('a broadcast', () => {
     const [silent, other] = [await bench.startPushService(), await bench.startPushService()];
     await bench.subscribe(silent, 40);
     await bench.subscribe(other, 40);
-    silent.faults.rehearse({ kind: 'hang' });
+    silent.faults.inject({ kind: 'hang' });
     const run = await bench.createSender().broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled === 40) break;
     const stoppedAtMs = Date.now();
@@ -211,7 +211,7 @@ describe('a broadcast', () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService();
     await bench.subscribe(pushService, 4000);
-    pushService.faults.rehearse({ kind: 'delay', ms: 20 });
+    pushService.faults.inject({ kind: 'delay', ms: 20 });
     const run = await bench.createSender().broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled > 0) break;
     await bench.store.broadcasts.cancel(run.broadcast.id);
@@ -257,7 +257,7 @@ describe('a broadcast', () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ tls: true });
     await bench.subscribe(pushService, 4200);
-    pushService.faults.rehearse({ kind: 'delay', ms: 100 });
+    pushService.faults.inject({ kind: 'delay', ms: 100 });
     const run = await bench.createSender().broadcast('all', message);
     let before = 0;
     let sawEstimate = false;

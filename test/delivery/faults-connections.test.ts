@@ -86,7 +86,7 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
       if (only !== protocol) continue;
       test(`${title}, over ${protocol}: rows are tried ${tries}`, async (t) => {
         const { stage, witness, sinks, ids } = await open(t, protocol, sinkCount);
-        for (const fault of faults) witness.faults.rehearse(fault);
+        for (const fault of faults) witness.faults.inject(fault);
         const hangs = faults.some(({ kind }) => kind === 'hang');
 
         const broadcast = await broadcastToAll(stage, {
@@ -131,7 +131,7 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
       const [witness] = stage.witnesses;
       assert.ok(witness);
       await stage.enroll([...witness.service.createSinks(count)]);
-      witness.faults.rehearse({ kind: 'goaway', afterStreams });
+      witness.faults.inject({ kind: 'goaway', afterStreams });
       const broadcast = await broadcastToAll(stage, { sender: { threads } });
       assert.deepEqual(witness.service.tallySinks()[0]?.sinksByMessages, { 1: count });
       assert.equal(broadcast.origins[0]?.attempts, count);
@@ -144,7 +144,7 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
     test(`rows that are always reset, over ${protocol}: they run out of attempts and stay subscribed`, async (t) => {
       const { stage, witness, sinks } = await open(t, protocol, 102);
       const doomed = sinks.slice(40, 42);
-      for (const { endpoint } of doomed) witness.faults.rehearse({ kind: 'reset', endpoint });
+      for (const { endpoint } of doomed) witness.faults.inject({ kind: 'reset', endpoint });
       const retryPolicy = { ...fastRetries, maxAttempts: 4 };
       const broadcast = await broadcastToAll(stage, { sender: { retryPolicy } });
       assert.equal(broadcast.counts.accepted + broadcast.counts.exhausted, 102);

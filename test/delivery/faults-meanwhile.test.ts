@@ -37,7 +37,7 @@ async function openTroubled(t: TestContext, protocol: Protocol, sinkCount: numbe
     { kind: 'status', status: 429, share: 0.01 },
     ...(protocol === 'HTTP/2' ? [{ kind: 'reset-stream', share: 0.02 } as const] : []),
   ];
-  for (const fault of faults) witness.faults.rehearse(fault);
+  for (const fault of faults) witness.faults.inject(fault);
   return { stage, witness };
 }
 
@@ -54,7 +54,7 @@ describe('meanwhile', { concurrency: 6 }, () => {
         const renewing = witness.sinks(20);
         await stage.enroll([...leaving, ...renewing, ...witness.sinks(60)]);
         for (const { endpoint } of [...leaving, ...renewing]) {
-          witness.faults.rehearse({ kind: 'status', status, endpoint });
+          witness.faults.inject({ kind: 'status', status, endpoint });
         }
         const run = await stage.sender().broadcast('all', message);
         await witness.until(() => witness.seen.length > 0);
@@ -89,7 +89,7 @@ describe('meanwhile', { concurrency: 6 }, () => {
     const [stranger] = witness.sinks(1);
     const { endpoint } = subscription;
     await stage.enroll([{ ...subscription, p256dh: stranger?.p256dh ?? '', auth: stranger?.auth ?? '' }]);
-    witness.faults.rehearse({ kind: 'status', status: 503, endpoint });
+    witness.faults.inject({ kind: 'status', status: 503, endpoint });
     const retryPolicy = { ...fastRetries, maxAttempts: 100 };
     const run = await stage.sender({ retryPolicy }).broadcast('all', message);
     await witness.until(() => witness.seen.length > 0);
@@ -111,7 +111,7 @@ describe('meanwhile', { concurrency: 6 }, () => {
     const sinks = witness.sinks(5);
     const rows = await stage.enroll(sinks.flatMap((sink) => [sink, ...witness.sinks(9)]));
     for (const { endpoint } of sinks) {
-      witness.faults.rehearse({ kind: 'status', status: 503, retryAfter: 3, endpoint });
+      witness.faults.inject({ kind: 'status', status: 503, retryAfter: 3, endpoint });
     }
     const run = await stage.sender().broadcast('all', message);
     await witness.until(() => sinks.every((sink) => witness.seenOf(sink).length > 0));

@@ -29,18 +29,18 @@ const faults: readonly {
   readonly layouts?: readonly Layout[];
   readonly break: (witness: Witness) => unknown;
 }[] = [
-  { title: 'hangs', layouts: both, break: (broken) => broken.faults.rehearse({ kind: 'hang' }) },
+  { title: 'hangs', layouts: both, break: (broken) => broken.faults.inject({ kind: 'hang' }) },
   {
     title: 'answers after two seconds',
-    break: (broken) => broken.faults.rehearse({ kind: 'delay', ms: 2000 }),
+    break: (broken) => broken.faults.inject({ kind: 'delay', ms: 2000 }),
   },
   {
     title: 'answers 429',
     layouts: both,
-    break: (broken) => broken.faults.rehearse({ kind: 'status', status: 429, retryAfter: forever }),
+    break: (broken) => broken.faults.inject({ kind: 'status', status: 429, retryAfter: forever }),
   },
-  { title: 'answers 503', break: (broken) => broken.faults.rehearse({ kind: 'status', status: 503 }) },
-  { title: 'resets every connection', break: (broken) => broken.faults.rehearse({ kind: 'reset' }) },
+  { title: 'answers 503', break: (broken) => broken.faults.inject({ kind: 'status', status: 503 }) },
+  { title: 'resets every connection', break: (broken) => broken.faults.inject({ kind: 'reset' }) },
   { title: 'is down', break: (broken) => broken.gate.shut() },
   { title: 'takes connections and says nothing', break: (broken) => broken.gate.fallSilent() },
 ];

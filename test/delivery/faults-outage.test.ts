@@ -32,17 +32,17 @@ const outages: readonly Outage[] = [
   },
   {
     title: 'it resets every connection',
-    fall: ({ faults }) => faults.rehearse({ kind: 'reset' }),
+    fall: ({ faults }) => faults.inject({ kind: 'reset' }),
     rise: ({ faults }) => faults.clear(),
   },
   {
     title: 'it answers 502',
-    fall: ({ faults }) => faults.rehearse({ kind: 'status', status: 502 }),
+    fall: ({ faults }) => faults.inject({ kind: 'status', status: 502 }),
     rise: ({ faults }) => faults.clear(),
   },
   {
     title: 'it answers 503 with Retry-After',
-    fall: ({ faults }) => faults.rehearse({ kind: 'status', status: 503, retryAfter: 1 }),
+    fall: ({ faults }) => faults.inject({ kind: 'status', status: 503, retryAfter: 1 }),
     rise: ({ faults }) => faults.clear(),
   },
 ];
@@ -64,7 +64,7 @@ describe('a push service is down and comes back at the same port:', { concurrenc
         const sinks = witness.sinks(300);
         await stage.enroll(sinks);
         // slow enough to have a middle
-        witness.faults.rehearse({ kind: 'delay', ms: 50 });
+        witness.faults.inject({ kind: 'delay', ms: 50 });
         const run = await stage.sender(impatient).broadcast('all', message);
         await witness.until(() => witness.accepted >= 50);
         await fall(witness);

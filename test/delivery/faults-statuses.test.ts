@@ -84,9 +84,9 @@ const sinksPerCase = 4;
 const retryPolicy = { ...fastRetries, maxAttempts: 3 };
 
 /** A row that only fault `answer` may meet. */
-function rehearse(witness: Witness, sink: Sink, answer: StatusCase): void {
+function injectStatus(witness: Witness, sink: Sink, answer: StatusCase): void {
   const { status, headers, retryAfter, body, isPassing } = answer;
-  witness.faults.rehearse({
+  witness.faults.inject({
     kind: 'status',
     endpoint: sink.endpoint,
     status,
@@ -112,7 +112,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
       assert.ok(witness);
       const faulty = cases.flatMap((answer) =>
         witness.sinks(answer.becomes === 'exhausted' ? 1 : sinksPerCase).map((sink) => {
-          rehearse(witness, sink, answer);
+          injectStatus(witness, sink, answer);
           return { answer, sink };
         }),
       );
@@ -177,7 +177,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
         { status: 406, retryAfter: new Date(atMs).toUTCString() },
       ].flatMap((fault) => witness.sinks(5).map((sink) => ({ ...fault, sink })));
       for (const { sink, ...fault } of waits) {
-        witness.faults.rehearse({ kind: 'status', ...fault, times: 1, endpoint: sink.endpoint });
+        witness.faults.inject({ kind: 'status', ...fault, times: 1, endpoint: sink.endpoint });
       }
       // others between them, so that it is the rows that wait and not the origin
       await stage.enroll(waits.flatMap(({ sink }) => [...witness.sinks(9), sink]));
@@ -199,7 +199,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
       assert.ok(witness);
       const sinks = witness.sinks(400);
       await stage.enroll(sinks);
-      witness.faults.rehearse({ kind: 'status', status: 429, retryAfter: 1, forMs: 500 });
+      witness.faults.inject({ kind: 'status', status: 429, retryAfter: 1, forMs: 500 });
 
       const broadcast = await broadcastToAll(stage);
       assert.equal(broadcast.counts.accepted, sinks.length);
@@ -225,7 +225,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
       const sinks = refusing.sinks(600);
       const others = working.sinks(600);
       await stage.enroll(sinks.flatMap((sink, index) => [sink, others[index] as Sink]));
-      refusing.faults.rehearse({ kind: 'status', ...refusal });
+      refusing.faults.inject({ kind: 'status', ...refusal });
 
       const broadcast = await broadcastToAll(stage);
       assert.equal(broadcast.counts.rejected, 600);
@@ -275,9 +275,9 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     const late = [...slow, ...busy];
     const rows = await stage.enroll(late.flatMap((sink) => [sink, ...witness.sinks(4)]));
     for (const { endpoint } of slow) {
-      witness.faults.rehearse({ kind: 'status', status: 429, retryAfter: 3, endpoint });
+      witness.faults.inject({ kind: 'status', status: 429, retryAfter: 3, endpoint });
     }
-    for (const { endpoint } of busy) witness.faults.rehearse({ kind: 'status', status: 500, endpoint });
+    for (const { endpoint } of busy) witness.faults.inject({ kind: 'status', status: 500, endpoint });
 
     const untilExpiry = { ...fastRetries, maxAttempts: 1000 };
     const broadcast = await broadcastToAll(stage, { ttlSeconds: 2, sender: { retryPolicy: untilExpiry } });
@@ -336,7 +336,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     for (const [index, sink] of sinks.entries()) {
       const body = tellTale[index % tellTale.length]?.(sink) ?? '';
       const status = [400, 404, 401, 418, 413][index % 5] ?? 400;
-      witness.faults.rehearse({ kind: 'status', status, body, endpoint: sink.endpoint });
+      witness.faults.inject({ kind: 'status', status, body, endpoint: sink.endpoint });
     }
     await stage.enroll(sinks);
     const broadcast = await broadcastToAll(stage, { sender: { retryPolicy } });

@@ -25,7 +25,7 @@ export function pushServiceCommand({ output, stop, onHangup }: Context): Command
     .option('--events', 'Prints events as JSON Lines.')
     .option('--json', 'Prints the line with the addresses as JSON.')
     .action(async ({ port, host, events, json }: PushServiceFlags) => {
-      const { startPushService } = await import('../../push-service/push-service.ts');
+      const { startPushService } = await import('../../push-service/start-push-service.ts');
       const pushService = await listenOn({ host, port }, () =>
         startPushService({
           host,

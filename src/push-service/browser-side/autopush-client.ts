@@ -1,7 +1,7 @@
 // The autopush protocol from the user agent's side: one WebSocket that is opened again when it is lost.
 //
-// States: CONNECTED (hello was answered) ⇄ AWAY (connection lost: tries again by itself; after `disconnect()`: waits
-// for `connect()`).
+// States: CONNECTED (hello was answered) ⇄ DISCONNECTED (connection lost: reconnects by itself; after `disconnect()`:
+// waits for `connect()`).
 import { WebSocket } from 'ws';
 
 export type Frame = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export class AutopushClient {
   #uaid = '';
   #socket: WebSocket | undefined;
   #opening: Promise<void> | undefined;
-  #staysConnected = false;
+  #reconnects = false;
   #reconnectDelayMs = firstReconnectDelayMs;
   #reconnectTimer: NodeJS.Timeout | undefined;
 
@@ -42,11 +42,11 @@ export class AutopushClient {
   async connect(): Promise<void> {
     clearTimeout(this.#reconnectTimer);
     await this.#open();
-    this.#staysConnected = true;
+    this.#reconnects = true;
   }
 
   async disconnect(): Promise<void> {
-    this.#staysConnected = false;
+    this.#reconnects = false;
     clearTimeout(this.#reconnectTimer);
     const socket = this.#socket;
     if (socket === undefined) return;
@@ -128,7 +128,7 @@ export class AutopushClient {
   }
 
   #reconnectLater(): void {
-    if (!this.#staysConnected) return;
+    if (!this.#reconnects) return;
     clearTimeout(this.#reconnectTimer);
     this.#reconnectTimer = setTimeout(() => {
       this.#open().catch(() => this.#reconnectLater());

@@ -1,5 +1,5 @@
-// Decrypts what a user agent receives, with the independent `http_ece` package: what our own encryption got wrong
-// must not come right again here.
+// Decrypts what a user agent receives, with the independent package `http_ece`: an error in our own encryption must not
+// be cancelled out by the same error here.
 import type { ECDH } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { readParameters } from '../http/header-parameters.ts';

@@ -38,7 +38,7 @@ export class Mailbox<Owner extends MailboxOwner> {
     return this.#byVersion.size;
   }
 
-  /** Keeps a message; one with the same topic that has not been acknowledged yet makes way (RFC 8030 §5.4). */
+  /** Keeps a message; it replaces one with the same topic that has not been acknowledged (RFC 8030 §5.4). */
   add(owner: Owner, message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull' {
     const kept = this.of(owner);
     const replaced = kept.find(({ topic }) => topic !== undefined && topic === message.topic);

@@ -48,9 +48,9 @@ export interface UserAgent {
    * @throws {Error} none came in time, the user agent was closed, or the message cannot be decrypted
    */
   nextMessage(timeoutMs?: number): Promise<ReceivedMessage>;
-  /** Drops the connection and stays away. */
+  /** Closes the connection and does not reconnect. */
   disconnect(): Promise<void>;
-  /** Comes back after `disconnect()`, with its `uaid`. */
+  /** Reconnects after `disconnect()`, with its `uaid`. */
   connect(): Promise<void>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

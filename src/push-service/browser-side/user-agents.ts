@@ -1,6 +1,6 @@
 // The user agents that the push service knows, their subscriptions, and what waits for them.
 //
-// A user agent is either connected (messages go out at once) or away (they wait in the mailbox). A message with a
+// A user agent is either connected (messages are delivered at once) or not (they wait in the mailbox). A message with a
 // TTL stays in the mailbox until it is acknowledged, so that a dropped connection loses nothing: at least once.
 import { randomBytes } from 'node:crypto';
 import { nameOf } from '../addresses.ts';
@@ -91,7 +91,7 @@ export class UserAgents {
   disconnect(agent: UserAgentRecord, connection: AgentConnection): void {
     if (agent.connection !== connection) return; // replaced by a newer one already
     agent.connection = undefined;
-    this.#forgetIfUseless(agent);
+    this.#forgetIfUnused(agent);
     this.#log.record({ type: 'disconnected', uaid: agent.uaid });
   }
 
@@ -132,7 +132,7 @@ export class UserAgents {
     this.#gone.add(token);
     const [oldest] = this.#gone;
     if (this.#gone.size > maxRememberedGone && oldest !== undefined) this.#gone.delete(oldest);
-    this.#forgetIfUseless(agent);
+    this.#forgetIfUnused(agent);
     this.#log.record({ type: 'unregistered', subscription: subscription.name });
   }
 
@@ -143,7 +143,7 @@ export class UserAgents {
     return subscription !== undefined;
   }
 
-  /** Drops a message that its sender has thought better of. False where it is not waiting. */
+  /** Drops a message that its sender withdraws. False where it is not waiting. */
   withdraw(version: string): boolean {
     const stored = this.#mailbox.find(version);
     if (stored !== undefined) this.#mailbox.withdraw(stored);
@@ -154,7 +154,7 @@ export class UserAgents {
     return this.#subscriptions.get(token) ?? (this.#gone.has(token) ? 'gone' : undefined);
   }
 
-  /** The user agent has dealt with a message, one way or the other; acknowledging twice does no harm. */
+  /** The user agent has handled a message, or could not; acknowledging twice does no harm. */
   acknowledge(agent: UserAgentRecord, version: string, code: number): void {
     const stored = this.#mailbox.find(version);
     if (stored !== undefined) {
@@ -194,7 +194,7 @@ export class UserAgents {
   }
 
   /** A user agent that is away and has no subscription can have nothing waiting. */
-  #forgetIfUseless(agent: UserAgentRecord): void {
+  #forgetIfUnused(agent: UserAgentRecord): void {
     if (agent.connection === undefined && agent.subscriptions.size === 0) this.#agents.delete(agent.uaid);
   }
 }

@@ -1,18 +1,18 @@
-// Carries a rehearsed fault out on one exchange.
+// Applies a fault to one exchange.
 import { STATUS_CODES } from 'node:http';
-import { type Answer, answerJson } from '../http/answer.ts';
+import { type Answer, jsonAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { EndingFault } from './faults.ts';
+import type { EndingFault } from './fault.ts';
 
 /** @param push processes the message as if nothing were wrong, and gives the answer to it */
-export function carryOut(fault: EndingFault, exchange: Exchange, push: () => Answer): void {
+export function applyFault(fault: EndingFault, exchange: Exchange, push: () => Answer): void {
   if (fault.afterAccepting === true) push();
   switch (fault.kind) {
     case 'status':
-      exchange.answer(rehearsedAnswer(fault));
+      exchange.send(injectedAnswer(fault));
       break;
     case 'half':
-      exchange.answerHalf(push());
+      exchange.sendHalf(push());
       break;
     case 'reset':
       exchange.connection.reset();
@@ -25,11 +25,11 @@ export function carryOut(fault: EndingFault, exchange: Exchange, push: () => Ans
   }
 }
 
-function rehearsedAnswer(fault: Extract<EndingFault, { kind: 'status' }>): Answer {
+function injectedAnswer(fault: Extract<EndingFault, { kind: 'status' }>): Answer {
   const { status, retryAfter, headers, body } = fault;
   const retryHeader = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
   const further = { ...retryHeader, ...headers };
   if (body !== undefined) return { status, headers: further, body };
-  const message = 'rehearsed';
-  return answerJson(status, { code: status, errno: null, error: STATUS_CODES[status], message }, further);
+  const message = 'injected fault';
+  return jsonAnswer(status, { code: status, errno: null, error: STATUS_CODES[status], message }, further);
 }

@@ -34,16 +34,16 @@ const refusals = {
 export type RefusalReason = keyof typeof refusals;
 
 /** A refusal with the JSON body `{code, errno, error, message}`. */
-export function refuse(
+export function refusal(
   reason: RefusalReason,
   message: string,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
   const [code, errno] = refusals[reason];
-  return answerJson(code, { code, errno, error: STATUS_CODES[code], message }, headers);
+  return jsonAnswer(code, { code, errno, error: STATUS_CODES[code], message }, headers);
 }
 
-export function answerJson(
+export function jsonAnswer(
   status: number,
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
@@ -55,6 +55,6 @@ export function answerJson(
   };
 }
 
-export function answerEmpty(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
+export function emptyAnswer(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, headers, body: '' };
 }

@@ -59,7 +59,7 @@ export class Exchange {
     });
   }
 
-  answer({ status, headers, body }: Answer, { closesConnection = this.#isUnread } = {}): void {
+  send({ status, headers, body }: Answer, { closesConnection = this.#isUnread } = {}): void {
     const length = { 'content-length': String(Buffer.byteLength(body)) };
     const hint = closesConnection && this.connection.session === undefined ? { connection: 'close' } : {};
     this.#writeHead(status, { ...headers, ...(status === 204 ? {} : length), ...hint });
@@ -70,7 +70,7 @@ export class Exchange {
   }
 
   /** Writes line after line as fast as the reader takes them. */
-  async answerLines(status: number, contentType: string, lines: Iterable<string>): Promise<void> {
+  async sendLines(status: number, contentType: string, lines: Iterable<string>): Promise<void> {
     this.#writeHead(status, { 'content-type': contentType });
     let page = '';
     for (const line of lines) {
@@ -87,7 +87,7 @@ export class Exchange {
   }
 
   /** Promises a body, sends half of it and breaks. */
-  answerHalf({ status, headers, body }: Answer): void {
+  sendHalf({ status, headers, body }: Answer): void {
     const whole = body === '' ? 'this body is cut in two' : body;
     this.#writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(whole)) });
     const half = whole.slice(0, whole.length / 2);

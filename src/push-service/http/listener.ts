@@ -56,15 +56,15 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 
   const settings = { maxConcurrentStreams: options.maxConcurrentStreams };
-  const hand = options.tls ? handToTls(options.tls) : handByPreface();
+  const accept = options.tls ? acceptTls(options.tls) : acceptByPreface();
 
-  function handToTls(tls: { key: string; cert: string }): (socket: Socket) => void {
+  function acceptTls(tls: { key: string; cert: string }): (socket: Socket) => void {
     const server = createSecureServer({ ...tls, allowHTTP1: true, settings }, onRequest);
     server.on('session', onSession).on('upgrade', onUpgrade);
     return (socket) => server.emit('connection', socket);
   }
 
-  function handByPreface(): (socket: Socket) => void {
+  function acceptByPreface(): (socket: Socket) => void {
     const http1 = createHttp1Server(
       { keepAliveTimeout: keepAliveTimeoutMs, shouldUpgradeCallback },
       onRequest,
@@ -79,9 +79,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     const peer = peerOf(socket);
     connections.set(peer, new Connection(socket));
     socket.once('close', () => connections.delete(peer));
-    socket.on('error', () => socket.destroy()); // a peer that resets is no fault of ours
+    socket.on('error', () => socket.destroy()); // a peer may reset at any time
     socket.setNoDelay();
-    hand(socket);
+    accept(socket);
   });
   server.maxConnections = options.maxConnections;
   await startListening(server, options);

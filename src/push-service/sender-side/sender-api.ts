@@ -2,7 +2,7 @@
 // Receipts (§5.1, `Prefer: respond-async`) are left out, as browsers' push services leave them out.
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Answer, answerEmpty, refuse } from '../http/answer.ts';
+import { type Answer, emptyAnswer, refusal } from '../http/answer.ts';
 import { readParameters } from '../http/header-parameters.ts';
 import type { Limits } from '../limits.ts';
 import type { ContentHeaders, PushMessage, RecipientLookup, Urgency } from '../push-message.ts';
@@ -39,24 +39,24 @@ export function createSenderApi(options: SenderApiOptions): SenderApi {
   /** The message, or why there is none. */
   function readMessage({ headers, body }: PushRequest): PushMessage | Answer {
     if (body === 'tooLarge') {
-      return refuse('bodyTooLarge', `the body is over the limit of ${limits.maxBodyBytes} bytes`);
+      return refusal('bodyTooLarge', `the body is over the limit of ${limits.maxBodyBytes} bytes`);
     }
     const { ttl, topic } = headers;
-    if (ttl === undefined) return refuse('ttlMissing', 'the TTL header is missing');
+    if (ttl === undefined) return refusal('ttlMissing', 'the TTL header is missing');
     if (typeof ttl !== 'string' || !/^\d{1,15}$/.test(ttl)) {
-      return refuse('ttlInvalid', 'TTL must be a whole number of seconds, one value');
+      return refusal('ttlInvalid', 'TTL must be a whole number of seconds, one value');
     }
     // RFC 8030 §5.4: at most 32 base64url characters
     if (topic !== undefined && !(typeof topic === 'string' && /^[\w-]{1,32}$/.test(topic))) {
-      return refuse('topicInvalid', 'Topic must be 1 to 32 characters of base64url');
+      return refusal('topicInvalid', 'Topic must be 1 to 32 characters of base64url');
     }
     const urgency = readUrgency(headers['urgency']);
     if (urgency === undefined) {
-      return refuse('urgencyInvalid', 'Urgency must be one of very-low, low, normal, high');
+      return refusal('urgencyInvalid', 'Urgency must be one of very-low, low, normal, high');
     }
     const contentHeaders =
       body.byteLength === 0 ? undefined : readContentHeaders(headers, body, checksBodies);
-    if (typeof contentHeaders === 'string') return refuse('encryptionInvalid', contentHeaders);
+    if (typeof contentHeaders === 'string') return refusal('encryptionInvalid', contentHeaders);
     const ttlSeconds = Math.min(Number(ttl), limits.maxTtlSeconds);
     return {
       version: randomBytes(16).toString('base64url'),
@@ -70,44 +70,44 @@ export function createSenderApi(options: SenderApiOptions): SenderApi {
   }
 
   /** Why this sender may not send to this subscription, or `undefined`. */
-  function refuseSender(headers: IncomingHttpHeaders, requiredKey: string | undefined): Answer | undefined {
+  function checkSender(headers: IncomingHttpHeaders, requiredKey: string | undefined): Answer | undefined {
     const verdict = verifyVapid(headers);
-    if (verdict.kind === 'invalid') return refuse('authorizationInvalid', verdict.reason);
+    if (verdict.kind === 'invalid') return refusal('authorizationInvalid', verdict.reason);
     if (requiredKey === undefined) return undefined;
     if (verdict.kind === 'absent') {
-      return refuse('authorizationMissing', 'this subscription asks for VAPID (RFC 8292)', {
+      return refusal('authorizationMissing', 'this subscription asks for VAPID (RFC 8292)', {
         'www-authenticate': 'vapid',
       });
     }
     if (verdict.publicKey === requiredKey) return undefined;
-    return refuse('authorizationInvalid', 'the subscription was made for another application server key');
+    return refusal('authorizationInvalid', 'the subscription was made for another application server key');
   }
 
   return {
     push(request) {
       const recipient = lookUp(request.token);
-      if (recipient === undefined) return refuse('endpointUnknown', 'there is no such subscription');
-      if (recipient === 'gone') return refuse('endpointGone', 'the subscription has ended');
-      const refusal = refuseSender(request.headers, recipient.applicationServerKey);
-      if (refusal !== undefined) return refusal;
+      if (recipient === undefined) return refusal('endpointUnknown', 'there is no such subscription');
+      if (recipient === 'gone') return refusal('endpointGone', 'the subscription has ended');
+      const denial = checkSender(request.headers, recipient.applicationServerKey);
+      if (denial !== undefined) return denial;
       const message = readMessage(request);
       if ('status' in message) return message;
       const outcome = recipient.accept(message);
       if (outcome === 'subscriptionFull') {
         const limit = limits.maxMessagesPerSubscription;
         const reason = `the subscription has ${limit} undelivered messages, as many as it may`;
-        return refuse('subscriptionFull', reason, { 'retry-after': retryAfterSeconds });
+        return refusal('subscriptionFull', reason, { 'retry-after': retryAfterSeconds });
       }
       if (outcome === 'serviceFull') {
         const reason = `undelivered messages fill the ${limits.maxStoredBytes} bytes there are for them`;
-        return refuse('serviceFull', reason, { 'retry-after': retryAfterSeconds });
+        return refusal('serviceFull', reason, { 'retry-after': retryAfterSeconds });
       }
-      return answerEmpty(201, { location: messageUrl(message.version), ttl: String(message.ttlSeconds) });
+      return emptyAnswer(201, { location: messageUrl(message.version), ttl: String(message.ttlSeconds) });
     },
 
     withdraw(version) {
-      if (options.withdraw(version)) return answerEmpty(204);
-      return refuse('messageUnknown', 'there is no such message, or it has arrived or expired');
+      if (options.withdraw(version)) return emptyAnswer(204);
+      return refusal('messageUnknown', 'there is no such message, or it has arrived or expired');
     },
   };
 }

@@ -7,7 +7,7 @@ import { createServer, connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { createUserAgent, startPushService } from '../../src/push-service/index.ts';
+import { createUserAgent, startPushService } from '../../../src/push-service/index.ts';
 import {
   aes128gcmBody,
   connectRaw,
@@ -17,7 +17,7 @@ import {
   sendByHttp2,
   sendOn,
   start,
-} from './harness.ts';
+} from '../harness.ts';
 
 const push = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
@@ -90,7 +90,7 @@ test('over TLS a reset is a reset of the TCP connection, for both versions', asy
   const service = await start(t, { tls: true });
   const ca = service.ca ?? '';
   const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
-  service.faults.rehearse({ kind: 'reset', times: 2 });
+  service.faults.inject({ kind: 'reset', times: 2 });
   const session = connectHttp2(service.origin, { ca });
   session.on('error', () => undefined);
   await assert.rejects(sendOn(session, endpoint, push), { code: 'ECONNRESET' });
@@ -101,7 +101,7 @@ test('over TLS a reset is a reset of the TCP connection, for both versions', asy
 });
 
 test('a certificate of one’s own is taken as it is', async (t) => {
-  const { makeCertificate } = await import('../../src/push-service/http/certificate.ts');
+  const { makeCertificate } = await import('../../../src/push-service/http/certificate.ts');
   const { key, cert } = await makeCertificate('localhost');
   const service = await start(t, { tls: { key, cert }, origin: 'https://localhost' });
   assert.deepEqual([service.ca, service.origin], [undefined, 'https://localhost']);
@@ -221,7 +221,7 @@ test('close ends every kind of connection and frees the port', async () => {
   const service = await startPushService();
   const { port } = service;
   const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
-  service.faults.rehearse({ kind: 'hang', times: 2 });
+  service.faults.inject({ kind: 'hang', times: 2 });
   const silent = connectTcp(port, '127.0.0.1');
   const half = connectTcp(port, '127.0.0.1');
   half.write('PR');
@@ -258,7 +258,7 @@ test('close ends every kind of connection and frees the port', async () => {
 test('close lets a request that is under way have its answer', async () => {
   const service = await startPushService();
   const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
-  service.faults.rehearse({ kind: 'delay', ms: 100 });
+  service.faults.inject({ kind: 'delay', ms: 100 });
   const answers = [sendByHttp1(endpoint, push), sendByHttp2(endpoint, push)];
   while ((service.statistics().events.fault ?? 0) < 2) await sleep(2);
   await service.close();

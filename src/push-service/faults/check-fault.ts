@@ -1,5 +1,5 @@
 // What makes a well-formed fault: its members, and what each may be.
-import type { Fault, FaultKind, FaultScope } from './faults.ts';
+import type { Fault, FaultKind, FaultScope } from './fault.ts';
 
 type Check = { readonly allowed: string; readonly isAllowed: (value: unknown) => boolean };
 

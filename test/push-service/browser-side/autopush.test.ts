@@ -15,7 +15,7 @@ import {
   sendByHttp1,
   start,
   subscribeRaw,
-} from './harness.ts';
+} from '../harness.ts';
 
 const body = aes128gcmBody();
 const push = { headers: { ttl: '60', ...encrypted }, body };

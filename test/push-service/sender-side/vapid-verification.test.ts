@@ -11,7 +11,7 @@ import {
   start,
   subscribeRaw,
   type VapidSender,
-} from './harness.ts';
+} from '../harness.ts';
 
 const day = 24 * 60 * 60;
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);

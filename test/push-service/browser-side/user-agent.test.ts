@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
-import { aes128gcmBody, encrypted, sendByHttp1, start } from './harness.ts';
-import { generateVapidKeys, pushWith } from './web-push-sender.ts';
+import { createUserAgent, startPushService, type UserAgent } from '../../../src/push-service/index.ts';
+import { aes128gcmBody, encrypted, sendByHttp1, start } from '../harness.ts';
+import { generateVapidKeys, pushWith } from '../web-push-sender.ts';
 
 async function connectAgent(t: TestContext, webSocketUrl: string, acknowledges = true): Promise<UserAgent> {
   const agent = await createUserAgent({ webSocketUrl, acknowledges });

@@ -1,9 +1,9 @@
 // The whole loop with somebody else's sender: npm `web-push` → this push service → user agent with `http_ece`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createUserAgent } from '../../src/push-service/index.ts';
-import { start } from './harness.ts';
-import { generateVapidKeys, sendWith } from './web-push-sender.ts';
+import { createUserAgent } from '../../../src/push-service/index.ts';
+import { start } from '../harness.ts';
+import { generateVapidKeys, sendWith } from '../web-push-sender.ts';
 
 test('web-push, as it comes, reaches the user agent in both content codings', async (t) => {
   const service = await start(t, { tls: true });
@@ -36,7 +36,7 @@ test('web-push is told what is wrong as by a real push service', async (t) => {
   const subscription = await agent.subscribe(keys.publicKey);
   await assert.rejects(sendWith(service, generateVapidKeys(), subscription, 'x'), { statusCode: 403 });
   await assert.rejects(sendWith(service, keys, subscription, 'x'.repeat(4000)), { statusCode: 413 });
-  service.faults.rehearse({ kind: 'status', status: 429, retryAfter: 30, times: 1 });
+  service.faults.inject({ kind: 'status', status: 429, retryAfter: 30, times: 1 });
   await assert.rejects(
     sendWith(service, keys, subscription, 'x'),
     (error: { statusCode?: number; headers?: Record<string, string> }) => {

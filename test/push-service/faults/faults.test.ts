@@ -4,7 +4,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../../src/push-service/index.ts';
+import type { Fault } from '../../../src/push-service/index.ts';
 import {
   aes128gcmBody,
   encrypted,
@@ -15,7 +15,7 @@ import {
   sendOn,
   start,
   versions,
-} from './harness.ts';
+} from '../harness.ts';
 
 const sending = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
@@ -46,17 +46,17 @@ for (const [version, send] of versions) {
 
     await t.test('a status is answered with Retry-After, headers and body as told', async () => {
       const before = messages();
-      service.faults.rehearse({
+      service.faults.inject({
         kind: 'status',
         status: 429,
         retryAfter: 7,
-        headers: { 'x-reason': 'rehearsed' },
+        headers: { 'x-reason': 'injected' },
         body: 'slow down',
       });
       const answer = await send(endpoint, sending);
       assert.equal(answer.status, 429);
       assert.equal(answer.headers['retry-after'], '7');
-      assert.equal(answer.headers['x-reason'], 'rehearsed');
+      assert.equal(answer.headers['x-reason'], 'injected');
       assert.equal(answer.body, 'slow down');
       assert.equal(messages(), before, 'the message was not accepted');
     });
@@ -65,27 +65,27 @@ for (const [version, send] of versions) {
       'a status without body has an error body like a real one; Retry-After may be a date',
       async () => {
         const retryAfter = new Date(Date.now() + 60_000).toUTCString();
-        service.faults.rehearse({ kind: 'status', status: 503, retryAfter });
+        service.faults.inject({ kind: 'status', status: 503, retryAfter });
         const answer = await send(endpoint, sending);
         assert.equal(answer.headers['retry-after'], retryAfter);
         assert.deepEqual(JSON.parse(answer.body), {
           code: 503,
           errno: null,
           error: 'Service Unavailable',
-          message: 'rehearsed',
+          message: 'injected fault',
         });
       },
     );
 
-    await t.test('every status from 200 to 599 can be rehearsed', async () => {
+    await t.test('every status from 200 to 599 can be injected', async () => {
       for (const status of [200, 202, 204, 301, 304, 307, 400, 401, 404, 406, 410, 413, 500, 502, 504, 599]) {
-        service.faults.rehearse({ kind: 'status', status, times: 1 });
+        service.faults.inject({ kind: 'status', status, times: 1 });
         assert.equal((await send(endpoint, sending)).status, status);
       }
     });
 
     await t.test('a delay gives the right answer late', async () => {
-      service.faults.rehearse({ kind: 'delay', ms: 150 });
+      service.faults.inject({ kind: 'delay', ms: 150 });
       const startedMs = performance.now();
       assert.equal((await send(endpoint, sending)).status, 201);
       assert.ok(performance.now() - startedMs >= 145);
@@ -93,12 +93,12 @@ for (const [version, send] of versions) {
 
     await t.test('a sender that leaves before a late answer does no harm', async () => {
       const before = messages() ?? 0;
-      service.faults.rehearse({ kind: 'delay', ms: 50, times: 1 });
-      service.faults.rehearse({ kind: 'reset', times: 1 });
+      service.faults.inject({ kind: 'delay', ms: 50, times: 1 });
+      service.faults.inject({ kind: 'reset', times: 1 });
       // the reset takes the connection away while the answer is still to come
       assert.deepEqual(await outcomes(send, endpoint, 2), ['broken', 201]);
       const socket = connectTcp(service.port, '127.0.0.1');
-      service.faults.rehearse({ kind: 'delay', ms: 50, times: 1 });
+      service.faults.inject({ kind: 'delay', ms: 50, times: 1 });
       socket.write(
         `POST ${new URL(endpoint).pathname} HTTP/1.1\r\nhost: x\r\nttl: 1\r\ncontent-length: 0\r\n\r\n`,
       );
@@ -109,7 +109,7 @@ for (const [version, send] of versions) {
     });
 
     await t.test('a hang gives no answer for as long as one waits', async () => {
-      service.faults.rehearse({ kind: 'hang', times: 1 });
+      service.faults.inject({ kind: 'hang', times: 1 });
       const hanging = send(endpoint, sending).then(
         () => 'answered',
         () => 'broken',
@@ -122,7 +122,7 @@ for (const [version, send] of versions) {
 
     await t.test('half an answer breaks after the message was accepted', async () => {
       const before = messages() ?? 0;
-      service.faults.rehearse({ kind: 'half', times: 1 });
+      service.faults.inject({ kind: 'half', times: 1 });
       assert.deepEqual(await outcomes(send, endpoint, 2), ['broken', 201]);
       assert.equal(messages(), before + 2);
     });
@@ -130,10 +130,10 @@ for (const [version, send] of versions) {
     for (const kind of ['reset', 'reset-stream'] as const) {
       await t.test(`${kind} breaks before the message is accepted, or after it`, async () => {
         const before = messages() ?? 0;
-        service.faults.rehearse({ kind, times: 1 });
+        service.faults.inject({ kind, times: 1 });
         assert.deepEqual(await outcomes(send, endpoint, 2), ['broken', 201]);
         assert.equal(messages(), before + 1);
-        service.faults.rehearse({ kind, times: 1, afterAccepting: true });
+        service.faults.inject({ kind, times: 1, afterAccepting: true });
         assert.deepEqual(await outcomes(send, endpoint, 2), ['broken', 201]);
         assert.equal(messages(), before + 3);
       });
@@ -144,7 +144,7 @@ for (const [version, send] of versions) {
 test('half an answer begins with the status and headers of the right one', async (t) => {
   const service = await start(t);
   const [endpoint = ''] = endpointsOf(service, 1);
-  service.faults.rehearse({ kind: 'half' });
+  service.faults.inject({ kind: 'half' });
   const response = await fetch(endpoint, { method: 'POST', ...sending });
   assert.equal(response.status, 201);
   await assert.rejects(response.text());
@@ -177,16 +177,16 @@ test('over HTTP/2 a reset takes the whole connection, a stream reset only its st
   session.on('error', () => undefined);
   t.after(() => session.destroy());
 
-  service.faults.rehearse({ kind: 'reset-stream', endpoint, times: 1 });
+  service.faults.inject({ kind: 'reset-stream', endpoint, times: 1 });
   await assert.rejects(sendOn(session, endpoint, sending), /closed with 7|REFUSED_STREAM/);
   assert.equal((await sendOn(session, other, sending)).status, 201);
 
-  service.faults.rehearse({ kind: 'reset-stream', code: 11, endpoint, times: 1 });
+  service.faults.inject({ kind: 'reset-stream', code: 11, endpoint, times: 1 });
   await assert.rejects(sendOn(session, endpoint, sending), /closed with 11|ENHANCE_YOUR_CALM/);
 
-  service.faults.rehearse({ kind: 'delay', ms: 5000, endpoint: other });
+  service.faults.inject({ kind: 'delay', ms: 5000, endpoint: other });
   const waiting = sendOn(session, other, sending);
-  service.faults.rehearse({ kind: 'reset', endpoint });
+  service.faults.inject({ kind: 'reset', endpoint });
   await Promise.all([assert.rejects(waiting), assert.rejects(sendOn(session, endpoint, sending))]);
   assert.equal(session.destroyed, true);
 });
@@ -194,7 +194,7 @@ test('over HTTP/2 a reset takes the whole connection, a stream reset only its st
 test('GOAWAY names the last stream that is processed; every later one stays unprocessed', async (t) => {
   const service = await start(t);
   const endpoints = endpointsOf(service, 60);
-  service.faults.rehearse({ kind: 'goaway', afterStreams: 20 });
+  service.faults.inject({ kind: 'goaway', afterStreams: 20 });
   const session = connect(service.origin);
   session.on('error', () => undefined);
   t.after(() => session.destroy());
@@ -218,7 +218,7 @@ test('GOAWAY names the last stream that is processed; every later one stays unpr
 test('a sender that sends again what came after the last stream has each message accepted exactly once', async (t) => {
   const service = await start(t, { limits: { maxConcurrentStreams: 1000 } });
   const waiting = endpointsOf(service, 2000);
-  service.faults.rehearse({ kind: 'goaway', afterStreams: 100 });
+  service.faults.inject({ kind: 'goaway', afterStreams: 100 });
   let sessions = 0;
   while (waiting.length > 0) {
     const session = connect(service.origin);
@@ -256,7 +256,7 @@ test('a sender that sends again what came after the last stream has each message
 test('GOAWAY meets each new connection again, with the error code it was told', async (t) => {
   const service = await start(t);
   const [endpoint = ''] = endpointsOf(service, 1);
-  service.faults.rehearse({ kind: 'goaway', afterStreams: 2, code: 11 });
+  service.faults.inject({ kind: 'goaway', afterStreams: 2, code: 11 });
   for (let i = 0; i < 2; i += 1) {
     const session = connect(service.origin);
     session.on('error', () => undefined);
@@ -271,7 +271,7 @@ test('GOAWAY meets each new connection again, with the error code it was told', 
 test('over HTTP/1.1 the n-th answer of a connection says that it is the last', async (t) => {
   const service = await start(t);
   const [endpoint = ''] = endpointsOf(service, 1);
-  service.faults.rehearse({ kind: 'goaway', afterStreams: 1 });
+  service.faults.inject({ kind: 'goaway', afterStreams: 1 });
   const { status, headers } = await sendByHttp1(endpoint, sending);
   assert.deepEqual([status, headers['connection']], [201, 'close']);
 });
@@ -294,13 +294,13 @@ test('faults meet the next n, a share, one endpoint, or a while', async (t) => {
   for (const [title, fault, expected] of cases) {
     await t.test(title, async () => {
       service.faults.clear();
-      service.faults.rehearse(fault);
+      service.faults.inject(fault);
       assert.deepEqual(await outcomes(sendByHttp2, endpoint, expected.length), expected);
     });
   }
   await t.test('a tenth of a thousand is a hundred', async () => {
     service.faults.clear();
-    service.faults.rehearse({ kind: 'status', status: 500, share: 0.1 });
+    service.faults.inject({ kind: 'status', status: 500, share: 0.1 });
     const session = connect(service.origin);
     t.after(() => session.destroy());
     const all = Array.from({ length: 1000 }, () => sendOn(session, endpoint, sending));
@@ -309,7 +309,7 @@ test('faults meet the next n, a share, one endpoint, or a while', async (t) => {
   });
   await t.test('a while', async () => {
     service.faults.clear();
-    service.faults.rehearse({ kind: 'reset', forMs: 60_000 });
+    service.faults.inject({ kind: 'reset', forMs: 60_000 });
     assert.deepEqual(await outcomes(sendByHttp1, endpoint, 2), ['broken', 'broken']);
     now += 60_000;
     assert.deepEqual(await outcomes(sendByHttp1, endpoint, 1), [201]);
@@ -320,9 +320,9 @@ test('faults meet the next n, a share, one endpoint, or a while', async (t) => {
 test('a request meets every delay and the first other fault', async (t) => {
   const service = await start(t);
   const [endpoint = ''] = endpointsOf(service, 1);
-  const first = service.faults.rehearse({ kind: 'status', status: 500, times: 1 });
-  service.faults.rehearse({ kind: 'delay', ms: 1 });
-  const second = service.faults.rehearse({ kind: 'status', status: 502 });
+  const first = service.faults.inject({ kind: 'status', status: 500, times: 1 });
+  service.faults.inject({ kind: 'delay', ms: 1 });
+  const second = service.faults.inject({ kind: 'status', status: 502 });
   assert.deepEqual(await outcomes(sendByHttp2, endpoint, 2), [500, 502]);
   assert.deepEqual(
     service.faults.list().map(({ fault, hits }) => [fault.kind, hits]),
@@ -365,7 +365,7 @@ const wrong: [unknown, RegExp][] = [
 test('a fault that is not well-formed is refused in words', async (t) => {
   const { faults } = await start(t);
   for (const [fault, message] of wrong) {
-    assert.throws(() => faults.rehearse(fault as Fault), { name: 'TypeError', message });
+    assert.throws(() => faults.inject(fault as Fault), { name: 'TypeError', message });
   }
   assert.deepEqual(faults.list(), []);
 });

@@ -1,7 +1,7 @@
 // Store and forward: what waits, what expires, what replaces what, what comes again, and where it ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PushService } from '../../src/push-service/index.ts';
+import type { PushService } from '../../../src/push-service/index.ts';
 import {
   aes128gcmBody,
   channelA,
@@ -15,7 +15,7 @@ import {
   sendByHttp1,
   start,
   subscribeRaw,
-} from './harness.ts';
+} from '../harness.ts';
 
 function push(endpoint: string, headers: Record<string, string> = {}): Promise<Received> {
   return sendByHttp1(endpoint, { headers: { ttl: '60', ...encrypted, ...headers }, body: aes128gcmBody() });

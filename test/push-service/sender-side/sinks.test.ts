@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ECDH } from 'node:crypto';
 import { test } from 'node:test';
-import { aes128gcmBody, createVapidSender, encrypted, refusalOf, sendByHttp1, start } from './harness.ts';
+import { aes128gcmBody, createVapidSender, encrypted, refusalOf, sendByHttp1, start } from '../harness.ts';
 
 const push = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 

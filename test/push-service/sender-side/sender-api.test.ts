@@ -9,7 +9,7 @@ import {
   start,
   subscribeRaw,
   versions,
-} from './harness.ts';
+} from '../harness.ts';
 
 const good: Sending = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 const withHeaders = (headers: Record<string, string>): Sending => ({

@@ -1,0 +1,116 @@
+// Puts the parts of the local push service together.
+import { WebSocketServer } from 'ws';
+import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
+import { parseApplicationServerKey } from './application-server-key.ts';
+import { serveUserAgent } from './browser-side/autopush.ts';
+import { makeCertificate } from './http/certificate.ts';
+import { serveControl } from './control.ts';
+import { createEventLog } from './events.ts';
+import { Exchange } from './http/exchange.ts';
+import { createFaults } from './faults/fault-plan.ts';
+import { withDefaultLimits } from './limits.ts';
+import { listen } from './http/listener.ts';
+import { route, type Routes } from './routing.ts';
+import { createSenderApi } from './sender-side/sender-api.ts';
+import type { PushService, PushServiceOptions } from './push-service.ts';
+import { Sinks } from './sender-side/sinks.ts';
+import { UserAgents } from './browser-side/user-agents.ts';
+import { createVapidVerifier } from './sender-side/vapid-verification.ts';
+
+const closeGraceMs = 500;
+const maxFrameBytes = 64 * 1024;
+
+/**
+ * Starts a push service in this process, in memory.
+ *
+ * @throws {RangeError} a limit is unknown or not a positive integer
+ * @throws {TypeError} `origin` is not an http or https origin
+ * @throws {Error} with the system's `code`, such as EADDRINUSE, where it cannot listen
+ * @see RFC 8030, RFC 8292, and the autopush protocol for user agents
+ */
+export async function startPushService(options: PushServiceOptions = {}): Promise<PushService> {
+  const { host = '127.0.0.1', now = Date.now } = options;
+  const limits = withDefaultLimits(options.limits ?? {});
+  const givenOrigin = options.origin === undefined ? undefined : checkOrigin(options.origin);
+  const tls = options.tls === true ? await makeCertificate(host) : options.tls || undefined;
+  const log = createEventLog(options.onEvent);
+  const webSocketOptions = {
+    noServer: true,
+    maxPayload: maxFrameBytes,
+    closeTimeout: closeGraceMs, // Firefox does not answer a close frame; @types/ws does not know the option
+    handleProtocols: (offered: ReadonlySet<string>) =>
+      offered.has('push-notification') ? 'push-notification' : (false as const),
+  };
+  const webSockets = new WebSocketServer(webSocketOptions);
+
+  const listener = await listen({
+    host,
+    port: options.port ?? 0,
+    tls,
+    maxConnections: limits.maxConnections,
+    maxConcurrentStreams: limits.maxConcurrentStreams,
+    onRequest(request, response, connection) {
+      const exchange = new Exchange(request, response, connection);
+      if (!connection.begin(exchange.streamId)) return;
+      exchange.onEnd(() => connection.end());
+      void route(exchange, routes);
+    },
+    onUpgrade(request, socket, head) {
+      webSockets.handleUpgrade(request, socket, head, (webSocket) =>
+        serveUserAgent(webSocket, { agents, addresses, log }),
+      );
+    },
+  });
+
+  // nothing is awaited from here on, so that no request comes before all of this is there
+  const addresses = createAddresses(givenOrigin ?? originOf(tls ? 'https' : 'http', host, listener.port));
+  const faults = createFaults(now);
+  const agents = new UserAgents(limits, log, now);
+  const sinks = new Sinks(limits, addresses);
+  const api = createSenderApi({
+    limits,
+    checksBodies: options.checksBodies ?? true,
+    now,
+    verifyVapid: createVapidVerifier(addresses.origin, now),
+    lookUp: (token) => agents.lookUp(token) ?? sinks.lookUp(token),
+    messageUrl: (version) => addresses.messageUrl(version),
+    withdraw: (version) => agents.withdraw(version),
+  });
+  const service: PushService = {
+    origin: addresses.origin,
+    webSocketUrl: addresses.webSocketUrl,
+    controlUrl: addresses.controlUrl,
+    port: listener.port,
+    ca: options.tls === true ? tls?.cert : undefined,
+    faults,
+    createSinks(count, { vapidPublicKey } = {}) {
+      const key = vapidPublicKey === undefined ? undefined : parseApplicationServerKey(vapidPublicKey);
+      if (vapidPublicKey !== undefined && key === undefined) {
+        throw new TypeError('vapidPublicKey must be a 65-byte P-256 point in base64url');
+      }
+      return sinks.create(count, key?.text);
+    },
+    tallySinks: () => sinks.tally(),
+    clearSinks: () => sinks.clear(),
+    expire(endpoint) {
+      const token = tokenOf(endpoint);
+      return agents.expire(token) || sinks.expire(token);
+    },
+    disconnectUserAgents: () => agents.disconnectAll(),
+    statistics: () => ({ ...log.counts(), ...agents.statistics(), sinks: sinks.size }),
+    close() {
+      for (const webSocket of webSockets.clients) webSocket.close(1001, 'the push service ends');
+      return listener.close(closeGraceMs);
+    },
+    [Symbol.asyncDispose]: () => service.close(),
+  };
+  const routes: Routes = {
+    addresses,
+    api,
+    limits,
+    log,
+    matchFaults: (token, streams) => faults.match(token, streams),
+    serveControl: (exchange) => serveControl(service, exchange),
+  };
+  return service;
+}
