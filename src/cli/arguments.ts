@@ -23,6 +23,17 @@ export function parseIds(text: string): readonly number[] {
   return text.split(',').map((id) => parsePositiveInteger(id.trim()));
 }
 
+/** Scheme, host and port of a push service, as `URL.origin` gives it. */
+export function parseOrigin(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
+    throw new InvalidArgumentError(
+      'It must be the origin of a push service, such as https://fcm.googleapis.com.',
+    );
+  }
+  return url.origin;
+}
+
 /** ISO 8601 with a zone: a time without one would mean another moment on another machine. */
 export function parseTime(text: string): Date {
   const time = new Date(text);

@@ -5,6 +5,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
 import { demoCommand } from './commands/demo.ts';
+import { heldDeletionsCommand } from './commands/held-deletions.ts';
 import { keysCommand } from './commands/keys.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
 import { sendCommand } from './commands/send.ts';
@@ -47,6 +48,7 @@ function createProgram(context: Context): Command {
     .addCommand(broadcastsCommand(context))
     .addCommand(workerCommand(context))
     .addCommand(subscriptionsCommand(context))
+    .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(sessionCommand(context))
     .addCommand(pushServiceCommand(context));

@@ -6,6 +6,7 @@ import {
   type BroadcastState,
   type OriginCounts,
 } from '../store/broadcasts.ts';
+import { heldDeletionsReason } from '../store/held-deletions.ts';
 import type { Progress } from './progress.ts';
 
 /** A count of `Broadcast.counts`. */
@@ -14,7 +15,7 @@ export type CountName = keyof Broadcast['counts'];
 /** What each count means, in display order; the counts add up to the audience. */
 export const countMeanings: Readonly<Record<CountName, string>> = {
   accepted: 'the push service took the message',
-  gone: 'the subscription had ended and was removed',
+  gone: 'the push service says that the subscription has ended',
   rejected: 'refused, not retried',
   expired: 'not delivered within the TTL',
   exhausted: 'given up after too many attempts',
@@ -47,6 +48,7 @@ export function formatState(broadcast: Broadcast): string {
 
 /** `fcm.googleapis.com rejects messages: vapid-refused (BadJwtToken)` */
 export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
+  if (reason === heldDeletionsReason) return `${hostOf(origin)}: ${detail}`;
   return `${hostOf(origin)} rejects messages: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }
 
@@ -112,6 +114,6 @@ export function hostOf(origin: string): string {
   return URL.parse(origin)?.host ?? origin;
 }
 
-const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
+export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');

@@ -2,6 +2,7 @@
 // the cursor of its slice, or as its retry. Types only.
 //
 //   a row of an audience   in a slice → settled, or stored as a retry → settled
+import type { Subscription } from '../protocol/subscription.ts';
 import type { Alarm, AttemptRecord, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
 import type { Lease, SliceLease } from './work-source.ts';
 
@@ -49,10 +50,26 @@ export interface CommitAnswer {
   readonly newAlarms: readonly Alarm[];
 }
 
+/** What a push service answered to a message of its own. */
+export interface SingleAnswer {
+  /** Found in the store by its endpoint and keys; it need not be there. */
+  readonly subscription: Subscription;
+  readonly origin: string;
+  /** `other`: anything else that the push service itself answered. */
+  readonly answer: 'accepted' | 'gone' | 'other';
+}
+
+/** `deleted`: the subscription left the store. `marked`: it will be judged with the next answers of its origin, or is held
+ *  for an operator. `kept`: it stays, or was not in the store. */
+export type SingleCommit = 'deleted' | 'marked' | 'kept';
+
 export interface Ledger {
   /** Rows of the slice with `afterPosition < position`, in order, at most `limit`; none when the slice is at its end. */
   readRows(lease: SliceLease, afterPosition: number, limit: number): Promise<readonly Recipient[]>;
-  /** Stores what came of rows, in one transaction: cursor, counts, retries, log, alarms; deletes subscriptions that
-   *  are gone and unchanged since they were read; finishes the broadcast when nothing of it is left. */
+  /** Stores what came of rows, in one transaction: cursor, counts, retries, log, alarms; marks subscriptions
+   *  that are gone and unchanged since they were read (see `held-deletions.ts`); finishes the broadcast when nothing of it is left. */
   commit(page: PageCommit): Promise<CommitAnswer>;
+  /** Stores what a push service answered to a single message, which the brake on deletions needs to know: a
+   *  subscription that is gone is marked, and deleted or held; an acceptance clears its mark. */
+  recordAnswer(answer: SingleAnswer): Promise<SingleCommit>;
 }

@@ -1,5 +1,6 @@
 // The store as everyone else sees it: one interface by role, any database behind it. Types only.
 import type { BroadcastStore } from './broadcasts.ts';
+import type { HeldDeletions } from './held-deletions.ts';
 import type { Ledger } from './ledger.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { WorkSource } from './work-source.ts';
@@ -16,6 +17,7 @@ export interface Store {
   readonly broadcasts: BroadcastStore;
   readonly work: WorkSource;
   readonly ledger: Ledger;
+  readonly heldDeletions: HeldDeletions;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
+import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { describeStore, type StoreUnderTest } from './store-suite.ts';
 
@@ -24,6 +25,7 @@ const prepare = async (): Promise<StoreUnderTest> => {
 
 describeStore('SQLite', prepare);
 describeBroadcasts('SQLite', prepare);
+describeHeldDeletions('SQLite', prepare);
 
 describe('the SQLite file', () => {
   let folder: string;

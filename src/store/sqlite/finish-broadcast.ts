@@ -1,15 +1,23 @@
-// When a broadcast is over: nothing of it is left to do, or its time has run out.
+// When a broadcast is over: nothing of it is left to do, its time has run out, or it was cancelled. What its push services
+// called gone is judged then.
+import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
+import { createGoneMarks } from './gone-marks.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
+/** Everything here is to be called inside a transaction. */
 export interface Finish {
-  /** Finishes the broadcast where no slice and no retry is left. Inside a transaction. */
-  ifOver(broadcastId: number, nowMs: number): void;
+  /** Finishes the broadcast where no slice and no retry is left. @returns alarms that it has raised */
+  ifOver(broadcastId: number, nowMs: number): readonly RaisedAlarm[];
   /** Finishes the broadcasts that have outlived their message and that no worker holds anything of: what has no
-   *  outcome is expired. Inside a transaction. */
+   *  outcome is expired. */
   overdue(nowMs: number): void;
+  /** Judges what was marked. @returns alarms that it has raised */
+  judgeMarks(broadcastId: number): readonly RaisedAlarm[];
 }
 
 export function createFinish(database: SqliteDatabase): Finish {
+  const marks = createGoneMarks(database);
+  const alarms = createAlarms(database);
   const finishIfOver = database.prepare<{ broadcastId: number; nowMs: number }>(`
       update broadcasts set state = 'done', finished_at_ms = :nowMs
       where id = :broadcastId and state in ('running', 'paused')
@@ -38,15 +46,28 @@ export function createFinish(database: SqliteDatabase): Finish {
     'delete from retries where broadcast_id = :broadcastId',
   );
 
+  const findOrigins = database.prepare<{ broadcastId: number }, { origin: string }>(
+    'select origin from broadcast_origins where broadcast_id = :broadcastId',
+  );
+
+  const judgeMarks = (broadcastId: number): readonly RaisedAlarm[] =>
+    findOrigins.all({ broadcastId }).flatMap(({ origin }) => {
+      const held = marks.judgeAll(origin);
+      if (held === 0) return [];
+      const alarm = heldAlarm(origin, held);
+      return alarms.raise(broadcastId, alarm) ? [alarm] : [];
+    });
+
   return {
-    ifOver: (id, atMs) => {
-      finishIfOver.run({ broadcastId: id, nowMs: atMs });
-    },
-    overdue: (atMs) => {
-      for (const { id } of findOverdue.all({ nowMs: atMs })) {
-        expire.run({ broadcastId: id, nowMs: atMs });
-        dropSlices.run({ broadcastId: id });
-        dropRetries.run({ broadcastId: id });
+    judgeMarks,
+    ifOver: (broadcastId, nowMs) =>
+      finishIfOver.run({ broadcastId, nowMs }) > 0 ? judgeMarks(broadcastId) : [],
+    overdue: (nowMs) => {
+      for (const { id: broadcastId } of findOverdue.all({ nowMs })) {
+        expire.run({ broadcastId, nowMs });
+        dropSlices.run({ broadcastId });
+        dropRetries.run({ broadcastId });
+        judgeMarks(broadcastId);
       }
     },
   };

@@ -142,4 +142,38 @@ export const migrations: readonly string[] = [
   create index attempts_by_broadcast on attempts (broadcast_id);
   create index attempts_by_subscription on attempts (subscription_id) where subscription_id is not null;
   `,
+
+  `
+  -- a subscription that its push service called gone
+  create table gone_marks (
+    subscription_id integer primary key references subscriptions (id) on delete cascade,
+    origin text not null,
+    -- of answer_windows: where its answer was counted
+    answer_window integer not null,
+    marked_at_ms integer not null,
+    -- 1: an operator decides
+    is_held integer not null default 0
+  ) strict;
+
+  create index gone_marks_by_origin on gone_marks (origin, is_held, answer_window);
+
+  create trigger subscription_renewed after update on subscriptions begin
+    delete from gone_marks where subscription_id = new.id;
+  end;
+
+  -- the recent answers of an origin, to all workers and single sends together
+  create table answer_windows (
+    origin text not null,
+    number integer not null,
+    answers integer not null,
+    accepted integer not null,
+    primary key (origin, number)
+  ) strict, without rowid;
+
+  -- subscriptions deleted while their origin accepted almost nothing, since they were few
+  create table few_deletions (
+    origin text primary key,
+    rows integer not null
+  ) strict, without rowid;
+  `,
 ];

@@ -1,12 +1,18 @@
-// What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, subscriptions
-// that are gone, the log, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
-import type { Alarm, BroadcastState, OriginCounts } from '../broadcasts.ts';
+// What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, marks on
+// subscriptions that are gone, the log, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
+import type { BroadcastState, OriginCounts, Recipient } from '../broadcasts.ts';
 import type { CommitAnswer, PageCommit, RowResult } from '../ledger.ts';
+import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
+import { createGoneMarks } from './gone-marks.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
-type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] };
+type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
+  /** What the push service itself answered, if only "later". */
+  answers: number;
+  readonly hasMarks: boolean;
+};
 
 type RetryValues = {
   broadcastId: number;
@@ -23,6 +29,8 @@ export function createPageCommit(database: SqliteDatabase): (page: PageCommit) =
   const statements = prepareStatements(database);
   const log = createAttemptLog(database);
   const finish = createFinish(database);
+  const alarmLog = createAlarms(database);
+  const marks = createGoneMarks(database);
 
   /** @returns false where the slice is another worker's */
   const moveCursor = (page: PageCommit, nowMs: number): boolean => {
@@ -66,10 +74,35 @@ export function createPageCommit(database: SqliteDatabase): (page: PageCommit) =
     return statements.deferRetry.run({ ...values, fenceToken }) > 0;
   };
 
-  const removeGone = ({ recipient }: RowResult): void => {
-    const { subscriptionId, updatedAtMs, endpoint, p256dh, auth } = recipient;
-    if (subscriptionId === undefined) statements.removeGoneByKeys.run({ endpoint, p256dh, auth });
-    else statements.removeGone.run({ id: subscriptionId, updatedAtMs });
+  const mark = ({ origin, recipient }: RowResult): void => {
+    const { subscriptionId, updatedAtMs } = recipient;
+    if (subscriptionId === undefined) marks.markByKeys(origin, recipient);
+    else marks.mark(origin, subscriptionId, updatedAtMs);
+  };
+
+  const unmark = ({ subscriptionId, endpoint }: Recipient): void => {
+    if (subscriptionId === undefined) marks.unmarkByEndpoint(endpoint);
+    else marks.unmark(subscriptionId);
+  };
+
+  const tallyOf = (tallies: Map<string, OriginTally>, origin: string): OriginTally => {
+    let counts = tallies.get(origin);
+    if (counts === undefined) {
+      const hasMarks = marks.hasMarks(origin);
+      counts = {
+        origin,
+        attempts: 0,
+        accepted: 0,
+        gone: 0,
+        rejected: 0,
+        expired: 0,
+        exhausted: 0,
+        answers: 0,
+        hasMarks,
+      };
+      tallies.set(origin, counts);
+    }
+    return counts;
   };
 
   return (page) => {
@@ -80,51 +113,52 @@ export function createPageCommit(database: SqliteDatabase): (page: PageCommit) =
       return { isLeaseLost: true, state: head?.state ?? 'cancelled', newAlarms: [] };
     }
 
+    const isCancelled = head.state === 'cancelled';
     const tallies = new Map<string, OriginTally>();
-    const alarms = new Map<string, Alarm>();
+    const alarms = new Map<string, RaisedAlarm>();
     const logged: Logged = { accepted: head.logged_accepted, others: head.logged_others };
     for (const row of page.rows) {
-      if (!store(page, row, nowMs, head.state === 'cancelled')) continue;
-      if (row.result === 'gone') removeGone(row);
-      tally(tallies, row);
-      if (row.alarm !== undefined) raise(alarms, row.origin, row.alarm, nowMs);
+      if (!store(page, row, nowMs, isCancelled)) continue;
+      const counts = tallyOf(tallies, row.origin);
+      addTo(counts, row);
+      if (row.result === 'gone') mark(row);
+      if (row.result === 'accepted' && counts.hasMarks) unmark(row.recipient);
+      if (row.alarm !== undefined) addAlarm(alarms, { origin: row.origin, ...row.alarm, rows: 1 });
       if (row.record !== undefined) {
         log.add(broadcastId, row, row.record, logged);
       }
     }
 
-    for (const counts of tallies.values()) statements.addTally.run({ broadcastId, ...counts });
+    for (const { answers, hasMarks: _, ...counts } of tallies.values()) {
+      statements.addTally.run({ broadcastId, ...counts });
+      if (answers === 0) continue;
+      const held = marks.count(counts.origin, answers, counts.accepted);
+      if (held > 0) addAlarm(alarms, heldAlarm(counts.origin, held));
+    }
     if (logged.accepted !== head.logged_accepted || logged.others !== head.logged_others) {
       statements.setLogged.run({ broadcastId, accepted: logged.accepted, others: logged.others });
     }
-    const newAlarms = [...alarms.values()].filter((alarm) => {
-      const { origin, reason, detail, rows } = alarm;
-      return statements.addAlarm.first({ broadcastId, origin, reason, detail, nowMs, rows })?.rows === rows;
-    });
-    finish.ifOver(broadcastId, nowMs);
-    return { isLeaseLost: false, state: head.state, newAlarms };
+    const raised = [...alarms.values()].filter((alarm) => alarmLog.raise(broadcastId, alarm));
+    const judged = isCancelled ? finish.judgeMarks(broadcastId) : finish.ifOver(broadcastId, nowMs);
+    return {
+      isLeaseLost: false,
+      state: head.state,
+      newAlarms: [...raised, ...judged].map((alarm) => ({ ...alarm, firstAtMs: nowMs })),
+    };
   };
 }
 
-function tally(tallies: Map<string, OriginTally>, { origin, attempts, result }: RowResult): void {
-  let counts = tallies.get(origin);
-  if (counts === undefined) {
-    counts = { origin, attempts: 0, accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0 };
-    tallies.set(origin, counts);
-  }
+function addTo(counts: OriginTally, { attempts, result, record }: RowResult): void {
   counts.attempts += attempts;
   if (result !== 'retry' && result !== 'detached') counts[result] += 1;
+  const isAnswer = result === 'accepted' || result === 'gone' || record?.status !== undefined;
+  if (attempts > 0 && isAnswer) counts.answers += 1;
 }
 
-function raise(
-  alarms: Map<string, Alarm>,
-  origin: string,
-  { reason, detail }: { readonly reason: string; readonly detail: string },
-  firstAtMs: number,
-): void {
-  const key = `${origin} ${reason}`;
-  const known = alarms.get(key) ?? { origin, reason, detail, firstAtMs, rows: 0 };
-  alarms.set(key, { ...known, rows: known.rows + 1 });
+function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
+  const key = `${alarm.origin} ${alarm.reason}`;
+  const rows = (alarms.get(key)?.rows ?? 0) + alarm.rows;
+  alarms.set(key, { ...(alarms.get(key) ?? alarm), rows });
 }
 
 function prepareStatements(database: SqliteDatabase) {
@@ -161,14 +195,9 @@ function prepareStatements(database: SqliteDatabase) {
         delete from retries
         where broadcast_id = :broadcastId and position = :position and token = :fenceToken
       `),
-    // a subscription that was renewed since it was read lives
-    removeGone: database.prepare<{ id: number; updatedAtMs: number }>(
-      'delete from subscriptions where id = :id and updated_at_ms = :updatedAtMs',
-    ),
-    removeGoneByKeys: database.prepare<{ endpoint: string; p256dh: Uint8Array; auth: Uint8Array }>(
-      'delete from subscriptions where endpoint = :endpoint and p256dh = :p256dh and auth = :auth',
-    ),
-    addTally: database.prepare<OriginTally & { broadcastId: number }>(`
+    addTally: database.prepare<
+      { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
+    >(`
         insert into broadcast_origins
           (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted)
         values
@@ -184,22 +213,6 @@ function prepareStatements(database: SqliteDatabase) {
     setLogged: database.prepare<{ broadcastId: number; accepted: number; others: number }>(`
         update broadcasts set logged_accepted = :accepted, logged_others = :others
         where id = :broadcastId
-      `),
-    addAlarm: database.prepare<
-      {
-        broadcastId: number;
-        origin: string;
-        reason: string;
-        detail: string;
-        nowMs: number;
-        rows: number;
-      },
-      { rows: number }
-    >(`
-        insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
-        values (:broadcastId, :origin, :reason, :detail, :nowMs, :rows)
-        on conflict (broadcast_id, origin, reason) do update set rows = alarms.rows + excluded.rows
-        returning rows
       `),
   };
 }

@@ -4,6 +4,7 @@ import type { Broadcast, BroadcastState, BroadcastStore, NewBroadcast } from '..
 import { createAttemptLog } from './attempt-log.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createAudiences } from './sqlite-audiences.ts';
+import { createFinish } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 const maxSlices = 10_000;
@@ -14,6 +15,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
   const reader = createBroadcastReader(database);
   const audiences = createAudiences(database);
   const log = createAttemptLog(database);
+  const finish = createFinish(database);
 
   const create = (draft: NewBroadcast) => {
     const existing = draft.idempotencyKey === undefined ? undefined : reader.findByKey(draft.idempotencyKey);
@@ -46,10 +48,10 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
       statements.insertSlice.run({ broadcastId: row.id, number, cursor: afterPosition, throughPosition });
     }
     log.prune();
-    return { broadcast: present(row.id), isNew: true };
+    return { broadcast: getOrThrow(row.id), isNew: true };
   };
 
-  const present = (id: number): Broadcast => {
+  const getOrThrow = (id: number): Broadcast => {
     const broadcast = reader.find(id);
     if (broadcast !== undefined) return broadcast;
     throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
@@ -57,8 +59,8 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
 
   const change = (id: number, to: BroadcastState, from: readonly BroadcastState[]) =>
     database.write(() => {
-      const { state } = present(id);
-      if (state === to) return present(id);
+      const { state } = getOrThrow(id);
+      if (state === to) return getOrThrow(id);
       if (!from.includes(state)) {
         throw new DeskbellError(
           'ERR_BROADCAST_STATE',
@@ -66,7 +68,8 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
         );
       }
       statements.setState.run({ id, state: to, finishedAtMs: to === 'cancelled' ? database.now() : null });
-      return present(id);
+      if (to === 'cancelled') finish.judgeMarks(id);
+      return getOrThrow(id);
     });
 
   return {

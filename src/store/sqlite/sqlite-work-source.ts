@@ -22,7 +22,7 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
   const recipients = createRecipients(database);
   const finish = createFinish(database);
 
-  const present = (id: number): Broadcast => {
+  const getOrThrow = (id: number): Broadcast => {
     const broadcast = reader.find(id);
     if (broadcast === undefined) throw new Error(`Broadcast ${id} has work and does not exist.`);
     return broadcast;
@@ -37,7 +37,7 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
     statements.takeSlice.run({ ...lease, number: slice.number, untilMs: nowMs + leaseMs });
     return {
       ...lease,
-      broadcast: present(slice.broadcast_id),
+      broadcast: getOrThrow(slice.broadcast_id),
       slice: slice.number,
       cursor: slice.cursor,
       throughPosition: slice.through_position,
@@ -49,7 +49,7 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
     for (;;) {
       const broadcastId = statements.findDue.first({ nowMs, broadcastId: only })?.broadcast_id;
       if (broadcastId === undefined) return undefined;
-      const broadcast = present(broadcastId);
+      const broadcast = getOrThrow(broadcastId);
       const lease = { broadcastId, fenceToken: randomUUID() };
       const rows: RetryRow[] = [];
       for (const due of statements.dueRetries.all({ broadcastId, nowMs, limit })) {

@@ -1,0 +1,28 @@
+// The brake on deletions. A push service that answers "gone" for everything (a fault, or a proxy in front of it) must not
+// empty the store: `gone` marks a subscription, and the mark is judged by what else the push service answers.//
+//   marked → deleted   the origin accepted at least 5 % of the answers before, with and after the mark's,
+//                      or fewer than 20 subscriptions are marked there
+//   marked → held      otherwise: an operator confirms or discards
+//   marked, held → unmarked   the subscription is accepted or registered again
+//
+// A marked subscription counts as gone, and stays in later audiences.
+
+/** Of the alarm that a broadcast raises where subscriptions are held. */
+export const heldDeletionsReason = 'deletions-held';
+
+/** Marked subscriptions of one origin that wait for an operator. */
+export interface HeldOrigin {
+  readonly origin: string;
+  readonly subscriptions: number;
+  /** When the first of them was marked. */
+  readonly sinceMs: number;
+}
+
+export interface HeldDeletions {
+  /** In the order of origins. */
+  list(): Promise<readonly HeldOrigin[]>;
+  /** Deletes the held subscriptions of the origin: they are gone. @returns how many */
+  confirm(origin: string): Promise<number>;
+  /** Keeps the held subscriptions of the origin: its answers were wrong. @returns how many */
+  discard(origin: string): Promise<number>;
+}

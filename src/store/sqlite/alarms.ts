@@ -1,0 +1,47 @@
+// Alarms of broadcasts: one row per broadcast, origin and reason, which counts the subscriptions it is about.
+import type { Alarm } from '../broadcasts.ts';
+import { heldDeletionsReason } from '../held-deletions.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+
+export type RaisedAlarm = Omit<Alarm, 'firstAtMs'>;
+
+export interface Alarms {
+  /** Inside a transaction. @returns true where the broadcast has no such alarm yet */
+  raise(broadcastId: number, alarm: RaisedAlarm): boolean;
+}
+
+export function createAlarms(database: SqliteDatabase): Alarms {
+  const add = database.prepare<
+    {
+      broadcastId: number;
+      origin: string;
+      reason: string;
+      detail: string;
+      nowMs: number;
+      rows: number;
+    },
+    { rows: number }
+  >(`
+    insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
+    values (:broadcastId, :origin, :reason, :detail, :nowMs, :rows)
+    on conflict (broadcast_id, origin, reason) do update set rows = alarms.rows + excluded.rows
+    returning rows
+  `);
+
+  return {
+    raise: (broadcastId, { origin, reason, detail, rows }) =>
+      add.first({ broadcastId, origin, reason, detail, nowMs: database.now(), rows })?.rows === rows,
+  };
+}
+
+/** Subscriptions that their push service calls gone are kept, since it accepts almost nothing. */
+export function heldAlarm(origin: string, rows: number): RaisedAlarm {
+  return {
+    origin,
+    reason: heldDeletionsReason,
+    detail:
+      'it calls subscriptions gone and accepts almost nothing; they are kept until you run ' +
+      `"deskbell held-deletions confirm ${origin}" or "discard"`,
+    rows,
+  };
+}
