@@ -8,14 +8,10 @@ import { createEncrypter, type Encrypt } from '../protocol/encryption.ts';
 import { addonFile, describePlatform, opensslMajor } from './addon-file.ts';
 import { createAddonEncrypt, createAddonEncryptBatch, type Addon } from './addon.ts';
 import { findFaultInChild } from './check-in-child.ts';
+import type { EncryptionMethod } from './encryption-methods.ts';
 import { reproducesVector } from './self-check.ts';
 
-/**
- * `multi-buffer`: native, eight key agreements at a time (AVX-512 IFMA). `openssl`: native, one after the other.
- * `builtin`: Node's own crypto module.
- */
-export const encryptionMethods = ['multi-buffer', 'openssl', 'builtin'] as const;
-export type EncryptionMethod = (typeof encryptionMethods)[number];
+export type { EncryptionMethod } from './encryption-methods.ts';
 
 export interface Accelerator {
   readonly method: EncryptionMethod;
@@ -23,7 +19,7 @@ export interface Accelerator {
   readonly encryptBatch: EncryptBatch;
   /** Unless `method` is `builtin`. */
   readonly addon?: Addon | undefined;
-  /** One sentence that says why there is no addon. */
+  /** One sentence that says why there is no addon, where there could be one. */
   readonly reason?: string | undefined;
 }
 
@@ -39,7 +35,7 @@ export interface AcceleratorOptions {
 /** Loads the accelerator. Each thread loads its own; the first on a machine takes half a second to check it. */
 export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   const { fastest = 'multi-buffer', file = addonFile(), cacheFolder } = options;
-  if (fastest === 'builtin') return builtin('the configuration says so');
+  if (fastest === 'builtin') return builtin();
   if (!existsSync(file)) {
     return builtin(
       `there is no accelerator for ${describePlatform()} and OpenSSL ${opensslMajor()} (npm run build:accelerator makes one in a clone)`,
@@ -65,12 +61,13 @@ export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   }
 }
 
-function builtin(reason: string): Accelerator {
+/** @param reason why nothing faster is used; absent where that is what was asked for */
+function builtin(reason?: string): Accelerator {
   const encrypt = createEncrypter();
   return {
     method: 'builtin',
     encrypt,
     encryptBatch: createEncryptBatch(encrypt),
-    reason: `Encrypting with Node's builtins: ${reason}.`,
+    reason: reason === undefined ? undefined : `Encrypting with Node's builtins: ${reason}.`,
   };
 }

@@ -2,10 +2,11 @@
 // docs/configuration.md and the checks of a configuration file all come from this table.
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkVapidSubject } from '../protocol/vapid.ts';
-import { boolean, integer, list, enumList, orLiteral, text, type Setting } from './setting.ts';
+import { boolean, integer, list, enumList, oneOf, orLiteral, text, type Setting } from './setting.ts';
 
 export const settings = {
   data: text({
@@ -122,6 +123,13 @@ export const settings = {
     defaultLabel: 'one per core',
     min: 1,
     max: 256,
+  }),
+  encryption: oneOf({
+    description:
+      'Fastest method of encryption to use: the accelerator with eight messages at a time, the accelerator on OpenSSL, ' +
+      'or Node’s builtins. Where a method is not available, the next one is used.',
+    default: 'multi-buffer',
+    names: encryptionMethods,
   }),
   deliver: boolean({
     description: 'Also delivers broadcasts, in threads of their own.',

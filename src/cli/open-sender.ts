@@ -16,11 +16,12 @@ export const senderSettings = [
   'connectTimeoutMs',
   'responseTimeoutMs',
   'threads',
+  'encryption',
 ] as const satisfies readonly SettingName[];
 
 /** @param store for broadcasts @throws {DeskbellError} ERR_CONFIGURATION for a missing subject or a proxy that is not valid; ERR_FILE */
 export async function openSender(
-  { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads }: Configuration,
+  { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads, encryption }: Configuration,
   vapidKeys: VapidKeys,
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   store?: Store,
@@ -40,6 +41,7 @@ export async function openSender(
     ca: await Promise.all(ca.map(readCertificate)),
     connectTimeoutMs,
     responseTimeoutMs,
+    encryption,
     ...(store !== undefined && { store, threads }),
     onWarning: (warning) => output.diagnostic(`deskbell: ${warning}`),
     ...proxyFromEnvironment(environment),

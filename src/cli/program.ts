@@ -1,5 +1,4 @@
 // The command `deskbell`: which commands there are, and how a run of one ends.
-import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
@@ -12,9 +11,11 @@ import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
+import { versionCommand } from './commands/version.ts';
 import { workerCommand } from './commands/worker.ts';
 import type { Context } from './context.ts';
 import { formatError, exitCodeOf, exitCodes } from './failure.ts';
+import { packageVersion } from './package-version.ts';
 
 /** Runs one command line and resolves to its exit code; errors have been reported on standard error. */
 export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {
@@ -41,7 +42,7 @@ function createProgram(context: Context): Command {
     description: 'Web Push from your own server.',
     examples: ['deskbell demo', 'deskbell serve --port 8080'],
   })
-    .version(readVersion(), '--version', 'Prints the version.')
+    .version(packageVersion(), '--version', 'Prints the version.')
     .addCommand(demoCommand(context))
     .addCommand(serveCommand(context))
     .addCommand(sendCommand(context))
@@ -51,12 +52,6 @@ function createProgram(context: Context): Command {
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(sessionCommand(context))
-    .addCommand(pushServiceCommand(context));
-}
-
-function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return version;
+    .addCommand(pushServiceCommand(context))
+    .addCommand(versionCommand(context));
 }

@@ -68,6 +68,18 @@ export function integer({
   };
 }
 
+/** One of several names. */
+export function oneOf<const Name extends string>({
+  names,
+  ...common
+}: Common<Name> & { readonly names: readonly Name[] }): Setting<Name> {
+  return {
+    ...common,
+    valid: names.map((name) => `"${name}"`).join(', '),
+    read: (input) => names.find((name) => name === input),
+  };
+}
+
 /** A setting that also takes one literal. */
 export function orLiteral<Value, const Literal extends string>(
   literal: Literal,

@@ -1,5 +1,5 @@
 // Puts a worker together: message path, transport, store. The same in a thread of its own and in the caller's.
-import { loadAccelerator } from '../accelerator/load-accelerator.ts';
+import { loadAccelerator, type EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
 import type { Encrypt } from '../protocol/encryption.ts';
 import type { Store } from '../store/store.ts';
@@ -33,7 +33,9 @@ export function createWorker(
 ): DeliveryWorker {
   const { now = Date.now, random = Math.random } = settings.transport;
   const transport = createTransport(settings.transport);
-  const encryptBatch = encrypt ? createEncryptBatch(encrypt) : chooseEncryption(onWarning);
+  const encryptBatch = encrypt
+    ? createEncryptBatch(encrypt)
+    : chooseEncryption(settings.encryption, onWarning);
   const path = createMessagePath(settings, transport, encryptBatch);
 
   return {
@@ -53,8 +55,11 @@ export function createWorker(
   };
 }
 
-function chooseEncryption(onWarning: (warning: string) => void): EncryptBatch {
-  const { encryptBatch, reason } = loadAccelerator();
+function chooseEncryption(
+  fastest: EncryptionMethod | undefined,
+  onWarning: (warning: string) => void,
+): EncryptBatch {
+  const { encryptBatch, reason } = loadAccelerator({ fastest });
   if (reason !== undefined) onWarning(reason);
   return encryptBatch;
 }

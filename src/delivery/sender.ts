@@ -1,5 +1,5 @@
 // Sends one push message to one subscription, on the same path as the messages of broadcasts, which begin here as well.
-import { loadAccelerator } from '../accelerator/load-accelerator.ts';
+import { loadAccelerator, type EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
@@ -15,6 +15,7 @@ import type { TransportOptions } from '../transport/transport.ts';
 import type { Audience } from './audience.ts';
 import { createBroadcaster, type Broadcaster, type BroadcastRun } from './broadcaster.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
+import { gatherTurn } from './gather.ts';
 import { createMessagePath } from './message-path.ts';
 import type { Result } from './post.ts';
 import type { RetryPolicy } from './retry-policy.ts';
@@ -29,6 +30,8 @@ export interface SenderOptions extends TransportOptions {
   readonly vapid: SenderVapid;
   /** Stands in for the accelerator where that is built, and for the builtin way elsewhere. */
   readonly encrypt?: Encrypt;
+  /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
+  readonly encryption?: EncryptionMethod;
   /** Where broadcasts stand; needed for them only. */
   readonly store?: Store;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
@@ -93,13 +96,21 @@ export interface Sender {
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */
 export function createSender(options: SenderOptions): Sender {
-  const { vapid, encrypt, store, threads, onWarning, retryPolicy, worker, ...transportOptions } = options;
+  const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...transportOptions } =
+    options;
   const policy = createEndpointPolicy(transportOptions.pushServices);
-  const settings = { vapid, transport: transportOptions, retryPolicy, worker };
+  const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
   const transport = createTransport(transportOptions);
-  const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded();
+  const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
   const path = createMessagePath(settings, transport, encryptBatch);
   const broadcaster = store && createBroadcaster({ ...settings, store, threads, encrypt, onWarning });
+  const single = gatherTurn<SingleMessage>((messages) => {
+    try {
+      path.send(messages, admitAll, (message, result) => message.resolve(result));
+    } catch (error) {
+      for (const message of messages) message.reject(error);
+    }
+  });
   let closing: Promise<void> | undefined;
 
   const assertOpen = (): void => {
@@ -120,9 +131,8 @@ export function createSender(options: SenderOptions): Sender {
       checkPushOptions(pushOptions);
       const recipient = readSubscription(input, policy);
       const destination = path.destinationOf(recipient);
-      const result = await new Promise<Result>((resolve) => {
-        const single: PushMessage = { recipient, destination, payload, options: pushOptions };
-        path.send([single], admitAll, (_message, answer) => resolve(answer));
+      const result = await new Promise<Result>((resolve, reject) => {
+        single.add({ recipient, destination, payload, options: pushOptions, resolve, reject });
       });
       return toSendResult(result);
     },
@@ -133,17 +143,24 @@ export function createSender(options: SenderOptions): Sender {
     work: async (signal, onFault) => requireBroadcaster().work(signal, onFault),
 
     close() {
+      single.flush();
       closing ??= Promise.all([broadcaster?.close(), transport.close()]).then(() => {});
       return closing;
     },
   };
 }
 
+/** A message that is sent by itself, and who waits for what comes of it. */
+interface SingleMessage extends PushMessage {
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** A sender that makes broadcasts only needs none in this thread. */
-function loadWhenNeeded(): EncryptBatch {
+function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
   let encryptBatch: EncryptBatch | undefined;
   return (messages) => {
-    encryptBatch ??= loadAccelerator().encryptBatch;
+    encryptBatch ??= loadAccelerator({ fastest }).encryptBatch;
     return encryptBatch(messages);
   };
 }

@@ -1,5 +1,6 @@
 // What delivery is told: keys, transport, when to try again, and the sizes and times of a worker. Everything but the
 // functions of `TransportOptions` can be posted to a thread.
+import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { RetryPolicy } from './retry-policy.ts';
@@ -18,6 +19,8 @@ export interface DeliverySettings {
   readonly vapid: SenderVapid;
   readonly transport: TransportOptions;
   readonly retryPolicy?: RetryPolicy | undefined;
+  /** The fastest method that may be used. */
+  readonly encryption?: EncryptionMethod | undefined;
   /** What differs from `defaultWorkerSettings`. */
   readonly worker?: Partial<WorkerSettings> | undefined;
 }

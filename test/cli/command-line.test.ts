@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
 
 const commands: readonly (readonly string[])[] = [
@@ -24,6 +25,7 @@ const commands: readonly (readonly string[])[] = [
   ['keys', 'show'],
   ['session'],
   ['push-service'],
+  ['version'],
 ];
 
 suite('command line', { concurrency: 4 }, () => {
@@ -36,6 +38,17 @@ suite('command line', { concurrency: 4 }, () => {
       assert.match(stdout, /\nExamples?:\n {2}\$ .*deskbell /);
     });
   }
+
+  test('version says how messages are encrypted, and obeys the configuration', async () => {
+    const { method } = loadAccelerator();
+    assert.equal(await encryptionOf(), method);
+    assert.equal(await encryptionOf('--encryption', 'builtin'), 'builtin');
+    const { stdout } = await runCommand(['version', '--encryption', 'builtin']);
+    assert.match(stdout, new RegExp(`Node ${process.versions.node}, .*\nEncryption: Node's builtins\n$`));
+    const { exitCode, stderr } = await runCommand(['version', '--encryption', 'fast']);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /--encryption.*"multi-buffer", "openssl", "builtin"/);
+  });
 
   test('--version is that of the package', async () => {
     const { exitCode, stdout } = await runCommand(['--version']);
@@ -102,3 +115,9 @@ suite('command line', { concurrency: 4 }, () => {
     assert.match((await runCommand(words, { environment: { DESKBELL_DEBUG: '1' } })).stderr, /\n {4}at /);
   });
 });
+
+async function encryptionOf(...words: string[]): Promise<unknown> {
+  const { exitCode, stdout } = await runCommand(['version', '--json', ...words]);
+  assert.equal(exitCode, 0);
+  return (JSON.parse(stdout) as Record<string, unknown>)['encryption'];
+}

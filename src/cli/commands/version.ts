@@ -1,0 +1,45 @@
+// `deskbell version`: what is installed, and how messages are encrypted on this machine.
+import type { Command } from 'commander';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { readConfiguration } from '../read-configuration.ts';
+import { packageVersion } from '../package-version.ts';
+
+/** What the methods of encryption are, in words. */
+const methods = {
+  'multi-buffer': 'accelerator, eight messages at a time (AVX-512 IFMA)',
+  openssl: 'accelerator on OpenSSL, one message after the other',
+  builtin: "Node's builtins",
+} as const;
+
+export function versionCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'version',
+    description:
+      'Prints the versions of Deskbell, Node and OpenSSL, and how messages are encrypted on this machine.',
+    settings: ['encryption'],
+    examples: ['deskbell version', 'deskbell version --json'],
+  })
+    .option('--json', 'Prints {"deskbell", "node", "openssl", "platform", "encryption", "reason"}.')
+    .action(async (flags: { readonly json?: true }) => {
+      const { json, ...rest } = flags;
+      const { encryption } = await readConfiguration({ flags: rest, environment });
+      const { loadAccelerator } = await import('../../accelerator/load-accelerator.ts');
+      const { method, reason } = loadAccelerator({ fastest: encryption });
+      const facts = {
+        deskbell: packageVersion(),
+        node: process.versions.node,
+        openssl: process.versions.openssl,
+        platform: `${process.platform}-${process.arch}`,
+        encryption: method,
+        reason,
+      };
+      if (json) return output.line(JSON.stringify(facts));
+      const lines = [
+        `Deskbell ${facts.deskbell}, Node ${facts.node}, OpenSSL ${facts.openssl}, ${facts.platform}`,
+        `Encryption: ${methods[method]}`,
+        ...(reason === undefined ? [] : [reason]),
+      ];
+      return output.line(lines.join('\n'));
+    });
+}
