@@ -98,9 +98,9 @@ export interface Sender {
 export function createSender(options: SenderOptions): Sender {
   const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...transportOptions } =
     options;
+  const transport = createTransport(transportOptions);
   const policy = createEndpointPolicy(transportOptions.pushServices);
   const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
-  const transport = createTransport(transportOptions);
   const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
   const path = createMessagePath(settings, transport, encryptBatch);
   const broadcaster = store && createBroadcaster({ ...settings, store, threads, encrypt, onWarning });

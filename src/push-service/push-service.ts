@@ -35,8 +35,8 @@ export interface PushService {
   /** For `curl` and other processes on this machine. */
   readonly controlUrl: string;
   readonly port: number;
-  /** PEM; the certificate that a client needs to trust where the push service made one. */
-  readonly ca: string | undefined;
+  /** PEM: the certificate that a client needs to trust where the push service made one; else empty. */
+  readonly ca: readonly string[];
   /** Injects faults: what goes wrong, for whom, how often. */
   readonly faults: Faults;
   /**

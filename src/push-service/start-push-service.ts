@@ -81,7 +81,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     webSocketUrl: addresses.webSocketUrl,
     controlUrl: addresses.controlUrl,
     port: listener.port,
-    ca: options.tls === true ? tls?.cert : undefined,
+    ca: options.tls === true && tls !== undefined ? [tls.cert] : [],
     faults,
     createSinks(count, { vapidPublicKey } = {}) {
       const key = vapidPublicKey === undefined ? undefined : parseApplicationServerKey(vapidPublicKey);

@@ -3,6 +3,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { resolveWithSystem } from './address-guard.ts';
+import { checkOptions } from './check-options.ts';
 import { createTrust, type ConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
 import { Origin, type OriginSettings } from './origin.ts';
@@ -14,9 +15,10 @@ const maxOrigins = 1000;
 /**
  * Opens nothing yet: connections are made when there is something to send.
  *
- * @throws {DeskbellError} ERR_CONFIGURATION for a bad `pushServices` entry or proxy
+ * @throws {DeskbellError} ERR_CONFIGURATION, naming the option
  */
 export function createTransport(options: TransportOptions = {}): Transport {
+  checkOptions(options);
   const settings: OriginSettings = {
     trust: createTrust(options.ca),
     resolve: options.resolve ?? resolveWithSystem,

@@ -66,7 +66,7 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
       return sinks.map(({ endpoint }) => endpoint);
     },
     createSender(options = {}) {
-      const ca = pushServices.flatMap((pushService) => pushService.ca ?? []);
+      const ca = pushServices.flatMap((pushService) => pushService.ca);
       const sender = createSender({
         vapid,
         store,

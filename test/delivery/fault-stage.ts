@@ -146,7 +146,7 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
     witnesses.push(witness);
   }
   const pushServices = witnesses.map(({ origin }) => origin);
-  const ca = witnesses.flatMap(({ service }) => service.ca ?? []);
+  const ca = witnesses.flatMap(({ service }) => service.ca);
   const policy = createEndpointPolicy(pushServices);
 
   const stored = () => store.subscriptions.page({ afterId: 0, limit: 100_000 });

@@ -70,7 +70,7 @@ export function sendWith(
 ): Promise<{ statusCode: number; body: string; headers: Record<string, string> }> {
   return webPush.sendNotification(toWebPush(subscription), payload, {
     vapidDetails: { subject, ...keys },
-    agent: new Agent({ ca: service.ca, keepAlive: false }),
+    agent: new Agent({ ca: [...service.ca], keepAlive: false }),
     ...options,
   });
 }

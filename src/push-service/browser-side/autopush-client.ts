@@ -2,19 +2,22 @@
 //
 // States: CONNECTED (hello was answered) ⇄ DISCONNECTED (connection lost: reconnects by itself; after `disconnect()`:
 // waits for `connect()`).
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { getCACertificates } from 'node:tls';
 import { WebSocket } from 'ws';
 
 export type Frame = Readonly<Record<string, unknown>>;
 
 export interface AutopushClientOptions {
   readonly webSocketUrl: string;
-  /** PEM. */
-  readonly ca: string | undefined;
+  /** Authorities to trust beside the system's, PEM. */
+  readonly ca: readonly string[];
   readonly onNotification: (frame: Frame) => void;
   /** The push service does not know this user agent any more: its subscriptions are lost. */
   readonly onForgotten: () => void;
 }
 
+const subprotocol = 'push-notification';
 const requestTimeoutMs = 10_000;
 const firstReconnectDelayMs = 100;
 const maxReconnectDelayMs = 5_000;
@@ -105,7 +108,8 @@ export class AutopushClient {
 
   async #openSocket(): Promise<void> {
     const { webSocketUrl, ca } = this.#options;
-    const socket = new WebSocket(webSocketUrl, 'push-notification', ca === undefined ? {} : { ca });
+    const trusted = ca.length === 0 ? undefined : [...getCACertificates('default'), ...ca];
+    const socket = new WebSocket(webSocketUrl, { ca: trusted, finishRequest: offerSubprotocol });
     this.#socket = socket;
     socket.on('message', (data) => this.#receive(JSON.parse(String(data)) as Frame));
     socket.on('close', () => {
@@ -140,6 +144,18 @@ export class AutopushClient {
     if (frame['messageType'] === 'notification') this.#options.onNotification(frame);
     else this.#expected.get(nameOf(frame))?.(frame);
   }
+}
+
+/**
+ * Offers the autopush subprotocol and goes on where the push service does not select it, as Firefox does: Mozilla's
+ * autopush-rs selects none. `ws` fails there when it makes the offer itself.
+ */
+function offerSubprotocol(request: ClientRequest): void {
+  request.setHeader('sec-websocket-protocol', subprotocol);
+  request.prependOnceListener('upgrade', ({ headers }: IncomingMessage) => {
+    if (headers['sec-websocket-protocol'] === subprotocol) delete headers['sec-websocket-protocol'];
+  });
+  request.end();
 }
 
 /** An answer has the messageType and the channelID of its question. */

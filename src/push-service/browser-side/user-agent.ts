@@ -9,8 +9,8 @@ import type { PushSubscriptionJson } from '../sender-side/sinks.ts';
 export interface UserAgentOptions {
   /** `PushService.webSocketUrl`. */
   readonly webSocketUrl: string;
-  /** Authorities to trust for `wss:`, PEM: `PushService.ca`. */
-  readonly ca?: string | undefined;
+  /** Certificates of authorities to trust for `wss:` beside the system's, PEM: `PushService.ca`. */
+  readonly ca?: readonly string[] | undefined;
   /** False leaves every message unacknowledged, so that it comes again after each reconnect. */
   readonly acknowledges?: boolean;
 }
@@ -68,14 +68,16 @@ const maxRememberedVersions = 10_000;
 /**
  * Starts a user agent and connects it.
  *
+ * @throws {TypeError} `ca` is not an array of strings
  * @throws {Error} the push service cannot be reached or does not answer the hello
  */
 export async function createUserAgent(options: UserAgentOptions): Promise<UserAgent> {
+  const ca = checkAuthorities(options.ca);
   const channels = new Map<string, Channel>();
   const seenVersions = new Set<string>();
   const client = new AutopushClient({
     webSocketUrl: options.webSocketUrl,
-    ca: options.ca,
+    ca,
     onNotification: receive,
     onForgotten: () => channels.clear(),
   });
@@ -164,6 +166,15 @@ export async function createUserAgent(options: UserAgentOptions): Promise<UserAg
     [Symbol.asyncDispose]: () => agent.close(),
   };
   return agent;
+}
+
+function checkAuthorities(ca: unknown = []): readonly string[] {
+  if (typeof ca === 'string')
+    throw new TypeError('"ca" must be an array of strings, not a string: put it in [ ]');
+  if (!Array.isArray(ca)) throw new TypeError(`"ca" must be an array of strings, not ${typeof ca}`);
+  const wrong = ca.findIndex((item) => typeof item !== 'string');
+  if (wrong !== -1) throw new TypeError(`"ca[${wrong}]" must be a string, not ${typeof ca[wrong]}`);
+  return ca;
 }
 
 function toMessage(endpoint: string, version: string, plaintext: Buffer | undefined): ReceivedMessage {

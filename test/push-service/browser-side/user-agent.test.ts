@@ -1,7 +1,10 @@
 // The user agent that comes with the push service, against it, with messages from the independent `web-push`.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
+import { WebSocketServer } from 'ws';
 import { createUserAgent, startPushService, type UserAgent } from '../../../src/push-service/index.ts';
 import { aes128gcmBody, encrypted, sendByHttp1, start } from '../harness.ts';
 import { generateVapidKeys, pushWith } from '../web-push-sender.ts';
@@ -186,4 +189,46 @@ test('a body that is not encrypted at all is acknowledged as not decrypted', asy
   await sendByHttp1(endpoint, { headers: { ttl: '9', ...encrypted }, body: aes128gcmBody() });
   await assert.rejects(agent.nextMessage(), /cannot be decrypted/);
   while (service.statistics().undeliveredMessages > 0) await sleep(2);
+});
+
+for (const [what, selected] of [
+  ['none, as autopush-rs,', false],
+  ['the offered one', 'push-notification'],
+] as const) {
+  test(`a push service that selects ${what} as subprotocol is gone on with, as by Firefox`, async (t) => {
+    let offered: string | undefined;
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => selected });
+    t.after(() => server.close());
+    await once(server, 'listening');
+    server.on('connection', (socket, request) => {
+      offered = request.headers['sec-websocket-protocol'];
+      socket.on('message', () =>
+        socket.send(JSON.stringify({ messageType: 'hello', uaid: 'abc', status: 200, use_webpush: true })),
+      );
+    });
+    const { port } = server.address() as AddressInfo;
+    const agent = await createUserAgent({ webSocketUrl: `ws://127.0.0.1:${port}/` });
+    assert.equal(agent.uaid, 'abc');
+    assert.equal(offered, 'push-notification');
+    await agent.close();
+  });
+}
+
+test('a push service that selects another subprotocol than the offered one is refused', async (t) => {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'chat' });
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await assert.rejects(createUserAgent({ webSocketUrl: `ws://127.0.0.1:${port}/` }), /cannot be used/);
+});
+
+test('"ca" that is not an array of strings fails at once, and its value is not repeated', async () => {
+  for (const [ca, message] of [
+    ['-----BEGIN CERTIFICATE-----', /^"ca" must be an array of strings, not a string: put it in \[ \]$/],
+    [[Buffer.from('x')], /^"ca\[0\]" must be a string, not object$/],
+    [{}, /^"ca" must be an array of strings, not object$/],
+  ] as const) {
+    const options = { webSocketUrl: 'ws://127.0.0.1:1/', ca: ca as readonly string[] };
+    await assert.rejects(createUserAgent(options), { name: 'TypeError', message });
+  }
 });

@@ -31,7 +31,7 @@ test('HTTP/1.1, HTTP/2 and WebSocket share one plain port', async (t) => {
   const service = await start(t);
   assert.match(service.origin, /^http:\/\/127\.0\.0\.1:\d+$/);
   assert.equal(service.webSocketUrl, `${service.origin.replace('http', 'ws')}/`);
-  assert.equal(service.ca, undefined);
+  assert.deepEqual(service.ca, []);
   const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
   assert.equal((await sendByHttp1(endpoint, push)).status, 201);
   assert.equal((await sendByHttp2(endpoint, push)).status, 201);
@@ -41,7 +41,9 @@ test('HTTP/1.1, HTTP/2 and WebSocket share one plain port', async (t) => {
 
 test('with TLS the protocol is agreed by ALPN, and the certificate is trusted through ca', async (t) => {
   const service = await start(t, { tls: true });
-  const { ca = '', origin, port } = service;
+  const { origin, port } = service;
+  const ca = [...service.ca];
+  assert.equal(ca.length, 1);
   assert.match(origin, /^https:/);
   assert.match(service.webSocketUrl, /^wss:/);
   const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
@@ -77,7 +79,7 @@ test('with TLS the protocol is agreed by ALPN, and the certificate is trusted th
 
 test('a client can trust several push services at once', async (t) => {
   const services = [await start(t, { tls: true }), await start(t, { tls: true })];
-  const ca = services.map((service) => service.ca ?? '');
+  const ca = services.flatMap((service) => service.ca);
   for (const service of services) {
     const session = connectHttp2(service.origin, { ca });
     t.after(() => session.destroy());
@@ -88,7 +90,7 @@ test('a client can trust several push services at once', async (t) => {
 
 test('over TLS a reset is a reset of the TCP connection, for both versions', async (t) => {
   const service = await start(t, { tls: true });
-  const ca = service.ca ?? '';
+  const ca = [...service.ca];
   const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
   service.faults.inject({ kind: 'reset', times: 2 });
   const session = connectHttp2(service.origin, { ca });
@@ -104,7 +106,7 @@ test('a certificate of one’s own is taken as it is', async (t) => {
   const { makeCertificate } = await import('../../../src/push-service/http/certificate.ts');
   const { key, cert } = await makeCertificate('localhost');
   const service = await start(t, { tls: { key, cert }, origin: 'https://localhost' });
-  assert.deepEqual([service.ca, service.origin], [undefined, 'https://localhost']);
+  assert.deepEqual([service.ca, service.origin], [[], 'https://localhost']);
   const session = connectHttp2(`https://localhost:${service.port}`, { ca: cert });
   t.after(() => session.destroy());
   assert.equal((await sendOn(session, `${service.origin}/`, { method: 'GET' })).status, 200);
