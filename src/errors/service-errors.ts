@@ -28,6 +28,11 @@ export const serviceErrors = {
     'The method is not allowed here',
     'Use a method named in the "allow" header.',
   ),
+  ERR_VAPID_KEY_UNKNOWN: entry(
+    409,
+    'The VAPID key is not one of this service',
+    'Subscribe again with the key in "vapidPublicKey".',
+  ),
   ERR_REQUEST_TIMEOUT: entry(408, 'The request took too long to arrive', 'Send the request faster.', true),
   ERR_HEADERS_TOO_LARGE: entry(
     431,

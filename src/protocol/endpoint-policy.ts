@@ -11,6 +11,11 @@ export type EndpointFault = Omit<FieldError, 'pointer'>;
 export interface EndpointPolicy {
   /** What is wrong with an endpoint, or `undefined` where it is admitted. */
   check(endpoint: string): EndpointFault | undefined;
+  /**
+   * Source of a regular expression (ECMA-262, flag `u`) of the scheme, host and port of admitted endpoints, in their
+   * normal form.
+   */
+  readonly originPattern: string;
   /** True for an origin that the operator named exactly: admitted over http and on loopback or private addresses. */
   isNamedOrigin(origin: string): boolean;
 }
@@ -51,7 +56,15 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
   const isKnownHost = (host: string): boolean =>
     knownHosts.has(host) || (hasLabels(host) && domains.some((domain) => host.endsWith(`.${domain}`)));
 
+  const originPatterns = [
+    ...Array.from(knownHosts, (host) => `https://${toPattern(host)}`),
+    ...domains.map((domain) => `https://${labelsPattern}${toPattern(domain)}`),
+    ...Array.from(namedOrigins, toPattern),
+  ];
+
   return {
+    originPattern: `(?:${originPatterns.join('|')})`,
+
     isNamedOrigin: (origin) => namedOrigins.has(origin),
 
     check(endpoint) {
@@ -127,6 +140,11 @@ function readOrigin(origin: string, entry: string): string {
   }
   return url.origin;
 }
+
+/** One label or more, each with its dot; those that need decoding (RFC 5891 §4) are left out. */
+const labelsPattern = String.raw`(?:(?!xn--)[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+`;
+
+const toPattern = (origin: string): string => origin.replaceAll(/[.[\]]/g, String.raw`\$&`);
 
 /** False for a name with an empty label, which the parser lets pass. */
 const hasLabels = (host: string): boolean => host.split('.').every((label) => label !== '');

@@ -9,7 +9,7 @@ export { createSessionCookie } from './demonstration/session-cookie.ts';
 export type { SessionCookie, SessionCookieOptions } from './demonstration/session-cookie.ts';
 export { openExampleUsers } from './demonstration/example-users.ts';
 export type { ExampleUser, ExampleUsers, ExampleUsersOptions } from './demonstration/example-users.ts';
-export type { DemoActionName, OnSubscribe, ServerOptions, ServiceOptions } from './options.ts';
+export type { DemoActionName, SubscriptionHook, ServerOptions, ServiceOptions } from './options.ts';
 
 // The four logging mechanisms, for applications of your own (see examples/).
 export { createLog } from './http/log.ts';

@@ -1,10 +1,10 @@
 // What the service is made from: everything that it needs is handed in, nothing is read from the environment.
 import type { FastifyRequest } from 'fastify';
 
-import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { checkOptions } from './check-options.ts';
 import { createLog, type Log } from './http/log.ts';
 import type { ExampleUsers } from './demonstration/example-users.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
@@ -19,6 +19,8 @@ export interface ServiceOptions {
   readonly store: Store;
   /** 87 characters of unpadded base64url: the uncompressed P-256 point that browsers subscribe with. */
   readonly vapidPublicKey: string;
+  /** Earlier public keys that subscriptions may still be made with; the sender needs their pairs. Default: none. */
+  readonly previousVapidPublicKeys?: readonly string[] | undefined;
   /** 32 random bytes that seal session cookies and sign CSRF tokens; whoever has them can make a session. */
   readonly sessionKey: Uint8Array;
   /**
@@ -29,56 +31,66 @@ export interface ServiceOptions {
   /** The users of the example API. Default: one user, in memory. */
   readonly exampleUsers?: ExampleUsers | undefined;
   /** Path that everything stands under, such as `/push`. Default: none. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Push services to admit beside the known ones (see `createEndpointPolicy`). Default: none. */
-  readonly pushServices?: readonly string[];
+  readonly pushServices?: readonly string[] | undefined;
   /** Default: the filter alone. */
-  readonly logging?: readonly LoggingMechanism[];
+  readonly logging?: readonly LoggingMechanism[] | undefined;
   /** The demonstration actions that ask for a session. Default: `all` where the authenticator logs, else `none`. */
-  readonly authenticate?: 'none' | 'all' | readonly DemoActionName[];
+  readonly authenticate?: 'none' | 'all' | readonly DemoActionName[] | undefined;
   /** Whether the console is spared the three values of a subscription. Default: false. */
-  readonly redactSubscriptions?: boolean;
+  readonly redactSubscriptions?: boolean | undefined;
   /** Default: 16 384. */
-  readonly bodyLimitBytes?: number;
+  readonly bodyLimitBytes?: number | undefined;
   /** `POST /webPush` requests that one client address may make in a minute. Default: 60. */
-  readonly registrationsPerMinute?: number | 'off';
+  readonly registrationsPerMinute?: number | 'off' | undefined;
   /** Where records go. Default: standard output, as JSON lines or, on a terminal, readable lines. */
-  readonly log?: Log;
+  readonly log?: Log | undefined;
   /** Called after a subscription is stored and before it is acknowledged; a throw becomes the answer. */
-  readonly onSubscribe?: OnSubscribe;
+  readonly onSubscribe?: SubscriptionHook | undefined;
+  /** Called after a client has removed its subscription; what it throws is logged. */
+  readonly onUnsubscribe?: SubscriptionHook | undefined;
   /** Says whether a present session value may pass the authenticator; `false` is a 403. Default: any may. */
-  readonly authorize?: Authorize;
+  readonly authorize?: Authorize | undefined;
 }
 
-export type OnSubscribe = (subscription: StoredSubscription, request: FastifyRequest) => void | Promise<void>;
+export type SubscriptionHook = (
+  subscription: StoredSubscription,
+  request: FastifyRequest,
+) => void | Promise<void>;
 
 /** What a server of its own adds: how long and how much it bears of one client. */
 export interface ServerOptions extends ServiceOptions {
   /** Until the headers of a request are complete, counted from the connection's start too. Default: 10 000. */
-  readonly headersTimeoutMs?: number;
+  readonly headersTimeoutMs?: number | undefined;
   /** Until a whole request has arrived. Default: 30 000. */
-  readonly requestTimeoutMs?: number;
+  readonly requestTimeoutMs?: number | undefined;
   /** Between two requests of one connection. Default: 10 000. */
-  readonly keepAliveTimeoutMs?: number;
+  readonly keepAliveTimeoutMs?: number | undefined;
   /** For a client to take the next part of what it is sent: at least once, at most twice as long. Default: 60 000. */
-  readonly readTimeoutMs?: number;
+  readonly readTimeoutMs?: number | undefined;
   /** How often the first two are looked at. Default: 1000. */
-  readonly timeoutCheckIntervalMs?: number;
+  readonly timeoutCheckIntervalMs?: number | undefined;
   /** Request line and headers together. Default: 16 384. */
-  readonly maxHeaderBytes?: number;
+  readonly maxHeaderBytes?: number | undefined;
   /** Connections open at once; further ones are closed at once. Default: 10 000. */
-  readonly maxConnections?: number;
+  readonly maxConnections?: number | undefined;
   /** Proxies whose `x-forwarded-for` is believed, as Fastify's option of this name. Default: none. */
-  readonly trustProxy?: boolean | string | readonly string[] | number;
+  readonly trustProxy?: boolean | string | readonly string[] | number | undefined;
 }
 
+/** Options without a default. */
+type OptionalName = 'exampleUsers' | 'onSubscribe' | 'onUnsubscribe';
+
+type Resolved<Options> = {
+  readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined>;
+};
+
 /** The options with their defaults, and what is made of them once. */
-export interface Settings extends Required<
-  Omit<ServiceOptions, 'pushOnly' | 'exampleUsers' | 'sessionKey' | 'pushServices' | 'onSubscribe'>
-> {
-  readonly pushOnly: boolean;
-  readonly exampleUsers: ExampleUsers | undefined;
-  readonly onSubscribe: OnSubscribe | undefined;
+export interface Settings
+  extends
+    Resolved<Omit<ServiceOptions, 'sessionKey' | 'pushServices' | OptionalName>>,
+    Pick<ServiceOptions, OptionalName> {
   /** The enabled filters. */
   readonly filters: readonly Filter[];
   readonly endpointPolicy: EndpointPolicy;
@@ -86,33 +98,32 @@ export interface Settings extends Required<
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable */
-export function resolveOptions({
-  store,
-  exampleUsers,
-  vapidPublicKey,
-  sessionKey,
-  pushOnly = false,
-  prefix = '',
-  pushServices = [],
-  logging = ['filter'],
-  authenticate = logging.includes('authenticator') ? 'all' : 'none',
-  redactSubscriptions = false,
-  bodyLimitBytes = 16_384,
-  registrationsPerMinute = 60,
-  log = createLog(),
-  onSubscribe,
-  authorize = () => true,
-}: ServiceOptions): Settings {
-  if (sessionKey.length !== 32) {
-    throw new DeskbellError(
-      'ERR_CONFIGURATION',
-      `The session key has ${sessionKey.length} bytes; 32 are needed.`,
-    );
-  }
+export function resolveOptions(options: ServiceOptions): Settings {
+  checkOptions(options);
+  const {
+    store,
+    exampleUsers,
+    vapidPublicKey,
+    previousVapidPublicKeys = [],
+    sessionKey,
+    pushOnly = false,
+    prefix = '',
+    pushServices = [],
+    logging = ['filter'],
+    authenticate = logging.includes('authenticator') ? 'all' : 'none',
+    redactSubscriptions = false,
+    bodyLimitBytes = 16_384,
+    registrationsPerMinute = 60,
+    log = createLog(),
+    onSubscribe,
+    onUnsubscribe,
+    authorize = () => true,
+  } = options;
   return {
     store,
     exampleUsers,
     vapidPublicKey,
+    previousVapidPublicKeys,
     pushOnly,
     prefix,
     logging,
@@ -122,6 +133,7 @@ export function resolveOptions({
     registrationsPerMinute,
     log,
     onSubscribe,
+    onUnsubscribe,
     authorize,
     filters: logging.includes('filter') ? [createLoggingFilter(log)] : [],
     endpointPolicy: createEndpointPolicy(pushServices),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
-import { fuzz } from './description-fuzz.ts';
+import { fuzz, fuzzFitting } from './description-fuzz.ts';
 import { startService } from './running-service.ts';
 
 describe('the service', () => {
@@ -15,6 +15,25 @@ describe('the service', () => {
     const statuses = await fuzz({ base: service.base, ...session }, { runs: 2000, seed });
     for (const status of [200, 204, 304, 400, 403, 404, 413, 415]) {
       assert.ok(statuses.has(status), `${status} was among the answers`);
+    }
+  });
+
+  test('takes every request that fits its description', async (t) => {
+    const pushServices = ['http://127.0.0.1:8090', 'https://[::1]:8443', 'https://*.push.example.org'];
+    const service = await startService({ authenticate: 'all', pushServices }, t);
+    const session = await createSessionCookie({ sessionKey: service.sessionKey, value: 'fuzz' });
+    const seed = randomInt(2 ** 31);
+    t.diagnostic(`seed ${seed}`);
+    const answers = await fuzzFitting({ base: service.base, ...session }, { runs: 1500, seed });
+    for (const answer of [
+      'POST /webPush 200',
+      'POST /webPush 409',
+      'DELETE /webPush 204',
+      'GET /api/getWithArg/{arg} 200',
+      'POST /api/post 200',
+      'PUT /v1/user/{user_id} 404',
+    ]) {
+      assert.ok(answers.has(answer), `${answer} was among the answers`);
     }
   });
 });

@@ -6,6 +6,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import * as fc from 'fast-check';
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import { valuesFitting, type JsonSchema } from './fitting-requests.ts';
 
 export interface FuzzTarget {
   readonly base: string;
@@ -21,12 +22,6 @@ export interface FuzzOptions {
   onProgress?(requests: number): Promise<void> | void;
 }
 
-interface JsonSchema {
-  readonly type?: string;
-  readonly anyOf?: readonly JsonSchema[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-}
-
 interface Media {
   readonly schema: JsonSchema;
   readonly example?: unknown;
@@ -34,6 +29,11 @@ interface Media {
 }
 
 interface OperationDescription {
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+    readonly schema: JsonSchema;
+  }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
 }
@@ -83,11 +83,70 @@ export async function fuzz(
   return statuses;
 }
 
-function requestsTo(document: Document, target: FuzzTarget): fc.Arbitrary<FuzzRequest> {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+/**
+ * Sends `runs` requests that fit the document, one after the other. None of them may be a 400, a 413 or a 415.
+ *
+ * @returns the number of answers by operation and status
+ */
+export async function fuzzFitting(
+  target: FuzzTarget,
+  { runs, seed }: Pick<FuzzOptions, 'runs' | 'seed'>,
+): Promise<Map<string, number>> {
+  const document = (await (await fetch(`${target.base}/openapi.json`)).json()) as Document;
+  const check = createChecker(document);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const answers = new Map<string, number>();
+  try {
+    await fc.assert(
+      fc.asyncProperty(requestsFitting(document, target), async (generated) => {
+        const answer = await send(target.base, generated, agent);
+        check(generated, answer);
+        const name = `${generated.method} ${generated.path} ${answer.status}`;
+        assert.ok(![400, 413, 415].includes(answer.status), `${name}: ${answer.body.toString()}`);
+        answers.set(name, (answers.get(name) ?? 0) + 1);
+      }),
+      { numRuns: runs, seed },
+    );
+  } finally {
+    agent.destroy();
+  }
+  return answers;
+}
+
+function requestsFitting(document: Document, { cookie, csrfToken }: FuzzTarget): fc.Arbitrary<FuzzRequest> {
+  return fc.constantFrom(...operationsOf(document)).chain(({ method, path, operation }) => {
+    const { parameters = [], requestBody } = operation;
+    const values = fc.record(
+      Object.fromEntries(parameters.map(({ name, schema }) => [name, valuesFitting(schema)])),
+    );
+    const schema = requestBody?.content['application/json']?.schema;
+    const body = schema === undefined ? fc.constant(undefined) : valuesFitting(schema);
+    return fc.tuple(values, body, fc.boolean()).map(([given, value, isHeaderSent]) => {
+      const own = parameters.filter((parameter) => parameter.in === 'header' && isHeaderSent);
+      return {
+        method,
+        path,
+        url: path.replace(/\{(\w+)\}/, (_, name: string) => encodeURIComponent(String(given[name]))),
+        headers: {
+          cookie,
+          'csrf-token': csrfToken,
+          ...(value !== undefined && { 'content-type': 'application/json' }),
+          ...Object.fromEntries(own.map(({ name }) => [name, String(given[name])])),
+        },
+        body: value === undefined ? undefined : toBytes(value),
+      };
+    });
+  });
+}
+
+function operationsOf({ paths }: Document) {
+  return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
-  return fc.constantFrom(...operations).chain(({ method, path, operation }) =>
+}
+
+function requestsTo(document: Document, target: FuzzTarget): fc.Arbitrary<FuzzRequest> {
+  return fc.constantFrom(...operationsOf(document)).chain(({ method, path, operation }) =>
     fc.record({
       method: fc.constant(method),
       path: fc.constant(path),

@@ -292,6 +292,40 @@ describe('POST /webPush', () => {
 });
 
 describe('DELETE /webPush', () => {
+  test('tells the application of a removed subscription once, and of nothing else', async (t) => {
+    const told: unknown[] = [];
+    const own = await startService(
+      {
+        onUnsubscribe: async ({ id, endpoint }, request) => {
+          assert.equal(
+            await own.store.subscriptions.findByEndpoint(endpoint),
+            undefined,
+            'it is gone by then',
+          );
+          told.push({ id, endpoint, who: request.headers['x-user'] });
+        },
+      },
+      t,
+    );
+    const { endpoint, p256dh, auth } = newSubscription();
+    await sendJson(own.base, 'POST', '/webPush', { endpoint, p256dh, auth });
+    for (const wrong of [newSubscription().auth, 'x', auth, auth]) {
+      const headers = { 'x-user': 'alice' };
+      const response = await sendJson(own.base, 'DELETE', '/webPush', { endpoint, auth: wrong }, headers);
+      assert.equal(response.status, 204);
+    }
+    assert.deepEqual(told, [{ id: 1, endpoint, who: 'alice' }]);
+  });
+
+  test('answers 204 and logs it where the application fails to take note', async (t) => {
+    const own = await startService({ onUnsubscribe: () => Promise.reject(new Error('swordfish')) }, t);
+    const subscription = newSubscription();
+    await sendJson(own.base, 'POST', '/webPush', subscription);
+    assert.equal((await sendJson(own.base, 'DELETE', '/webPush', subscription)).status, 204);
+    const fault = own.records.find(({ event }) => event === 'fault');
+    assert.match(String(fault?.['error']), /swordfish/);
+  });
+
   let service: RunningService;
 
   before(async () => {

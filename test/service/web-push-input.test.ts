@@ -2,9 +2,23 @@
 // was. Beside each family of bad input its good twins, which are accepted.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
 import type { Problem } from '../../src/service/http/problem.ts';
 import { decodeBase64, encodeBase64url } from '../../src/protocol/base64.ts';
 import { exchange, newPoint, newSubscription, startService, type RunningService } from './running-service.ts';
+
+interface Document {
+  readonly paths: {
+    readonly '/webPush': {
+      readonly post: {
+        readonly requestBody: {
+          readonly content: { readonly 'application/json': { readonly schema: TSchema } };
+        };
+      };
+    };
+  };
+}
 
 const good = newSubscription();
 const offTheCurve = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 7)]).toString('base64');
@@ -384,6 +398,14 @@ describe('POST /webPush', () => {
   });
 
   describe('accepts the good twins', () => {
+    let schema: Validator;
+
+    before(async () => {
+      const document = (await (await fetch(`${service.base}/openapi.json`)).json()) as Document;
+      const { requestBody } = document.paths['/webPush'].post;
+      schema = Compile(requestBody.content['application/json'].schema);
+    });
+
     const padded = { p256dh: good.p256dh, auth: good.auth };
     const urlSafe = {
       p256dh: encodeBase64url(decodeBase64(good.p256dh)!),
@@ -426,6 +448,10 @@ describe('POST /webPush', () => {
           body: body as NonNullable<RequestInit['body']>,
         });
         assert.equal(response.status, 200, await response.clone().text());
+        const given = Buffer.from(body)
+          .toString()
+          .replace(/^\ufeff/, '');
+        assert.deepEqual(schema.Errors(JSON.parse(given)), [], 'the description document takes it, too');
         const stored = await service.store.subscriptions.findByEndpoint(good.endpoint);
         assert.deepEqual(Buffer.from(stored!.p256dh), Buffer.from(good.p256dh, 'base64'));
         assert.deepEqual(Buffer.from(stored!.auth), Buffer.from(good.auth, 'base64'));
@@ -442,6 +468,7 @@ describe('POST /webPush', () => {
         });
         assert.equal(response.status, 200, await response.clone().text());
         assert.equal((await service.store.subscriptions.findByEndpoint(endpoint))?.endpoint, endpoint);
+        assert.deepEqual(schema.Errors({ ...good, endpoint }), [], 'the description document takes it, too');
       });
     }
   });

@@ -34,6 +34,9 @@ export const problemSchema = Type.Object(
         { description: 'Every field that is wrong.' },
       ),
     ),
+    vapidPublicKey: Type.Optional(
+      Type.String({ description: 'With ERR_VAPID_KEY_UNKNOWN: the current key, to subscribe with.' }),
+    ),
   },
   { description: 'An RFC 9457 problem.' },
 );

@@ -16,6 +16,18 @@ export interface Problem {
   readonly detail: string;
   readonly code: ServiceErrorCode;
   readonly errors?: readonly FieldError[];
+  /** With ERR_VAPID_KEY_UNKNOWN: the current key. */
+  readonly vapidPublicKey?: string;
+}
+
+/** An error whose problem has members of its own (RFC 9457 §3.2). */
+export class ProblemError extends DeskbellError {
+  readonly members: Readonly<Partial<Problem>>;
+
+  constructor(code: ServiceErrorCode, message: string, members: Readonly<Partial<Problem>>) {
+    super(code, message);
+    this.members = members;
+  }
 }
 
 export function toProblem(fault: DeskbellError): Problem {
@@ -29,6 +41,7 @@ export function toProblem(fault: DeskbellError): Problem {
     detail: status >= 500 ? remedy : fault.message,
     code,
     ...(status < 500 && fault.fields.length > 0 && { errors: fault.fields }),
+    ...(fault instanceof ProblemError && fault.members),
   };
 }
 

@@ -1,5 +1,8 @@
-// The bodies of POST and DELETE /webPush as schemas.
+// The bodies of POST and DELETE /webPush as schemas, as strict as a schema can be: only the curve that a point has to be
+// on is beyond it, and named by a format.
 import * as Type from 'typebox';
+
+import { maxEndpointLength } from '../../protocol/endpoint-policy.ts';
 
 /** From RFC 8291 §5. */
 const exampleSubscription = {
@@ -9,20 +12,46 @@ const exampleSubscription = {
 };
 
 const keys = {
-  p256dh: Type.String({ description: 'base64 of a 65-byte P-256 point.' }),
-  auth: Type.String({ description: 'base64 of 16 bytes.' }),
+  p256dh: Type.String({
+    description: 'A 65-byte uncompressed point on P-256 as base64, standard or URL-safe, padded or not.',
+    // The first byte is 0x04.
+    pattern: '^B[A-P](?:[A-Za-z0-9+/]{85}|[A-Za-z0-9_-]{85})=?$',
+    format: 'p256-point',
+  }),
+  auth: Type.String({
+    description: '16 bytes as base64, standard or URL-safe, padded or not.',
+    pattern: '^(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?$',
+  }),
 };
-const endpoint = Type.String({ description: 'Verbatim as the browser gave it.', maxLength: 4096 });
 
-export const subscriptionBody = Type.Union(
-  [Type.Object({ endpoint, ...keys }), Type.Object({ endpoint, keys: Type.Object(keys) })],
-  {
-    description: 'The three values, or what PushSubscription.toJSON() gives. Further members are ignored.',
-    examples: [exampleSubscription],
-  },
-);
+/** Nothing that a URL parser would escape or resolve: no dot segments, plain or escaped. */
+const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$&'()*+,;=:@%|/-]*)?(?:\?[\w.~!$&()*+,;=:@%|/?-]*)?`;
+
+/** @param originPattern of the endpoint policy */
+export function createSubscriptionBody(originPattern: string) {
+  const endpoint = Type.String({
+    description: 'As the browser gave it: https, of a known push service or one that the operator added.',
+    maxLength: maxEndpointLength,
+    pattern: `^${originPattern}${pathPattern}$`,
+  });
+  return Type.Union(
+    [
+      Type.Object({ endpoint, ...keys }),
+      Type.Object({
+        endpoint,
+        keys: Type.Object(keys),
+        p256dh: Type.Optional(Type.Never()),
+        auth: Type.Optional(Type.Never()),
+      }),
+    ],
+    {
+      description: 'The three values, or what PushSubscription.toJSON() gives. Further members are ignored.',
+      examples: [exampleSubscription],
+    },
+  );
+}
 
 export const removalBody = Type.Object(
-  { endpoint: Type.String(), auth: keys.auth },
+  { endpoint: Type.String(), auth: Type.String({ description: 'Of the subscription, as base64.' }) },
   { examples: [{ endpoint: exampleSubscription.endpoint, auth: exampleSubscription.auth }] },
 );

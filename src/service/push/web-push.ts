@@ -1,16 +1,19 @@
 // POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it.
 import rateLimit from '@fastify/rate-limit';
+import type { FastifyRequest } from 'fastify';
 import * as Type from 'typebox';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
+import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import { contentResponse, emptyResponse } from '../description/openapi-responses.ts';
 import type { Operation } from '../description/operation.ts';
 import { sendJson } from '../http/json-text.ts';
 import type { Settings } from '../options.ts';
-import { removalBody, subscriptionBody } from './subscription-schema.ts';
+import { createSubscriptionBody, removalBody } from './subscription-schema.ts';
+import { readVapidKey, vapidKeyHeader } from './vapid-key-header.ts';
 
 const acknowledgement = 'Subscription received.';
 
@@ -19,8 +22,15 @@ const postOperation: Operation = {
   summary: 'Stores a subscription',
   description:
     'The subscription is stored durably before the response. The same endpoint again replaces its keys.',
+  headers: {
+    [vapidKeyHeader]: {
+      description:
+        'The public key that the browser subscribed with. Absent, it is the current one; one that the service does not have is a 409.',
+      schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{87}$' },
+    },
+  },
   responses: { 200: contentResponse('application/json', 'Stored.', Type.String(), acknowledgement) },
-  errors: ['ERR_SUBSCRIPTION_INVALID', 'ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
+  errors: ['ERR_SUBSCRIPTION_INVALID', 'ERR_VAPID_KEY_UNKNOWN', 'ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
 };
 const deleteOperation: Operation = {
   tag: 'Web Push',
@@ -31,14 +41,14 @@ const deleteOperation: Operation = {
 };
 
 export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
-  const { store, vapidPublicKey, endpointPolicy, log, onSubscribe } = settings;
+  const { store, endpointPolicy, log, onSubscribe, onUnsubscribe } = settings;
   const { redactSubscriptions, registrationsPerMinute } = settings;
   await app.register(rateLimit, { global: false, errorResponseBuilder: tooManyRegistrations });
 
   app.post(
     '/webPush',
     {
-      schema: { body: subscriptionBody },
+      schema: { body: createSubscriptionBody(endpointPolicy.originPattern) },
       // Checked by `parseSubscription`, which knows more than a schema can say and names every wrong field at once.
       validatorCompiler: () => () => true,
       config: {
@@ -48,7 +58,8 @@ export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Pro
     },
     async (request, reply) => {
       const subscription = parseSubscription(request.body, endpointPolicy);
-      const { p256dh, auth } = 'auth' in request.body ? request.body : request.body.keys;
+      const vapidPublicKey = readVapidKey(request.headers, settings);
+      const { p256dh, auth } = request.body.auth === undefined ? request.body.keys : request.body;
       log.info(
         redactSubscriptions
           ? { event: 'subscription', endpoint: `${new URL(subscription.endpoint).origin}/…` }
@@ -64,12 +75,29 @@ export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Pro
     '/webPush',
     { schema: { body: removalBody }, config: { operation: deleteOperation } },
     async (request, reply) => {
-      const authBytes = decodeBase64(request.body.auth);
+      const { endpoint, auth } = request.body;
+      const authBytes = decodeBase64(auth);
       // Text that is not base64 is a wrong `auth` like any other; whether there was a row is not told.
-      if (authBytes) await store.subscriptions.removeByEndpoint(request.body.endpoint, authBytes);
+      if (authBytes === undefined) return reply.code(204).send();
+      const stored = onUnsubscribe && (await store.subscriptions.findByEndpoint(endpoint));
+      const isRemoved = await store.subscriptions.removeByEndpoint(endpoint, authBytes);
+      if (isRemoved && stored !== undefined) await tellOfRemoval(stored, request, settings);
       return reply.code(204).send();
     },
   );
+}
+
+/** The row is gone by now, and the response must not tell: what the application throws is for the log. */
+async function tellOfRemoval(
+  stored: StoredSubscription,
+  request: FastifyRequest,
+  { onUnsubscribe, log }: Settings,
+): Promise<void> {
+  try {
+    await onUnsubscribe?.(stored, request);
+  } catch (error) {
+    log.error({ event: 'fault', method: request.method, url: request.url, error });
+  }
 }
 
 function tooManyRegistrations(_request: unknown, { max, ttl }: { max: number; ttl: number }): DeskbellError {

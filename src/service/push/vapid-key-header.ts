@@ -1,0 +1,36 @@
+// Which VAPID key a browser subscribed with: the client names it in a request header. Push services take messages for a
+// subscription from that key alone, so a subscription of a key that the service does not have is of no use to it.
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
+import { ProblemError } from '../http/problem.ts';
+
+export const vapidKeyHeader = 'Deskbell-Vapid-Key';
+
+export interface VapidPublicKeys {
+  /** 87 characters of unpadded base64url, like each of `previousVapidPublicKeys`. */
+  readonly vapidPublicKey: string;
+  readonly previousVapidPublicKeys: readonly string[];
+}
+
+/**
+ * The public key that a registration was made with: the current one where the header is absent.
+ *
+ * @throws {ProblemError} ERR_VAPID_KEY_UNKNOWN; its problem has the current key in `vapidPublicKey`
+ */
+export function readVapidKey(
+  headers: IncomingHttpHeaders,
+  { vapidPublicKey, previousVapidPublicKeys }: VapidPublicKeys,
+): string {
+  const value = headers[vapidKeyHeader.toLowerCase()];
+  if (value === undefined) return vapidPublicKey;
+  const bytes = decodeBase64(String(value));
+  const named = bytes && encodeBase64url(bytes);
+  const known = [vapidPublicKey, ...previousVapidPublicKeys].find((key) => key === named);
+  if (known !== undefined) return known;
+  throw new ProblemError(
+    'ERR_VAPID_KEY_UNKNOWN',
+    `${vapidKeyHeader} names no key of this service; subscribe again with the current one.`,
+    { vapidPublicKey },
+  );
+}

@@ -1,0 +1,60 @@
+// Requests that fit the description document in every part. A schema says of a string's pattern and length all that
+// there is to say, but for points on P-256, which its format names.
+import { createECDH } from 'node:crypto';
+import * as fc from 'fast-check';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+
+export interface JsonSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly required?: readonly string[];
+  readonly not?: object;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** Members that a schema does not name: they must make no difference. */
+const furtherMembers = ['keys', 'p256dh', 'auth', 'endpoint', 'expirationTime', '__proto__', 'x'];
+
+/** Values that a schema takes. */
+export function valuesFitting(schema: JsonSchema): fc.Arbitrary<unknown> {
+  const { type, anyOf, properties = {}, required = [] } = schema;
+  if (anyOf) return fc.oneof(...anyOf.map(valuesFitting));
+  if (type === 'string') return stringsFitting(schema);
+  if (type === 'integer') return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+  if (type !== 'object') throw new Error(`No values are made for ${JSON.stringify(schema)}`);
+  const members = Object.entries(properties).filter(([, member]) => member.not === undefined);
+  const own = fc.record(Object.fromEntries(members.map(([name, member]) => [name, valuesFitting(member)])), {
+    requiredKeys: [...required],
+  });
+  const free = furtherMembers.filter((name) => !Object.hasOwn(properties, name));
+  const further = fc.dictionary(fc.constantFrom(...free), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 });
+  return fc.tuple(further, own).map((parts) => Object.assign({}, ...parts) as unknown);
+}
+
+function stringsFitting(schema: JsonSchema): fc.Arbitrary<string> {
+  const { pattern, format, minLength = 0, maxLength = 300 } = schema;
+  if (format === 'p256-point') return points;
+  const text =
+    pattern === undefined || pattern.includes(String.raw`\P{`)
+      ? fc.string({ unit: 'binary', minLength, maxLength: Math.min(maxLength, 300) })
+      : fc.stringMatching(new RegExp(withoutLookaheads(pattern), 'u'), { size: 'medium' });
+  const validator = Compile(schema as TSchema);
+  return text.filter((value) => value.isWellFormed() && validator.Check(value));
+}
+
+/** They only narrow what a pattern takes, which is then left to the filter. */
+function withoutLookaheads(pattern: string): string {
+  return pattern.replaceAll(/\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g, '');
+}
+
+/** In each alphabet, padded or not. */
+const points = fc.constantFrom('base64', 'base64url', 'padded base64url').map((encoding) => {
+  const point = createECDH('prime256v1').generateKeys();
+  if (encoding === 'padded base64url') return `${point.toString('base64url')}=`;
+  return point.toString(encoding as 'base64' | 'base64url');
+});

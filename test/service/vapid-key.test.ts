@@ -1,0 +1,96 @@
+// The key that a registration was made with: named by the client in Deskbell-Vapid-Key, stored with the row.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { encodeBase64url } from '../../src/protocol/base64.ts';
+import type { Problem } from '../../src/service/http/problem.ts';
+import {
+  newPoint,
+  newSubscription,
+  sendJson,
+  startService,
+  vapidPublicKey,
+  type RunningService,
+} from './running-service.ts';
+
+const previous = [encodeBase64url(newPoint()), encodeBase64url(newPoint())];
+
+describe('POST /webPush', () => {
+  let service: RunningService;
+
+  before(async () => {
+    service = await startService({ previousVapidPublicKeys: previous });
+  });
+  after(() => service.close());
+
+  for (const [what, headers, expected] of [
+    ['the current key where the client names none', {}, vapidPublicKey],
+    ['the current key where the client names it', { 'deskbell-vapid-key': vapidPublicKey }, vapidPublicKey],
+    ['a previous key where the client names it', { 'deskbell-vapid-key': previous[1]! }, previous[1]],
+    ['a key that is named with padding', { 'deskbell-vapid-key': `${previous[0]}=` }, previous[0]],
+  ] as const) {
+    test(`stores ${what}`, async () => {
+      const subscription = newSubscription();
+      const response = await sendJson(service.base, 'POST', '/webPush', subscription, headers);
+      assert.equal(response.status, 200);
+      const stored = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
+      assert.equal(stored?.vapidPublicKey, expected);
+    });
+  }
+
+  for (const [what, key] of [
+    ['another key', encodeBase64url(newPoint())],
+    ['no key', 'x'],
+    ['an empty one', ''],
+    ['two keys', `${vapidPublicKey}, ${previous[0]}`],
+  ] as const) {
+    test(`answers 409 with the current key to ${what}, and stores and writes nothing`, async () => {
+      const subscription = newSubscription();
+      const written = service.records.length;
+      const response = await sendJson(service.base, 'POST', '/webPush', subscription, {
+        'deskbell-vapid-key': key,
+      });
+      assert.equal(response.status, 409);
+      assert.equal(response.headers.get('access-control-allow-origin'), '*');
+      const problem = (await response.json()) as Problem;
+      assert.equal(problem.code, 'ERR_VAPID_KEY_UNKNOWN');
+      assert.equal(problem.vapidPublicKey, vapidPublicKey);
+      assert.equal(await service.store.subscriptions.findByEndpoint(subscription.endpoint), undefined);
+      const events = service.records.slice(written).filter(({ event }) => event === 'subscription');
+      assert.deepEqual(events, []);
+    });
+  }
+
+  test('names the key of a row anew when its browser subscribes anew', async () => {
+    const subscription = newSubscription();
+    for (const key of [previous[0]!, vapidPublicKey]) {
+      await sendJson(service.base, 'POST', '/webPush', subscription, { 'deskbell-vapid-key': key });
+      const stored = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
+      assert.equal(stored?.vapidPublicKey, key);
+    }
+  });
+});
+
+describe('the service', () => {
+  for (const [name, value] of [
+    ['vapidPublicKey', 'x'],
+    ['vapidPublicKey', encodeBase64url(Buffer.alloc(65, 4))],
+    ['previousVapidPublicKeys', ['x']],
+    ['previousVapidPublicKeys', vapidPublicKey],
+    ['pushServices', 'https://push.example.org'],
+    ['logging', 'filter'],
+    ['logging', ['filters']],
+    ['authenticate', ['getWithArgs']],
+    ['authenticate', 'some'],
+    ['prefix', 'push'],
+    ['prefix', '/push/'],
+    ['sessionKey', new Uint8Array(31)],
+  ] as const) {
+    test(`is not made where ${name} is ${JSON.stringify(value)?.slice(0, 40)}, which it says`, async () => {
+      await assert.rejects(startService({ [name]: value }), (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'ERR_CONFIGURATION');
+        assert.ok(error.message.includes(name), error.message);
+        return true;
+      });
+    });
+  }
+});
