@@ -34,7 +34,7 @@ export async function startNginxSink(): Promise<NginxSink> {
   if (!(await install('this run', [nginxProgram]))) throw new Error('There is no push service to send to.');
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-nginx-'));
   const port = await freePort();
-  const { key, cert } = await makeCertificate('127.0.0.1');
+  const { key, cert } = makeCertificate(['127.0.0.1']);
   const caFile = join(folder, 'cert.pem');
   const logFile = join(folder, 'access.log');
   await writeFile(join(folder, 'key.pem'), key, { mode: 0o600 });

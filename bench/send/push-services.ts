@@ -40,7 +40,7 @@ export async function startPushServices(folder: string, samplePort: number): Pro
   if (command === undefined) throw new Error('There is no push service to send to.');
   const prefix = join(folder, 'nginx');
   const certificatePath = join(prefix, 'certificate.pem');
-  const { cert, key } = await makeCertificate('127.0.0.1');
+  const { cert, key } = makeCertificate(['127.0.0.1']);
   await mkdir(prefix);
   await writeFile(certificatePath, cert);
   await writeFile(join(prefix, 'key.pem'), key);

@@ -32,7 +32,10 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
   const { host = '127.0.0.1', now = Date.now } = options;
   const limits = withDefaultLimits(options.limits ?? {});
   const givenOrigin = options.origin === undefined ? undefined : checkOrigin(options.origin);
-  const tls = options.tls === true ? await makeCertificate(host) : options.tls || undefined;
+  const tls =
+    options.tls === true
+      ? makeCertificate([...new Set(['localhost', '127.0.0.1', '::1', host])])
+      : options.tls || undefined;
   const log = createEventLog(options.onEvent);
   const webSocketOptions = {
     noServer: true,

@@ -6,23 +6,11 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generate } from 'selfsigned';
+
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 
 /** A certificate for localhost and push.example.org that is its own authority, for this run only. */
-export const certificate = await generate([{ name: 'commonName', value: 'localhost' }], {
-  keyType: 'ec',
-  extensions: [
-    { name: 'basicConstraints', cA: true },
-    {
-      name: 'subjectAltName',
-      altNames: [
-        { type: 2, value: 'localhost' },
-        { type: 2, value: 'push.example.org' },
-        { type: 7, ip: '127.0.0.1' },
-      ],
-    },
-  ],
-});
+export const certificate = makeCertificate(['localhost', 'push.example.org', '127.0.0.1']);
 
 export interface Peer {
   readonly origin: string;
@@ -78,7 +66,7 @@ export async function startGoServer(): Promise<Peer> {
 }
 
 /** Certificate and key for Node's own servers. */
-export const serverTls = { key: certificate.private, cert: certificate.cert };
+export const serverTls = certificate;
 
 /** Starts a server of Node's on a port that the system picks; closing it ends all of its connections. */
 export async function startServer(
@@ -122,7 +110,7 @@ export async function freePort(): Promise<number> {
 function writeCertificate(): string {
   const directory = mkdtempSync(join(tmpdir(), 'deskbell-transport-'));
   writeFileSync(join(directory, 'cert.pem'), certificate.cert);
-  writeFileSync(join(directory, 'key.pem'), certificate.private);
+  writeFileSync(join(directory, 'key.pem'), certificate.key);
   return directory;
 }
 

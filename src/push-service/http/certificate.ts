@@ -1,34 +1,114 @@
-// A certificate for loopback that no authority has signed: whoever connects is given it as the authority.
-import { randomUUID } from 'node:crypto';
+// A certificate that no authority has signed (RFC 5280): whoever connects is given it as the authority. For loopback and
+// tests; made here in a few lines of DER, since packages that make certificates weigh several megabytes.
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
+import { der, objectIdentifier, Tag, time } from './der.ts';
 
 export interface Certificate {
   /** PEM. */
   readonly key: string;
-  /** PEM; also what a client needs as its `ca`. */
+  /** PEM; also what a client needs in its `ca`. */
   readonly cert: string;
 }
 
-/** A certificate for `localhost`, `127.0.0.1`, `::1` and `host`, valid for a year. */
-export async function makeCertificate(host: string): Promise<Certificate> {
-  // loaded when needed: it takes longer than all the rest of the push service
-  const { generate } = await import('selfsigned');
-  const names = new Set(['localhost', '127.0.0.1', '::1', host]);
-  // OpenSSL looks an authority up by its name: a client that trusts two of ours must be able to tell them apart
-  const commonName = `deskbell push service ${randomUUID()}`;
-  const { private: key, cert } = await generate([{ name: 'commonName', value: commonName }], {
-    keyType: 'ec',
-    curve: 'P-256',
-    algorithm: 'sha256',
-    extensions: [
-      { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'keyUsage', digitalSignature: true, keyCertSign: true, critical: true },
-      { name: 'extKeyUsage', serverAuth: true },
-      {
-        name: 'subjectAltName',
-        altNames: [...names].map((name) => (isIP(name) ? { type: 7, ip: name } : { type: 2, value: name })),
-      },
-    ],
-  });
-  return { key, cert };
+const dayMs = 24 * 60 * 60 * 1000;
+const validDays = 365;
+
+const oid = {
+  ecdsaWithSha256: objectIdentifier('1.2.840.10045.4.3.2'),
+  commonName: objectIdentifier('2.5.4.3'),
+  subjectKeyIdentifier: objectIdentifier('2.5.29.14'),
+  keyUsage: objectIdentifier('2.5.29.15'),
+  subjectAltName: objectIdentifier('2.5.29.17'),
+  basicConstraints: objectIdentifier('2.5.29.19'),
+  extKeyUsage: objectIdentifier('2.5.29.37'),
+  serverAuth: objectIdentifier('1.3.6.1.5.5.7.3.1'),
+};
+
+const yes = der(Tag.boolean, Buffer.of(0xff));
+const signatureAlgorithm = der(Tag.sequence, oid.ecdsaWithSha256);
+
+/**
+ * A P-256 key and its certificate, valid for a year.
+ *
+ * @param hosts names and IP addresses that it is for
+ */
+export function makeCertificate(hosts: readonly string[]): Certificate {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const toBeSigned = tbsCertificate(publicKey, hosts);
+  const signature = sign('sha256', toBeSigned, privateKey);
+  const certificate = der(Tag.sequence, toBeSigned, signatureAlgorithm, bitString(0, signature));
+  return {
+    key: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64').replaceAll(/.{64}(?!$)/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
+  };
+}
+
+/** RFC 5280 §4.1: `TBSCertificate`. */
+function tbsCertificate(publicKey: KeyObject, hosts: readonly string[]): Buffer {
+  const spki = publicKey.export({ format: 'der', type: 'spki' });
+  // OpenSSL looks an authority up by its name: a client that trusts two of ours must be able to tell them apart.
+  const commonName = Buffer.from(`deskbell push service ${randomUUID()}`);
+  const name = der(
+    Tag.sequence,
+    der(Tag.set, der(Tag.sequence, oid.commonName, der(Tag.utf8String, commonName))),
+  );
+  // A positive number that needs no leading zero (RFC 5280 §4.1.2.2).
+  const serialNumber = randomBytes(16);
+  serialNumber[0] = 0x40 | (serialNumber.readUInt8(0) & 0x3f);
+  const now = Date.now();
+  return der(
+    Tag.sequence,
+    der(Tag.explicit + 0, der(Tag.integer, Buffer.of(2))), // version 3
+    der(Tag.integer, serialNumber),
+    signatureAlgorithm,
+    name,
+    // A day earlier, for clocks that are slow.
+    der(Tag.sequence, time(new Date(now - dayMs)), time(new Date(now + validDays * dayMs))),
+    name,
+    spki,
+    der(Tag.explicit + 3, der(Tag.sequence, ...extensions(spki, hosts))),
+  );
+}
+
+/** RFC 5280 §4.2. */
+function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
+  const keyIdentifier = createHash('sha256').update(spki).digest().subarray(0, 20);
+  const altNames = hosts.map((host) =>
+    isIP(host) === 0
+      ? der(Tag.implicit + 2, Buffer.from(host))
+      : der(Tag.implicit + 7, Buffer.from(addressBytes(host))),
+  );
+  return [
+    extension(oid.basicConstraints, true, der(Tag.sequence, yes)),
+    // digitalSignature (0) and keyCertSign (5).
+    extension(oid.keyUsage, true, bitString(2, Buffer.of(0b1000_0100))),
+    extension(oid.extKeyUsage, false, der(Tag.sequence, oid.serverAuth)),
+    extension(oid.subjectKeyIdentifier, false, der(Tag.octetString, keyIdentifier)),
+    extension(oid.subjectAltName, false, der(Tag.sequence, ...altNames)),
+  ];
+}
+
+function extension(id: Buffer, isCritical: boolean, value: Buffer): Buffer {
+  return der(Tag.sequence, id, ...(isCritical ? [yes] : []), der(Tag.octetString, value));
+}
+
+function bitString(unusedBits: number, bits: Buffer): Buffer {
+  return der(Tag.bitString, Buffer.of(unusedBits), bits);
+}
+
+/** 4 bytes of an IPv4 address, 16 of an IPv6 address. */
+function addressBytes(address: string): number[] {
+  if (isIP(address) === 4) return address.split('.').map(Number);
+  // The URL parser gives every notation the same form: hexadecimal groups, the longest run of zeros left out.
+  const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const before = groupBytes(head);
+  const after = groupBytes(tail);
+  return [...before, ...new Uint8Array(16 - before.length - after.length), ...after];
+}
+
+function groupBytes(groups: string): number[] {
+  return groups === ''
+    ? []
+    : groups.split(':').flatMap((group) => [...Buffer.from(group.padStart(4, '0'), 'hex')]);
 }

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { AddressInfo, Server } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
-import { generate } from 'selfsigned';
+import { makeCertificate } from '../../../src/push-service/http/certificate.ts';
 import { createMessageServer } from './mcs.ts';
 import { bytesField, fixed64Field, varintField } from './protobuf.ts';
 
@@ -28,18 +28,7 @@ interface Registration {
 }
 
 export async function startFakeGcm(): Promise<FakeGcm> {
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'jmt17.google.com' }], {
-    keyType: 'ec',
-    extensions: [
-      {
-        name: 'subjectAltName',
-        altNames: [
-          { type: 2, value: 'jmt17.google.com' },
-          { type: 2, value: 'localhost' },
-        ],
-      },
-    ],
-  });
+  const { key, cert } = makeCertificate(['jmt17.google.com', 'localhost']);
   /** By token, the last part of the endpoint. */
   const registrations = new Map<string, Registration>();
   const messages = createMessageServer({ key, cert });

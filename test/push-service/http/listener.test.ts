@@ -104,7 +104,7 @@ test('over TLS a reset is a reset of the TCP connection, for both versions', asy
 
 test('a certificate of one’s own is taken as it is', async (t) => {
   const { makeCertificate } = await import('../../../src/push-service/http/certificate.ts');
-  const { key, cert } = await makeCertificate('localhost');
+  const { key, cert } = makeCertificate(['localhost']);
   const service = await start(t, { tls: { key, cert }, origin: 'https://localhost' });
   assert.deepEqual([service.ca, service.origin], [[], 'https://localhost']);
   const session = connectHttp2(`https://localhost:${service.port}`, { ca: cert });

@@ -1,0 +1,106 @@
+// The certificate of the local push service, read by OpenSSL: through node:crypto, and in TLS handshakes.
+import assert from 'node:assert/strict';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { connect, createServer } from 'node:tls';
+import { makeCertificate } from '../../../src/push-service/http/certificate.ts';
+import { der, objectIdentifier, Tag, time } from '../../../src/push-service/http/der.ts';
+
+const hosts = [
+  'localhost',
+  'push.example.org',
+  '127.0.0.1',
+  '::1',
+  '2001:db8::a:0:1',
+  '::ffff:1.2.3.4',
+  'fe80::',
+];
+
+test('it is for its hosts and addresses, and for no others', () => {
+  const certificate = new X509Certificate(makeCertificate(hosts).cert);
+  for (const host of ['localhost', 'push.example.org']) assert.ok(certificate.checkHost(host), host);
+  for (const host of ['example.org', 'a.push.example.org'])
+    assert.equal(certificate.checkHost(host), undefined);
+  for (const address of hosts.slice(2)) assert.ok(certificate.checkIP(address), address);
+  for (const address of ['127.0.0.2', '::2', '2001:db8::a:1:1']) {
+    assert.equal(certificate.checkIP(address), undefined);
+  }
+});
+
+test('it has signed itself, as an authority for servers, with a key that is its own', () => {
+  const { key, cert } = makeCertificate(['localhost']);
+  const certificate = new X509Certificate(cert);
+  assert.ok(certificate.verify(certificate.publicKey));
+  assert.ok(certificate.checkIssued(certificate));
+  assert.ok(certificate.checkPrivateKey(createPrivateKey(key)));
+  assert.equal(certificate.ca, true);
+  assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1']);
+  assert.equal(certificate.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
+  assert.match(certificate.subject, /^CN=deskbell push service [0-9a-f-]{36}$/);
+  assert.equal(certificate.issuer, certificate.subject);
+  const days = (Date.parse(certificate.validTo) - Date.parse(certificate.validFrom)) / 86_400_000;
+  assert.equal(days, 366);
+  assert.ok(Date.parse(certificate.validFrom) < Date.now());
+});
+
+test('names and serial numbers of two differ; 300 of them can all be read', () => {
+  const seen = new Set<string>();
+  for (let count = 0; count < 300; count += 1) {
+    const { serialNumber, subject } = new X509Certificate(makeCertificate(['localhost']).cert);
+    assert.match(serialNumber, /^[4-7][0-9A-F]{31}$/);
+    seen.add(serialNumber).add(subject);
+  }
+  assert.equal(seen.size, 600);
+});
+
+test('TLS clients accept it for its hosts when they are given it, and refuse it otherwise', async () => {
+  const { key, cert } = makeCertificate(['localhost', '127.0.0.1']);
+  const server = createServer({ key, cert }, (socket) => socket.on('error', () => {}).end()).listen(
+    0,
+    '127.0.0.1',
+  );
+  server.on('tlsClientError', () => {});
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const attempt = async (servername: string, ca: string[]): Promise<string> => {
+    const socket = connect({ port, host: '127.0.0.1', servername, ca });
+    try {
+      await once(socket, 'secureConnect');
+      return 'accepted';
+    } catch (error) {
+      return String((error as NodeJS.ErrnoException).code);
+    } finally {
+      socket.destroy();
+    }
+  };
+  assert.equal(await attempt('localhost', [cert]), 'accepted');
+  assert.equal(await attempt('push.example.org', [cert]), 'ERR_TLS_CERT_ALTNAME_INVALID');
+  assert.equal(
+    await attempt('localhost', [makeCertificate(['localhost']).cert]),
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+  );
+  server.close();
+});
+
+test('DER: lengths, object identifiers and times', () => {
+  for (const [length, header] of [
+    [0, '0400'],
+    [127, '047f'],
+    [128, '048180'],
+    [255, '0481ff'],
+    [256, '04820100'],
+    [65_536, '0483010000'],
+  ] as const) {
+    const element = der(Tag.octetString, Buffer.alloc(length));
+    assert.equal(element.toString('hex', 0, element.length - length), header);
+  }
+  assert.equal(der(Tag.sequence, Buffer.of(5, 0), Buffer.of(5, 0)).toString('hex'), '300405000500');
+  // RFC 5480 §2.1.1.1, RFC 5280 §4.2.1.12, and X.690 §8.19.5's own example.
+  assert.equal(objectIdentifier('1.2.840.10045.3.1.7').toString('hex'), '06082a8648ce3d030107');
+  assert.equal(objectIdentifier('1.3.6.1.5.5.7.3.1').toString('hex'), '06082b06010505070301');
+  assert.equal(objectIdentifier('2.100.3').toString('hex'), '0603813403');
+  assert.equal(time(new Date('2049-12-31T23:59:59.999Z')).toString('latin1', 2), '491231235959Z');
+  assert.equal(time(new Date('2050-01-01T00:00:00Z')).toString('latin1', 2), '20500101000000Z');
+});
