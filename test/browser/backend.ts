@@ -21,6 +21,8 @@ export interface Backend extends AsyncDisposable {
   /** Another origin for each backend, so that no test sees what the browser keeps of another. */
   readonly url: string;
   subscriptions(): Promise<readonly StoredSubscription[]>;
+  /** The bodies of POST /webPush, as browsers sent them. */
+  readonly registrations: readonly unknown[];
   /** Loses a row, as a restored backup does. */
   forget(id: number): Promise<void>;
   /** Broadcasts to every row, and counts the outcomes that there were. */
@@ -51,12 +53,14 @@ export async function startBackend(
   let sender = createSender(senderOptions());
   let service: FastifyInstance | undefined;
   let outage: Server | undefined;
+  const registrations: unknown[] = [];
 
   function senderOptions(): SenderOptions {
     return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, store, ...access };
   }
 
   const backend: Backend = {
+    registrations,
     get url() {
       return `http://localhost:${port}${prefix}/`;
     },
@@ -107,6 +111,9 @@ export async function startBackend(
         pushServices: access.pushServices ?? [],
         registrationsPerMinute: 'off',
         log: { info: () => undefined, error: (record) => console.error(record) },
+      });
+      service.addHook('preHandler', async ({ method, body }) => {
+        if (method === 'POST') registrations.push(body);
       });
       await service.listen({ host: '127.0.0.1', port });
       port = (service.server.address() as AddressInfo).port;

@@ -46,6 +46,8 @@ export interface RunningCommand {
   readonly child: ChildProcessWithoutNullStreams;
   /** The first line of standard output that `pattern` matches. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
+  /** What it has written so far, to standard output and standard error. */
+  written(): string;
   /** Sends `signal` and resolves to the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -74,6 +76,7 @@ export function runUntilStopped(words: readonly string[], options: RunOptions = 
   return {
     child,
     end,
+    written: () => `${lines.join('\n')}\n${complaints}`,
     waitFor: (pattern) =>
       new Promise((resolve, reject) => {
         const check = (): void => {

@@ -41,9 +41,20 @@ describe('Authentication', () => {
   });
 
   test('The preflight’s max-age is not set', async () => {
-    const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
-    const response = await stage.ask('OPTIONS', '/webPush', undefined, headers);
-    assert.equal(response.headers.get('access-control-max-age'), null);
+    const askedFor = [{}, { 'access-control-request-headers': 'content-type, csrf-token' }];
+    for (const path of ['/webPush', '/vapidKey', '/api/post', '/v1/user/1', '/no/such/path']) {
+      for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+        for (const furtherHeaders of askedFor) {
+          const response = await stage.ask('OPTIONS', path, undefined, {
+            origin: 'https://a.example',
+            'access-control-request-method': method,
+            ...furtherHeaders,
+          });
+          assert.equal(response.status, 204);
+          assert.equal(response.headers.get('access-control-max-age'), null);
+        }
+      }
+    }
   });
 
   test('A request with the session entry SESSION passes the authenticator', async () => {
@@ -55,8 +66,16 @@ describe('Authentication', () => {
 
   test('A request without the session entry SESSION is rejected with 401', async () => {
     const { cookie } = await createSessionCookie({ sessionKey: stage.data.sessionKey });
-    assert.equal((await stage.ask('GET', '/api/get')).status, 401);
-    assert.equal((await stage.ask('GET', '/api/get', undefined, { cookie })).status, 401);
+    for (const [method, path, body] of [
+      ['GET', '/api/get', undefined],
+      ['HEAD', '/api/get', undefined],
+      ['GET', '/api/getWithArg/x', undefined],
+      ['HEAD', '/api/getWithArg/x', undefined],
+      ['POST', '/api/post', {}],
+    ] as const) {
+      assert.equal((await stage.ask(method, path, body)).status, 401, `${method} ${path}`);
+      assert.equal((await stage.ask(method, path, body, { cookie })).status, 401, `${method} ${path}`);
+    }
   });
 
   test('A 403 is there for a session value, which the default check never gives', async () => {
@@ -77,10 +96,18 @@ describe('Authentication', () => {
       const response = await stage.ask('GET', `${path}?SESSION=x`, undefined, { cookie: 'SESSION=x' });
       assert.equal(response.headers.get('set-cookie'), null);
     }
-    assert.equal(
-      (await stage.ask('GET', '/api/get?SESSION=x', undefined, { cookie: 'SESSION=x' })).status,
-      401,
-    );
+    for (const headers of [
+      {},
+      { cookie: 'SESSION=x' },
+      { cookie: 'deskbell_session=x; SESSION=x' },
+      { session: 'x' },
+      { 'x-session': 'x' },
+      { authorization: 'SESSION x' },
+    ]) {
+      const asked = await stage.ask('GET', '/api/get?SESSION=x', undefined, headers);
+      const posted = await stage.ask('POST', '/api/post?SESSION=x', { SESSION: 'x' }, headers);
+      assert.deepEqual([asked.status, posted.status], [401, 401], JSON.stringify(headers));
+    }
   });
 });
 

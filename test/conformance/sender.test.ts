@@ -1,8 +1,11 @@
 // The specification's sentences about sending. Each title is the meaning of a sentence; docs/conformance.md is made
 // from them.
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
@@ -84,11 +87,36 @@ describe('Sender operation', () => {
     t.after(() => stranger.close());
     const { response } = await stranger.send({ endpoint: endpoint!, p256dh: p256dh!, auth: auth! }, message);
     assert.ok(response !== undefined && [401, 403].includes(response.status));
+
+    const own = await stage.sender.send({ endpoint: endpoint!, p256dh: p256dh!, auth: auth! }, message);
+    assert.equal(own.response?.status, 201);
+    await stage.userAgent.nextMessage();
   });
 
-  test('The subject is a contact URI of mailto: form, set on the sender', () => {
-    const vapid = { ...generateVapidKeys(), subject: 'not a contact' };
-    assert.throws(() => createSender({ vapid }), { code: 'ERR_VAPID_SUBJECT_INVALID' });
+  test('The subject is a contact URI of mailto: form, set on the sender', async (t) => {
+    const keys = generateVapidKeys();
+    const schemes = ['ftp://example.org', 'http://example.org', 'tel:+4930123456', 'urn:example:a'];
+    for (const subject of ['not a contact', '', 'push@example.org', ...schemes]) {
+      assert.throws(() => createSender({ vapid: { ...keys, subject } }), {
+        code: 'ERR_VAPID_SUBJECT_INVALID',
+      });
+    }
+
+    const tokens: string[] = [];
+    const pushService = createServer((request, response) => {
+      tokens.push(/t=([\w.-]+)/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+      request.resume().on('end', () => response.writeHead(201).end());
+    });
+    await new Promise<void>((resolve) => pushService.listen(0, '127.0.0.1', resolve));
+    t.after(() => pushService.close());
+    const origin = `http://127.0.0.1:${(pushService.address() as AddressInfo).port}`;
+    const subject = 'mailto:set-on-the-sender@deskbell.example';
+    const sender = createSender({ vapid: { ...keys, subject }, pushServices: [origin] });
+    t.after(() => sender.close());
+    const { p256dh, auth } = await subscribe(stage);
+    await sender.send({ endpoint: `${origin}/a`, p256dh: p256dh!, auth: auth! }, message);
+    const claims = JSON.parse(Buffer.from(tokens[0]!.split('.')[1]!, 'base64url').toString()) as object;
+    assert.equal((claims as { sub: string }).sub, subject);
   });
 
   test('The service sends no webhooks: a registration makes no request to the endpoint', async (t) => {
@@ -100,10 +128,11 @@ describe('Sender operation', () => {
     await new Promise<void>((resolve) => endpointServer.listen(0, '127.0.0.1', resolve));
     t.after(() => endpointServer.close());
     const origin = `http://127.0.0.1:${(endpointServer.address() as AddressInfo).port}`;
-    await using open = await openStage({ pushServices: [origin] });
-    const subscription = await subscribe(stage);
-    const response = await open.ask('POST', '/webPush', { ...subscription, endpoint: `${origin}/x` });
-    assert.equal(response.status, 200);
+    const subscription = { ...(await subscribe(stage)), endpoint: `${origin}/x` };
+    // A process of its own, which ends by itself: whatever it has left to do for later is done by then.
+    const service = fork(join(import.meta.dirname, 'registering-process.ts'), [JSON.stringify(subscription)]);
+    const [exitCode] = (await once(service, 'exit')) as [number | null];
+    assert.equal(exitCode, 0);
     assert.equal(requests, 0);
   });
 });

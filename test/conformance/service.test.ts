@@ -6,6 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
+import { readKeyFile } from '../../src/keys/key-file.ts';
+import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
+import { runUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
 import { openStage, subscribe, type Stage } from './stage.ts';
 
 const demoRequests = [
@@ -20,12 +25,33 @@ before(async () => {
 });
 after(() => stage[Symbol.asyncDispose]());
 
+interface Serve {
+  readonly command: RunningCommand;
+  readonly address: string;
+  /** Its data directory. */
+  readonly data: string;
+}
+
+/** Starts the real command; it is stopped after the test that asks for it. */
+async function startServe(words: readonly string[]): Promise<Serve> {
+  const data = await temporaryFolder();
+  const command = runUntilStopped(['serve', '--json', '--port', '0', '--data', data, ...words]);
+  const [line] = await command.waitFor(/^.*"address".*$/);
+  return { command, data, address: (JSON.parse(line) as { address: string }).address };
+}
+
+function spin(leastMs: number): void {
+  const endMs = performance.now() + leastMs;
+  while (performance.now() < endMs);
+}
+
 describe('What the service does', () => {
   test('The service owns one key pair for VAPID, an ECDSA P-256 pair', async () => {
     const { publicKey, privateKey } = stage.data.vapidKeys;
     const pair = createECDH('prime256v1');
     pair.setPrivateKey(privateKey, 'base64url');
     assert.equal(pair.getPublicKey('base64url'), publicKey);
+    assert.equal(await (await stage.ask('GET', '/vapidKey')).json(), publicKey);
   });
 
   test('The pair is generated once and need not be regenerated per run', async () => {
@@ -50,6 +76,19 @@ describe('What the service does', () => {
     assert.equal((await stage.ask('POST', '/webPush', subscription)).status, 200);
     const { event: _event, ...values } = stage.records.findLast(({ event }) => event === 'subscription')!;
     assert.deepEqual(values, subscription);
+
+    // The console itself, of the service as it is started.
+    const { origin } = new URL(subscription['endpoint']!);
+    const { command, address } = await startServe(['--push-services', origin]);
+    const response = await fetch(`${address}/webPush`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(subscription),
+    });
+    assert.equal(response.status, 200);
+    const [line] = await command.waitFor(/^.*"event":"subscription".*$/);
+    const { endpoint, p256dh, auth } = JSON.parse(line) as Record<string, string>;
+    assert.deepEqual({ endpoint, p256dh, auth }, subscription);
   });
 
   test('Sending is not an HTTP endpoint of the service', async () => {
@@ -66,6 +105,12 @@ describe('What the service does', () => {
       'post /api/post',
       'post /webPush',
       'put /v1/user/{user_id}',
+    ]);
+    assert.deepEqual(stage.changingRoutes.toSorted(), [
+      'DELETE /webPush',
+      'POST /api/post',
+      'POST /webPush',
+      'PUT /v1/user/*',
     ]);
   });
 
@@ -111,27 +156,41 @@ describe('Resources and their fields', () => {
   });
 
   test('The private key is URL-safe base64 text that no endpoint ever returns', async () => {
-    const { privateKey } = stage.data.vapidKeys;
+    const { command, address, data } = await startServe([]);
+    const { privateKey } = await readKeyFile(data);
     assert.match(privateKey, /^[A-Za-z0-9_-]{43}$/);
-    const document = (await (await stage.ask('GET', '/openapi.json')).json()) as {
+    const document = (await (await fetch(`${address}/openapi.json`)).json()) as {
       paths: Record<string, object>;
     };
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const method of Object.keys(methods)) {
-        const url = path.replace('{arg}', 'x').replace('{user_id}', '1');
-        const response = await stage.ask(method.toUpperCase(), url, method === 'get' ? undefined : {});
+        const url = address + path.replace('{arg}', 'x').replace('{user_id}', '1');
+        const body = method === 'get' ? {} : { body: '{}', headers: { 'content-type': 'application/json' } };
+        const response = await fetch(url, { method: method.toUpperCase(), ...body });
         const text = (await response.text()) + JSON.stringify([...response.headers]);
         assert.ok(!text.includes(privateKey), `${method} ${path}`);
       }
     }
-    assert.ok(!JSON.stringify(stage.records).includes(privateKey));
+    await command.end();
+    assert.ok(!command.written().includes(privateKey));
   });
 
   test('A subscription needs endpoint, p256dh and auth, each a string', async () => {
     for (const field of ['endpoint', 'p256dh', 'auth']) {
       const { [field]: _left, ...rest } = await subscribe(stage);
-      assert.equal((await stage.ask('POST', '/webPush', rest)).status, 400);
-      assert.equal((await stage.ask('POST', '/webPush', { ...rest, [field]: 7 })).status, 400);
+      for (const [body, code] of [
+        [rest, 'ERR_FIELD_MISSING'],
+        [{ ...rest, [field]: 7 }, 'ERR_FIELD_TYPE'],
+        [{ ...rest, [field]: null }, 'ERR_FIELD_TYPE'],
+      ] as const) {
+        const response = await stage.ask('POST', '/webPush', body);
+        assert.equal(response.status, 400);
+        const { errors } = (await response.json()) as { errors: { pointer: string; code: string }[] };
+        assert.deepEqual(
+          errors.map((error) => [error.pointer, error.code]),
+          [[`/${field}`, code]],
+        );
+      }
     }
   });
 
@@ -150,10 +209,29 @@ describe('Resources and their fields', () => {
     assert.equal(user['id'], 1);
     assert.equal(typeof user['name'], 'string');
     assert.match(String(user['email']), /^[^@]+@[^@]+$/);
+
+    // No double holds this id: read as one, it is 2^53.
+    const id = 2n ** 53n + 1n;
+    const path = join(await temporaryFolder(), 'users.db');
+    const users = openExampleUsers({ path });
+    const database = new DatabaseSync(path);
+    database.exec(`insert into users values (${id}, 'Edge', 'edge@example.org')`);
+    database.close();
+    await using edge = await openStage({ exampleUsers: users });
+    const text = await (await edge.ask('GET', `/v1/user/${id}`)).text();
+    assert.equal(text, `{"id":${id},"name":"Edge","email":"edge@example.org"}`);
+    assert.equal((await edge.ask('GET', `/v1/user/${id - 1n}`)).status, 404);
+    users.close();
   });
 
   test('An update of a user needs the strings name and email', async () => {
-    for (const body of [{ name: 'Ada' }, { email: 'ada@example.org' }, { name: 1, email: 2 }]) {
+    for (const body of [
+      {},
+      { name: 'Ada' },
+      { email: 'ada@example.org' },
+      { name: 1, email: 'ada@example.org' },
+      { name: 'Ada', email: null },
+    ]) {
       assert.equal((await stage.ask('PUT', '/v1/user/1', body)).status, 400);
     }
   });
@@ -218,6 +296,7 @@ describe('Endpoints', () => {
 
   test('No other route is exempt from the CSRF check', async () => {
     const { cookie } = stage.session;
+    const other = await createSessionCookie({ sessionKey: stage.data.sessionKey, value: 'ada' });
     const subscription = await subscribe(stage);
     for (const [method, path, body] of [
       ['POST', '/webPush', subscription],
@@ -225,6 +304,10 @@ describe('Endpoints', () => {
       ['PUT', '/v1/user/1', { name: 'a', email: 'b' }],
     ] as const) {
       assert.equal((await stage.ask(method, path, body, { cookie })).status, 403);
+      for (const csrfToken of ['', 'x', other.csrfToken, `${stage.session.csrfToken}x`]) {
+        const response = await stage.ask(method, path, body, { cookie, 'csrf-token': csrfToken });
+        assert.equal(response.status, 403, `with the token "${csrfToken}"`);
+      }
       const token = { cookie, 'csrf-token': stage.session.csrfToken };
       assert.ok((await stage.ask(method, path, body, token)).ok);
     }
@@ -243,6 +326,18 @@ describe('Endpoints', () => {
     ] as const) {
       assert.match((await stage.ask(method, path)).headers.get('request-time') ?? '', /^\d+$/);
     }
+
+    // A request that takes 40 ms, however fast the machine is.
+    const leastMs = 40;
+    await using busy = await openStage({ onSubscribe: () => spin(leastMs) });
+    const subscription = await subscribe(busy);
+    const startMs = performance.now();
+    const response = await busy.ask('POST', '/webPush', subscription);
+    const mostMs = performance.now() - startMs;
+    assert.equal(response.status, 200);
+    const requestTimeMs = Number(response.headers.get('request-time'));
+    assert.ok(requestTimeMs >= leastMs, `${requestTimeMs} ms are at least ${leastMs}`);
+    assert.ok(requestTimeMs <= Math.ceil(mostMs), `${requestTimeMs} ms are at most ${mostMs}`);
   });
 
   test('Without the filter, no response carries it', async () => {
@@ -256,6 +351,7 @@ describe('Example user API', () => {
     const response = await stage.ask('GET', '/v1/user/1');
     assert.equal(response.status, 200);
     assert.match(response.headers.get('content-type')!, /^application\/json/);
+    assert.deepEqual(Object.keys((await response.json()) as object), ['id', 'name', 'email']);
   });
 
   test('PUT /v1/user/{user_id} answers 200 without a body, and the record is the one sent', async () => {
@@ -267,7 +363,8 @@ describe('Example user API', () => {
   });
 
   test('An invalid user id is a 400', async () => {
-    for (const id of ['x', '1.5', '9223372036854775808', '-9223372036854775809', '%20']) {
+    const notDecimal = ['x', '1.5', '%20', '01', '-01', '+1', '-0', '1e0', '0x1', '1%20', '%D9%A1', '1n'];
+    for (const id of [...notDecimal, '9223372036854775808', '-9223372036854775809', '1'.repeat(40)]) {
       assert.equal((await stage.ask('GET', `/v1/user/${id}`)).status, 400);
       assert.equal((await stage.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 400);
     }
@@ -289,8 +386,11 @@ describe('Versioning', () => {
 
   test('The description document carries info.version for the description itself', async () => {
     const document = (await (await stage.ask('GET', '/openapi.json')).json()) as {
+      openapi: string;
       info: { version: unknown };
     };
-    assert.equal(typeof document.info.version, 'string');
+    // Of the description: neither the package's version nor the one of OpenAPI.
+    assert.match(String(document.info.version), /^[1-9]\d*\.\d+\.\d+$/);
+    assert.notEqual(document.info.version, document.openapi);
   });
 });

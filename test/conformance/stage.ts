@@ -17,6 +17,8 @@ export interface Stage extends AsyncDisposable {
   readonly base: string;
   readonly data: DataDirectory;
   readonly records: LogRecord[];
+  /** Method and path of every route that takes an unsafe method, described or not. */
+  readonly changingRoutes: readonly string[];
   readonly userAgent: UserAgent;
   readonly sender: Sender;
   readonly session: SessionCookie;
@@ -54,12 +56,18 @@ export async function openStage(options: Partial<ServerOptions> = {}, folder?: s
     ...options,
   });
   cleanUp.defer(() => app.close());
+  const changingRoutes: string[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    const unsafe = [method].flat().filter((name) => !['GET', 'HEAD', 'OPTIONS'].includes(name));
+    changingRoutes.push(...unsafe.map((name) => `${name} ${url}`));
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   return {
     base,
     data,
     records,
+    changingRoutes,
     userAgent,
     sender,
     session: await createSessionCookie({ sessionKey: data.sessionKey, value: 'ada' }),

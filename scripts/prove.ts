@@ -1,0 +1,118 @@
+// Shows that the tests of docs/conformance.md can fail. For each requirement test/prove/ has small changes of the
+// source that break it; each is made in a copy of the tree, and the requirement's test must pass without it and fail
+// with it.
+//   npm run prove                      all changes
+//   npm run prove -- --tenth           a tenth of them, which one depends on the commit
+//   npm run prove -- Request-Time      those whose requirement or description holds the text
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { claimChanges } from '../test/prove/claim-changes.ts';
+import type { SourceChange } from '../test/prove/source-change.ts';
+import { runTest, type TestResult } from './prove/run-test.ts';
+import { applyChange, createWorkingCopy } from './prove/working-copy.ts';
+import { readRequirements, root, type NamedTest, type Requirement } from './requirements.ts';
+
+interface Proof {
+  readonly claim: string;
+  readonly change: SourceChange;
+  readonly test: NamedTest;
+}
+
+const { values, positionals } = parseArgs({
+  options: {
+    tenth: { type: 'boolean', default: false },
+    jobs: { type: 'string', default: String(Math.min(availableParallelism(), 4)) },
+  },
+  allowPositionals: true,
+});
+
+const requirements = await readRequirements();
+const proofs = requirements.flatMap(toProofs);
+const stale = await findStale(proofs);
+const faults = [...findGaps(requirements), ...stale.values()];
+for (const fault of faults) console.error(`FAULT  ${fault}`);
+
+const chosen = choose(proofs.filter((proof) => !stale.has(proof)));
+console.log(
+  `${chosen.length} of ${proofs.length} changes of ${requirements.length} requirements are proved.`,
+);
+const failures = await prove(chosen, Number(values.jobs));
+if (failures > 0) console.error(`${failures} of ${chosen.length} changes are not noticed by their tests.`);
+if (faults.length + failures > 0 || chosen.length === 0) process.exitCode = 1;
+
+function toProofs({ claim, test }: Requirement): Proof[] {
+  return (claimChanges[claim] ?? []).map((change) => ({ claim, change, test: change.test ?? test }));
+}
+
+/** Requirements without a change, and changes without a requirement. */
+function findGaps(all: readonly Requirement[]): string[] {
+  const claims = new Set(all.map(({ claim }) => claim));
+  return [
+    ...[...claims]
+      .filter((claim) => !claimChanges[claim]?.length)
+      .map((claim) => `No change breaks this requirement: ${claim}`),
+    ...Object.keys(claimChanges)
+      .filter((claim) => !claims.has(claim))
+      .map((claim) => `No requirement has this title: ${claim}`),
+  ];
+}
+
+/** Those whose text the source does not have exactly once, with what is wrong. */
+async function findStale(all: readonly Proof[]): Promise<ReadonlyMap<Proof, string>> {
+  const found = new Map<Proof, string>();
+  for (const proof of all) {
+    const { claim, change } = proof;
+    try {
+      applyChange(await readFile(join(root, change.file), 'utf8'), change);
+    } catch (error) {
+      found.set(proof, `${claim}: ${(error as Error).message}`);
+    }
+  }
+  return found;
+}
+
+function choose(all: readonly Proof[]): readonly Proof[] {
+  const named = all.filter(({ claim, change }) =>
+    positionals.every((text) => `${claim} ${change.what}`.includes(text)),
+  );
+  if (!values.tenth) return named;
+  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
+  const part = Number.parseInt(commit.slice(-8), 16) % 10;
+  return named.filter((_proof, index) => index % 10 === part);
+}
+
+/** Proves several at a time, each in a copy of its own. @returns how many tests did not notice their change */
+async function prove(all: readonly Proof[], jobs: number): Promise<number> {
+  const queue = all.values();
+  const baselines = new Map<string, Promise<TestResult>>();
+  let unnoticed = 0;
+  const work = async (): Promise<void> => {
+    await using copy = await createWorkingCopy();
+    // One iterator for all: each takes the next proof that nobody has taken.
+    for (const { claim, change, test } of queue) {
+      const key = JSON.stringify(test);
+      if (!baselines.has(key)) baselines.set(key, runTest(copy.folder, test));
+      const before = await baselines.get(key)!;
+      const startedAtMs = performance.now();
+      const after =
+        before.kind === 'passed'
+          ? await copy.withChange(change, () => runTest(copy.folder, test))
+          : ({ kind: 'not run', reason: `without the change: ${describe(before)}` } as const);
+      const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
+      if (after.kind !== 'failed') unnoticed += 1;
+      const verdict = after.kind === 'failed' ? 'noticed     ' : 'NOT NOTICED ';
+      const why = after.kind === 'failed' ? '' : ` (${describe(after)})`;
+      console.log(`${verdict} ${seconds.padStart(5)} s  ${claim}: ${change.what}${why}`);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  return unnoticed;
+}
+
+function describe(result: TestResult): string {
+  return result.kind === 'not run' ? `the test does not run: ${result.reason}` : `the test ${result.kind}`;
+}

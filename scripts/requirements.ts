@@ -1,0 +1,125 @@
+// The requirements of the specification, each with the test that shows it: the titles of the conformance suite, and
+// those that are tested elsewhere. docs/conformance.md and `npm run prove` are made from this list.
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const root = join(import.meta.dirname, '..');
+
+export interface Requirement {
+  readonly chapter: string;
+  readonly claim: string;
+  /** The file that the test is written in, relative to the root. */
+  readonly file: string;
+  readonly test: NamedTest;
+}
+
+/** A test, or the tests of a suite. */
+export interface NamedTest {
+  /** The file that `node --test` is given, relative to the root. */
+  readonly file: string;
+  /** The title of the test or the suite, or the beginning of it. */
+  readonly title: string;
+}
+
+const mechanisms = 'test/service/logging-mechanisms.test.ts';
+const pageSuite = 'test/browser/demo-page-suite.ts';
+/** What the page must do is written once for all browsers; one of them is enough to show that it is tested. */
+const pageTest = 'test/browser/chromium.test.ts';
+
+/** Only Firefox's push service can be one that a server does not admit. */
+const firefoxTest = 'test/browser/firefox.test.ts';
+
+/** Requirements that are tested elsewhere: cell by cell, or in real browsers. */
+const elsewhere: readonly Requirement[] = [
+  {
+    chapter: 'Resources and their fields',
+    claim: 'The client sends three strings, p256dh and auth in standard base64 with padding',
+    file: pageSuite,
+    test: {
+      file: pageTest,
+      title: 'the page sends three strings, p256dh and auth in standard base64 with padding',
+    },
+  },
+  {
+    chapter: 'Logging',
+    claim:
+      'What each mechanism can see is the table of the specification: 16 cells, each seen or not to be seen',
+    file: mechanisms,
+    test: { file: mechanisms, title: 'what each mechanism can see' },
+  },
+  {
+    chapter: 'Logging',
+    claim:
+      'The order is the same where an action fails, the authenticator or CSRF refuses, or the client goes away',
+    file: mechanisms,
+    test: { file: mechanisms, title: 'stays the same where the action fails' },
+  },
+  {
+    chapter: 'Desktop notification and events',
+    claim:
+      'The page gets the push message as a stream and shows it with title, body, tag and requireInteraction',
+    file: pageSuite,
+    test: { file: pageTest, title: 'a message shows as a notification that stays, and in the open page' },
+  },
+  {
+    chapter: 'Desktop notification and events',
+    claim: 'A notification with the same tag replaces the earlier one',
+    file: pageSuite,
+    test: {
+      file: pageTest,
+      title: 'a second message replaces the notification of the first; the page lists both',
+    },
+  },
+  {
+    chapter: 'Desktop notification and events',
+    claim: 'The background worker receives the message, with no page open as well',
+    file: pageSuite,
+    test: { file: pageTest, title: 'a message arrives with no page open' },
+  },
+  {
+    chapter: 'Errors',
+    claim: 'A failure to reach the server is written to the browser’s console',
+    file: pageSuite,
+    test: {
+      file: pageTest,
+      title: 'a server that is down is told, also on the console; once it is up, the same button works',
+    },
+  },
+  {
+    chapter: 'Errors',
+    claim: 'A refusal by the server is written to the browser’s console',
+    file: firefoxTest,
+    test: {
+      file: firefoxTest,
+      title: 'a refusal by the server is told with its reason, also on the console',
+    },
+  },
+];
+
+/**
+ * Reads the titles of the conformance suite, and adds the requirements that are tested elsewhere.
+ *
+ * @throws {Error} a test that is named here is not there
+ */
+export async function readRequirements(): Promise<readonly Requirement[]> {
+  for (const { file, test } of elsewhere) {
+    const source = await readFile(join(root, file), 'utf8');
+    if (!source.includes(test.title)) throw new Error(`${file} has no test "${test.title}".`);
+  }
+  return [...(await readConformanceSuite()), ...elsewhere];
+}
+
+async function readConformanceSuite(): Promise<Requirement[]> {
+  const files: string[] = [];
+  for await (const file of glob('test/conformance/*.test.ts', { cwd: root })) files.push(file);
+  const found: Requirement[] = [];
+  for (const file of files.sort()) {
+    const source = await readFile(join(root, file), 'utf8');
+    let chapter = '';
+    for (const [, call, title = ''] of source.matchAll(/\b(describe|test)\(\s*'((?:[^'\\]|\\.)*)'/g)) {
+      if (call === 'describe') chapter = title;
+      else found.push({ chapter, claim: title, file, test: { file, title: `${chapter} ${title}` } });
+    }
+  }
+  return found;
+}

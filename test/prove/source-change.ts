@@ -1,0 +1,17 @@
+// Small changes of the source that break a requirement. `npm run prove` makes each in a copy of the tree and expects the
+// requirement's test to fail.
+
+export interface SourceChange {
+  /** What is wrong after the change, as a clause: "Request-Time is always 0". */
+  readonly what: string;
+  /** The file to change, relative to the root. */
+  readonly file: string;
+  /** Text that stands exactly once in the file. Short and without line breaks, so that it outlives restructuring. */
+  readonly search: string;
+  readonly replacement: string;
+  /** The test that notices it, where that is not the one of the requirement. `title` may be the beginning of a title. */
+  readonly test?: { readonly file: string; readonly title: string };
+}
+
+/** By requirement, as docs/conformance.md words it. */
+export type ClaimChanges = Readonly<Record<string, readonly SourceChange[]>>;
