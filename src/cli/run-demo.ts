@@ -63,7 +63,9 @@ async function runIn(
     open.push(pushService);
     await tell('push service', `listens on ${pushService.origin}`);
 
-    const { address, server } = await serve(data, pushService.origin, options, tell, output);
+    const config = join(folder, 'deskbell.json');
+    const sendCommand = `${context.invocation} send --config ${quote(config)}`;
+    const { address, server } = await serve(data, pushService.origin, options, sendCommand, tell, output);
     open.push(server);
     await tell(
       'service',
@@ -78,9 +80,8 @@ async function runIn(
     await show(await userAgent.nextMessage(), context, tell);
     if (options.isOnce) return;
 
-    const config = join(folder, 'deskbell.json');
     await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
-    await output.line(describeNext(address, `${context.invocation} send --config ${quote(config)}`));
+    await output.line(describeNext(address, sendCommand));
     await Promise.race([untilStopped(stop), showAll(userAgent, context, tell)]);
   } finally {
     for (const part of open.reverse()) await part.close();
@@ -91,6 +92,7 @@ async function serve(
   { store, vapidKeys, sessionKey }: DataDirectory,
   pushService: string,
   { isOnce, port }: DemoOptions,
+  sendCommand: string,
   tell: Tell,
   output: Output,
 ): Promise<{ readonly address: string; readonly server: ReturnType<typeof createServer> }> {
@@ -99,6 +101,7 @@ async function serve(
       store,
       vapidPublicKey: vapidKeys.publicKey,
       sessionKey,
+      sendCommand,
       pushServices: [pushService],
       logging: [],
       log: { info: () => {}, error: (record) => output.diagnostic(inspect(record)) },

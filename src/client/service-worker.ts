@@ -18,7 +18,7 @@ const retryDelaysMs = [2_000, 8_000, 20_000];
 const lockName = 'deskbell';
 const jsonType = { 'content-type': 'application/json' };
 
-/** The title of a notification whose payload has none. */
+/** The title of a notification whose payload has none, or nothing to show at all. */
 const defaultTitle = 'New message';
 
 /** What a page receives under the member `deskbell` of a `message` event's data. */
@@ -76,8 +76,10 @@ function readPayload(data: PushMessageData | null): { title: string; message: st
     return { title: defaultTitle, message: text };
   }
   const { title, message } = payload as Record<string, unknown>;
-  const titleText = toText(title);
-  return { ...payload, title: titleText.trim() ? titleText : defaultTitle, message: toText(message) };
+  const [titleText, messageText] = [toText(title ?? defaultTitle), toText(message)];
+  // A title may be empty, a whole notification not.
+  const isBlank = (titleText + messageText).trim() === '';
+  return { ...payload, title: isBlank ? defaultTitle : titleText, message: messageText };
 }
 
 /** Any value that JSON can hold, as text. String() would call a member named `toString`. */

@@ -30,6 +30,8 @@ export interface ServiceOptions {
   readonly pushOnly?: boolean | undefined;
   /** The users of the example API. Default: one user, in memory. */
   readonly exampleUsers?: ExampleUsers | undefined;
+  /** How to send from a shell on this machine, up to the audience: the demo page shows it. Default: `deskbell send …`. */
+  readonly sendCommand?: string | undefined;
   /** Path that everything stands under, such as `/push`. Default: none. */
   readonly prefix?: string | undefined;
   /** Push services to admit beside the known ones (see `createEndpointPolicy`). Default: none. */
@@ -103,6 +105,7 @@ export function resolveOptions(options: ServiceOptions): Settings {
   const {
     store,
     exampleUsers,
+    sendCommand = 'deskbell send --subject mailto:you@example.org',
     vapidPublicKey,
     previousVapidPublicKeys = [],
     sessionKey,
@@ -122,6 +125,7 @@ export function resolveOptions(options: ServiceOptions): Settings {
   return {
     store,
     exampleUsers,
+    sendCommand,
     vapidPublicKey,
     previousVapidPublicKeys,
     pushOnly,

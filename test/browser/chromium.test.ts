@@ -75,6 +75,12 @@ fact('the page fits a window 320 pixels wide, whatever it received', async ({ ba
   await received(page, 1);
   await page.setViewport({ width: 320, height: 640 });
   assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320);
+  const linesOfButtons = await page.evaluate(`[...document.querySelectorAll('button')].map((button) => {
+    const text = document.createRange();
+    text.selectNodeContents(button);
+    return text.getClientRects().length;
+  })`);
+  assert.deepEqual(linesOfButtons, [1, 1, 1], 'no word of a button is broken');
 });
 
 /** Hands payloads straight to the service worker, as the developer tools do. */

@@ -526,11 +526,8 @@ const changeKeysBeforeFirstPost = `{
   globalThis.postedKeys = [];
   globalThis.fetch = async (url, init) => {
     if (init.method === 'POST') {
+      if (postedKeys.length === 0) await changeKeys();
       postedKeys.push(init.headers['deskbell-vapid-key']);
-      if (postedKeys.length === 1) {
-        await changeKeys();
-        return new Response('{}', { status: 409 });
-      }
     }
     return realFetch(url, init);
   };

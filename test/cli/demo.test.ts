@@ -28,18 +28,23 @@ suite('deskbell demo', () => {
     assert.deepEqual(await readdir(environment.TMPDIR), []);
   });
 
-  test('without --once it goes on, and the command that it prints sends the next one', async () => {
+  test('without --once it goes on, and the commands that it prints and that its page shows send the next ones', async () => {
     const environment = await emptyTemporaryFolder();
     const demo = runUntilStopped(['demo', '--port', '0'], { environment });
     const [, address = ''] = await demo.waitFor(/its page is at (http:\S+)$/);
     const page = await fetch(address);
     assert.equal(page.status, 200);
-    assert.match(await page.text(), /<title>Deskbell<\/title>/);
+    const html = await page.text();
+    assert.match(html, /<title>Deskbell<\/title>/);
 
     const [, command = ''] = await demo.waitFor(/^ {2}(.+ send --config .+)$/);
     const { stdout } = await promisify(exec)(command, { env: { ...process.env, ...environment } });
     assert.match(stdout, /^ +1 accepted /m);
     await demo.waitFor(/^notification {"title":"Hello","message":"From another terminal"}$/);
+
+    const [, shownCommand = ''] = /<code id="command">(.+)<\/code>/.exec(html)!;
+    await promisify(exec)(shownCommand.replaceAll('&#39;', "'"), { env: { ...process.env, ...environment } });
+    await demo.waitFor(/^notification {"title":"Ding dong","message":"Tea is ready"}$/);
 
     assert.equal(await demo.end('SIGINT'), 0);
     assert.deepEqual(await readdir(environment.TMPDIR), []);

@@ -31,8 +31,8 @@ const objects: readonly UnusualPayload[] = [
   { payload: '{"title":"Only a title"}', title: 'Only a title', body: '' },
   { payload: '{"message":"only a message"}', title: 'New message', body: 'only a message' },
   { payload: '{"title":null,"message":null}', title: 'New message', body: '' },
-  { payload: '{"title":"","message":"body"}', title: 'New message', body: 'body' },
-  { payload: '{"title":" \\n","message":"body"}', title: 'New message', body: 'body' },
+  { payload: '{"title":"","message":"body"}', title: '', body: 'body' },
+  { payload: '{"title":"","message":" \\n"}', title: 'New message', body: ' \n' },
   { payload: '{"title":1,"message":false}', title: '1', body: 'false' },
   {
     payload: '{"title":{"toString":1},"message":{"valueOf":1}}',

@@ -28,8 +28,8 @@ const advice: Readonly<Record<FailureReason, Advice>> = {
     remedy: 'Press Subscribe again and choose Allow.',
   },
   'service-worker-failed': {
-    heading: 'The background script could not be started',
-    remedy: 'Load this page again. If that does not help, look into the browser console.',
+    heading: 'The service worker could not be started',
+    remedy: 'Load this page again. The reason is below; the browser console may say more.',
   },
   'push-service-unreachable': {
     heading: "The browser's push service cannot be reached",
@@ -42,12 +42,12 @@ const advice: Readonly<Record<FailureReason, Advice>> = {
   },
   'server-refused': {
     heading: 'The server refused',
-    remedy: 'What it said is below. Its log may say more.',
+    remedy: 'Its answer is below; its log may say more.',
   },
 };
 
-/** Each request to the server, in words: when it is sent, and when it is answered well. */
-const narration: Readonly<Record<string, readonly [sent: string, answered: string]>> = {
+/** What the log says of each request to the server: when it is sent, and when it has succeeded. */
+const requestSteps: Readonly<Record<string, readonly [sent: string, answered: string]>> = {
   'GET vapidKey': [
     'Asking the server for its public key.',
     'The server gave its public key, which the push service will know it by.',
@@ -70,7 +70,7 @@ const card = element('browser');
 const subscribeButton = element('subscribe');
 const unsubscribeButton = element('unsubscribe');
 
-const client = createClient({ fetch: narratedFetch });
+const client = createClient({ fetch: loggedFetch });
 
 onPress(subscribeButton, async () => {
   if (Notification.permission === 'default') step('Asking you for permission to show notifications.');
@@ -90,8 +90,11 @@ onPress(unsubscribeButton, async () => {
   }
 });
 
+// Lines break before options, not inside of them.
+const command = element('command');
+command.replaceChildren(...command.textContent.split(/(?= --)/).map((part) => withText('span', part)));
+
 element('copy').addEventListener('click', async () => {
-  const command = element('command');
   try {
     await navigator.clipboard.writeText(command.textContent);
     step('The command is in the clipboard.');
@@ -123,9 +126,9 @@ async function showMessages(): Promise<void> {
   }
 }
 
-/** `fetch`, told in the log. */
-async function narratedFetch(url: URL, init: RequestInit): Promise<Response> {
-  const [sent, answered] = narration[`${init.method ?? 'GET'} ${url.pathname.split('/').at(-1)}`]!;
+/** `fetch` with an entry in the log for each request. */
+async function loggedFetch(url: URL, init: RequestInit): Promise<Response> {
+  const [sent, answered] = requestSteps[`${init.method ?? 'GET'} ${url.pathname.split('/').at(-1)}`]!;
   step(sent);
   const response = await fetch(url, init);
   if (response.ok) step(answered);
@@ -164,15 +167,15 @@ async function showState(): Promise<void> {
     showFailure(advice[obstacle].heading, advice[obstacle].remedy);
   }
 
-  const [headline, explanation] = describe(state);
-  say('headline', headline);
-  say('explanation', explanation);
-  say('permission', permissionWords[permission]);
-  say('push-service', subscription ? new URL(subscription.endpoint).host : 'No subscription');
-  say('stored', isStored ? 'Stored' : subscription ? 'Not confirmed' : 'None');
+  const [headline, explanation] = statusText(state);
+  setText('headline', headline);
+  setText('explanation', explanation);
+  setText('permission', permissionWords[permission]);
+  setText('push-service', subscription ? new URL(subscription.endpoint).host : 'No subscription');
+  setText('stored', isStored ? 'Stored' : subscription ? 'Not confirmed' : 'None');
 }
 
-function describe({
+function statusText({
   obstacle,
   subscription,
   isStored,
@@ -186,11 +189,11 @@ function describe({
       'Press Subscribe to send the subscription again.',
     ];
   }
-  if (obstacle) return ['Not subscribed', 'Something stands in the way:'];
+  if (obstacle) return ['Not subscribed', 'This browser cannot be subscribed:'];
   return ['Not subscribed', 'Press Subscribe, and the server can show messages on this desktop.'];
 }
 
-function say(id: string, words: string): void {
+function setText(id: string, words: string): void {
   element(id).textContent = words;
 }
 

@@ -30,7 +30,7 @@ export function protectSessions(app: ServiceApp, sessions: RequestSessions): voi
 export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   await app.register(async (scope) => addActionRoutes(scope, settings, sessionReader(settings.sessions)));
   addUserRoutes(app, settings.exampleUsers ?? openExampleUsers());
-  addDemoPage(app);
+  addDemoPage(app, settings.sendCommand);
 }
 
 function sessionReader(sessions: RequestSessions): ReadSession {

@@ -1,10 +1,10 @@
 // GET /: a page that subscribes a browser and shows what it receives.
+import { escapeHtml } from '../description/html.ts';
 import { readClientFile } from '../http/client-source.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import { serveFile } from '../served-file.ts';
 
 const files = [
-  ['/', 'demo/index.html', 'text/html; charset=utf-8', 'The demo page'],
   ['/client/demo/demo.js', 'demo/demo.js', 'text/javascript; charset=utf-8', 'Script of the demo page'],
   ['/client/demo/demo.css', 'demo/demo.css', 'text/css; charset=utf-8', 'Style of the demo page'],
   ['/client/demo/icon.svg', 'demo/icon.svg', 'image/svg+xml', 'Icon of the demo page'],
@@ -13,15 +13,18 @@ const files = [
 const contentSecurityPolicy =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-export function addDemoPage(app: ServiceApp): void {
+/** @param sendCommand how to send from a shell, up to the audience */
+export function addDemoPage(app: ServiceApp, sendCommand: string): void {
+  const options = { tag: 'Demonstration', contentSecurityPolicy } as const;
+  serveFile(app, '/', {
+    ...options,
+    summary: 'The demo page',
+    contentType: 'text/html; charset=utf-8',
+    read: async () =>
+      (await readClientFile('demo/index.html')).replace('{{sendCommand}}', () => escapeHtml(sendCommand)),
+  });
   for (const [path, file, contentType, summary] of files) {
-    serveFile(app, path, {
-      tag: 'Demonstration',
-      summary,
-      contentType,
-      contentSecurityPolicy,
-      read: () => readClientFile(file),
-    });
+    serveFile(app, path, { ...options, summary, contentType, read: () => readClientFile(file) });
   }
   // All addresses in the page are relative to its folder.
   if (app.prefix !== '') {
