@@ -40,6 +40,7 @@ export class Assignment {
   readonly broadcast: Broadcast;
   /** Absent for retries. */
   readonly slice: SliceLease | undefined;
+  readonly areProbes: boolean;
   /** A commit is on its way; the next one waits for it, so that the cursor only moves forward. */
   isCommitting = false;
   #mode: Mode;
@@ -62,6 +63,7 @@ export class Assignment {
     this.#untried = { attempts: 0, deferrals: 0, expiresAtMs: source.broadcast.expiresAtMs };
     const { ttlSeconds, urgency, topic } = source.broadcast;
     this.#options = { ttlSeconds, urgency, topic };
+    this.areProbes = 'areProbes' in source && source.areProbes;
     if ('rows' in source) {
       this.#mode = 'READ';
       this.#unsent = source.rows;

@@ -4,6 +4,7 @@ import { splitEndpoint, type EndpointPolicy } from '../protocol/endpoint-policy.
 import type { PushOptions } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import { createVapidAuthorizer } from '../protocol/vapid.ts';
+import type { PushServiceAnswers, PushServiceState } from '../store/push-services.ts';
 import type { PushHeaders } from '../transport/transport.ts';
 import { createHeaderSource, type HeaderSource } from './header-source.ts';
 import type { Refusal } from './not-sent.ts';
@@ -31,6 +32,10 @@ export interface Destination {
 
 export interface Destinations {
   find(addressee: Addressee): Destination;
+  /** @returns what push services have answered since this was called before */
+  takeAnswers(): readonly PushServiceAnswers[];
+  /** What the store knows of push services. */
+  setStates(states: readonly PushServiceState[]): void;
 }
 
 /** An operator may admit a whole domain; more of its hosts than these are not remembered. */
@@ -44,6 +49,14 @@ export function createDestinations(
 ): Destinations {
   const headerSources = createHeaderSources(vapid, now);
   const byRoot = new Map<string, Map<string, Destination>>();
+  let states: ReadonlyMap<string, PushServiceState> = new Map();
+
+  const updateGate = ({ gate, origin, vapidPublicKey }: Destination): void =>
+    gate.setState(states.get(`${origin} ${vapidPublicKey}`));
+
+  function* all(): Generator<Destination> {
+    for (const byKey of byRoot.values()) yield* byKey.values();
+  }
 
   const open = (root: string, vapidPublicKey: string): Destination => {
     const fault = policy.check(root);
@@ -72,9 +85,23 @@ export function createDestinations(
       let found = byKey.get(vapidPublicKey);
       if (found === undefined) {
         found = open(root, vapidPublicKey);
+        updateGate(found);
         byKey.set(vapidPublicKey, found);
       }
       return found;
+    },
+
+    takeAnswers: () =>
+      all()
+        .flatMap(({ origin, vapidPublicKey, gate }) => {
+          const answers = gate.takeAnswers();
+          return answers === undefined ? [] : [{ origin, vapidPublicKey, ...answers }];
+        })
+        .toArray(),
+
+    setStates(known) {
+      states = new Map(known.map((state) => [`${state.origin} ${state.vapidPublicKey}`, state]));
+      for (const destination of all()) updateGate(destination);
     },
   };
 }

@@ -6,15 +6,14 @@
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
 import type { Transport } from '../transport/transport.ts';
-import { createDestinations, type Addressee, type Destination } from './destinations.ts';
+import { createDestinations, type Destinations } from './destinations.ts';
 import { encrypt } from './encrypt.ts';
 import { post, type Result } from './post.ts';
 import { select, type Admit, type PushMessage, type Selected } from './select.ts';
 import type { DeliverySettings } from './settings.ts';
 
 export interface MessagePath {
-  /** Where a subscription's messages go. */
-  destinationOf(addressee: Addressee): Destination;
+  readonly destinations: Destinations;
   /**
    * Sends messages together.
    *
@@ -38,7 +37,7 @@ export function createMessagePath(
   const destinations = createDestinations(vapid, createEndpointPolicy(pushServices), now);
 
   return {
-    destinationOf: destinations.find,
+    destinations,
 
     send(messages, admit, record) {
       const chosen: (typeof messages)[number][] = [];

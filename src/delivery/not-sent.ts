@@ -11,6 +11,8 @@ export type NotSent =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** Its time is over. */
   | { readonly kind: 'expired' }
+  /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
+  | { readonly kind: 'heldBack' }
   /** The push service is not to be written to before that. */
   | {
       readonly kind: 'deferred';

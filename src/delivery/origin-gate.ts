@@ -5,19 +5,21 @@
 //   WAITING until a time: the transport said so; messages are deferred without being encrypted
 //   SLOW    many rows have been without an answer for long, or some are and nothing is answered at all: messages are
 //           deferred, so that other push services are served meanwhile
-//   STOPPED the push service refuses all that we send (token, address): the rest of the broadcast is rejected
+//   HELD    the push service refuses our token or key, as all workers together have found: messages are held back,
+//           except for the probes that the store draws (store/push-services.ts)
 import type { Outcome } from '../protocol/outcome.ts';
-import type { NotSent, Refusal } from './not-sent.ts';
+import { holdPolicy, type PushServiceState } from '../store/push-services.ts';
+import type { NotSent } from './not-sent.ts';
 
-/** So many refusals in a row, without one acceptance, mean all of them: a single odd row must not stop a service. */
-const refusalsToStop = 20;
 /** So many rows without an answer for so long speak of a slow push service; a single one does where it is silent. */
 const slowRows = 256;
 const slowAfterMs = 1000;
 
-interface RefusalsInRow {
-  count: number;
-  refusal: Refusal;
+/** What was answered since it was told to the store. */
+interface Answers {
+  accepted: number;
+  refusalsInRow: number;
+  acceptedSubscriptionId: number | undefined;
 }
 
 export class OriginGate {
@@ -27,14 +29,16 @@ export class OriginGate {
   readonly #detachedSinceMs = new Map<object, number>();
   #isSlow = false;
   #answeredAtMs = 0;
-  readonly #refusals = new Map<number, RefusalsInRow>();
+  #isHeld = false;
+  #refusalsToHold: number = holdPolicy.refusalsToHold;
+  #answers: Answers | undefined;
 
-  /** @returns `undefined` where a message of the broadcast may be sent */
-  admit(broadcastId: number, nowMs: number): NotSent | undefined {
-    const refusals = this.#refusals.get(broadcastId);
-    if (refusals !== undefined && refusals.count >= refusalsToStop) {
-      return { kind: 'refused', refusal: refusals.refusal };
-    }
+  /**
+   * @param isProbe sent to find out whether the push service accepts messages again
+   * @returns `undefined` where a message may be sent
+   */
+  admit(isProbe: boolean, nowMs: number): NotSent | undefined {
+    if (this.#isHeld && !isProbe) return { kind: 'heldBack' };
     if (nowMs < this.#waitUntilMs) {
       return { kind: 'deferred', afterMs: this.#waitUntilMs - nowMs, detail: this.#waitReason };
     }
@@ -55,13 +59,34 @@ export class OriginGate {
     this.#answeredAtMs = nowMs;
   }
 
-  recordOutcome(broadcastId: number, outcome: Outcome): void {
-    if (outcome.kind === 'accepted') this.#refusals.delete(broadcastId);
-    else if (outcome.kind === 'rejected' && outcome.scope === 'origin') {
-      const { reason, detail = '' } = outcome;
-      const count = (this.#refusals.get(broadcastId)?.count ?? 0) + 1;
-      this.#refusals.set(broadcastId, { count, refusal: { reason, detail } });
+  /** @param subscriptionId of the recipient, where it is stored */
+  recordOutcome(outcome: Outcome, subscriptionId: number | undefined): void {
+    const isRefusal = outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
+    if (outcome.kind !== 'accepted' && !isRefusal) return;
+    const answers = (this.#answers ??= { accepted: 0, refusalsInRow: 0, acceptedSubscriptionId: undefined });
+    if (isRefusal) {
+      answers.refusalsInRow += 1;
+      this.#isHeld ||= answers.refusalsInRow >= this.#refusalsToHold;
+    } else {
+      answers.accepted += 1;
+      answers.refusalsInRow = 0;
+      answers.acceptedSubscriptionId = subscriptionId ?? answers.acceptedSubscriptionId;
+      this.#isHeld = false;
     }
+  }
+
+  /** @returns what was answered and is not told to the store yet */
+  takeAnswers(): Answers | undefined {
+    const answers = this.#answers;
+    this.#answers = undefined;
+    return answers;
+  }
+
+  /** What the store knows from the answers to all workers; `undefined` where that is nothing. */
+  setState(state: PushServiceState | undefined): void {
+    this.#refusalsToHold = state?.refusalsToHold ?? holdPolicy.refusalsToHold;
+    const untold = this.#answers?.refusalsInRow ?? 0;
+    this.#isHeld = (state?.isHeld ?? false) || untold >= this.#refusalsToHold;
   }
 
   /**

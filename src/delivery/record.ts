@@ -27,6 +27,9 @@ export interface RecordSettings {
   readonly random: () => number;
 }
 
+/** Ties are as good as impossible, and all are whole numbers without loss. */
+const maxDrawOrder = 2 ** 48;
+
 /** @returns what the ledger stores of the row */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   switch (result.kind) {
@@ -36,6 +39,8 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
       return toDeferred(row, result, settings);
     case 'refused':
       return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.refusal) };
+    case 'heldBack':
+      return toHeldBack(row, settings);
     case 'expired':
       return { ...unsent(row), result: 'expired' };
   }
@@ -86,6 +91,16 @@ function toDeferred(
   return typeof retry === 'string'
     ? { ...unsent(row), result: retry, alarm }
     : { ...unsent(row), result: 'retry', retry, alarm };
+}
+
+function toHeldBack(row: Row, { random }: RecordSettings): RowResult {
+  const { vapidPublicKey } = row.destination;
+  return {
+    ...unsent(row),
+    result: 'heldBack',
+    retry: { ...row.tries, delayMs: 0 },
+    hold: { vapidPublicKey, drawOrder: Math.floor(random() * maxDrawOrder) },
+  };
 }
 
 function unsent({

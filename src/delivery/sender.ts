@@ -130,7 +130,7 @@ export function createSender(options: SenderOptions): Sender {
       const payload = encodePayload(message);
       checkPushOptions(pushOptions);
       const recipient = readSubscription(input, policy);
-      const destination = path.destinationOf(recipient);
+      const destination = path.destinations.find(recipient);
       const result = await new Promise<Result>((resolve, reject) => {
         single.add({ recipient, destination, payload, options: pushOptions, resolve, reject });
       });
@@ -183,7 +183,8 @@ function toSendResult(result: Result): SendResult {
       const outcome: Outcome = { kind: 'rejected', scope: 'message', isAlarm: true, ...result.refusal };
       return { outcome, response: undefined };
     }
+    case 'heldBack':
     case 'expired':
-      throw new Error('A single message has no time of its own to run out.');
+      throw new Error(`A single message is never ${result.kind}.`);
   }
 }

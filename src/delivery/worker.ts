@@ -118,6 +118,7 @@ class Worker {
       this.#leaseSliceNotBeforeMs = nowMs + leaseSliceEveryMs;
       return undefined;
     }
+    this.#path.destinations.setStates(await this.#ledger.pushServices());
     const assignment = new Assignment(lease);
     this.#assignments.add(assignment);
     return assignment;
@@ -162,7 +163,7 @@ class Worker {
       const pageRoom = assignment.slice ? maxPageRows - this.#pageRows : batchRows;
       const end = Math.min(batchRows, rows.length + pageRoom);
       while (rows.length < end) {
-        const row = assignment.takeRow(this.#path.destinationOf, nowMs);
+        const row = assignment.takeRow(this.#path.destinations.find, nowMs);
         if (row === undefined) break;
         rows.push(row);
       }
@@ -171,9 +172,9 @@ class Worker {
   }
 
   #admit(row: AssignedRow, nowMs: number): NotSent | undefined {
-    const { broadcast, tries, destination } = row;
+    const { assignment, tries, destination } = row;
     if (nowMs >= tries.expiresAtMs) return { kind: 'expired' };
-    return destination.gate.admit(broadcast.id, nowMs);
+    return destination.gate.admit(assignment.areProbes, nowMs);
   }
 
   readonly #recordResult = (row: AssignedRow, result: Result): void => {
@@ -194,7 +195,7 @@ class Worker {
     if (result.kind === 'deferred') gate.deferUntil(nowMs + result.afterMs, result.detail);
     if (result.kind !== 'posted') return;
     if (result.response !== undefined) gate.recordAnswer(nowMs);
-    gate.recordOutcome(row.broadcast.id, result.outcome);
+    gate.recordOutcome(result.outcome, row.recipient.subscriptionId);
   }
 
   get #pageRows(): number {
@@ -266,8 +267,10 @@ class Worker {
       ...lease,
       slice: slice && cursor !== undefined ? { number: slice.slice, cursor } : undefined,
       rows,
+      answers: this.#path.destinations.takeAnswers(),
       leaseMs: this.#settings.leaseMs,
     });
+    this.#path.destinations.setStates(answer.pushServices);
     if (answer.isLeaseLost) this.#assignments.delete(assignment);
     else if (answer.state !== 'running') assignment.stop();
   }

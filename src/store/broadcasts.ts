@@ -82,6 +82,8 @@ export interface Broadcast extends BroadcastMessage {
   };
   /** Of the pending rows: tried and stored to be tried again. */
   readonly waiting: number;
+  /** Of the waiting rows: held back, since their push service refuses our token or key. */
+  readonly heldBack: readonly { readonly origin: string; readonly rows: number }[];
   readonly origins: readonly OriginCounts[];
   readonly alarms: readonly Alarm[];
 }

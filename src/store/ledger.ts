@@ -4,6 +4,7 @@
 //   a row of an audience   in a slice → settled, or stored as a retry → settled
 import type { Subscription } from '../protocol/subscription.ts';
 import type { Alarm, AttemptRecord, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
+import type { PushServiceAnswers, PushServiceState } from './push-services.ts';
 import type { Lease, SliceLease } from './work-source.ts';
 
 /** When a row is tried again, and how often it has been. */
@@ -16,16 +17,29 @@ export interface StoredRetry {
   readonly expiresAtMs: number;
 }
 
+/** Why a row is held back. */
+export interface HeldBack {
+  /** The key that would sign. */
+  readonly vapidPublicKey: string;
+  /** A random whole number from 0: rows with the least are drawn as probes first. */
+  readonly drawOrder: number;
+}
+
 /** What came of one row in one go. */
 export interface RowResult {
   readonly recipient: Recipient;
   readonly origin: string;
   /** POSTs in this go: 0 or 1. */
   readonly attempts: 0 | 1;
-  /** `detached`: the answer is still to come; the row is held under the token until it is due. */
-  readonly result: Settlement | 'retry' | 'detached';
-  /** With `retry` and `detached`. */
+  /**
+   * `detached`: the answer is still to come; the row is held under the token until it is due. `heldBack`: its push
+   * service is held; where it is open again by now, the row is due at once.
+   */
+  readonly result: Settlement | 'retry' | 'detached' | 'heldBack';
+  /** With `retry`, `detached` and `heldBack`. */
   readonly retry?: StoredRetry | undefined;
+  /** With `heldBack`. */
+  readonly hold?: HeldBack | undefined;
   /** To be remembered in the attempt log; absent where nothing was sent. */
   readonly record?:
     | Pick<AttemptRecord, 'atMs' | 'attempt' | 'outcome' | 'status' | 'reason' | 'detail'>
@@ -37,6 +51,8 @@ export interface PageCommit extends Lease {
   /** Where the rows come from: the slice, whose cursor moves on, or retries held under the token. */
   readonly slice?: { readonly number: number; readonly cursor: number } | undefined;
   readonly rows: readonly RowResult[];
+  /** What push services have answered since the worker's last commit. */
+  readonly answers?: readonly PushServiceAnswers[] | undefined;
   /** The lease lasts at least this much longer. */
   readonly leaseMs: number;
 }
@@ -48,6 +64,8 @@ export interface CommitAnswer {
   readonly state: BroadcastState;
   /** Alarms that nobody has raised before in this broadcast. */
   readonly newAlarms: readonly Alarm[];
+  /** As `Ledger.pushServices` gives them. */
+  readonly pushServices: readonly PushServiceState[];
 }
 
 /** What a push service answered to a message of its own. */
@@ -55,8 +73,10 @@ export interface SingleAnswer {
   /** Found in the store by its endpoint and keys; it need not be there. */
   readonly subscription: Subscription;
   readonly origin: string;
-  /** `other`: anything else that the push service itself answered. */
-  readonly answer: 'accepted' | 'gone' | 'other';
+  /** The key that signed. */
+  readonly vapidPublicKey: string;
+  /** `refused`: our token or key. `other`: anything else that the push service itself answered. */
+  readonly answer: 'accepted' | 'gone' | 'refused' | 'other';
 }
 
 /** `deleted`: the subscription left the store. `marked`: it will be judged with the next answers of its origin, or is held
@@ -69,7 +89,9 @@ export interface Ledger {
   /** Stores what came of rows, in one transaction: cursor, counts, retries, log, alarms; marks subscriptions
    *  that are gone and unchanged since they were read (see `held-deletions.ts`); finishes the broadcast when nothing of it is left. */
   commit(page: PageCommit): Promise<CommitAnswer>;
-  /** Stores what a push service answered to a single message, which the brake on deletions needs to know: a
-   *  subscription that is gone is marked, and deleted or held; an acceptance clears its mark. */
+  /** Stores what a push service answered to a single message: a subscription that is gone is marked, and deleted or
+   *  held; an acceptance clears its mark, and the hold of a push service that refused. */
   recordAnswer(answer: SingleAnswer): Promise<SingleCommit>;
+  /** The push services that are held, or have been. All others are open. */
+  pushServices(): Promise<readonly PushServiceState[]>;
 }

@@ -12,13 +12,19 @@ const rows = 100;
 async function heldData(): Promise<{ readonly data: string; readonly held: number }> {
   const data = await temporaryFolder();
   const { store, vapidKeys, close } = await openDataDirectory(data);
+  const vapidPublicKey = vapidKeys.publicKey;
   for (let index = 0; index < rows; index += 1) {
     const subscription = madeUpSubscription(index);
     await store.subscriptions.put(subscription, vapidKeys.publicKey);
-    await store.ledger.recordAnswer({ subscription, origin, answer: 'gone' });
+    await store.ledger.recordAnswer({ subscription, origin, vapidPublicKey, answer: 'gone' });
   }
   for (let index = 0; index < 200; index += 1) {
-    await store.ledger.recordAnswer({ subscription: madeUpSubscription(9999), origin, answer: 'other' });
+    await store.ledger.recordAnswer({
+      subscription: madeUpSubscription(9999),
+      origin,
+      vapidPublicKey,
+      answer: 'other',
+    });
   }
   const held = await store.subscriptions.count();
   await close();

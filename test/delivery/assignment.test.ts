@@ -137,7 +137,12 @@ test('what cannot happen is told and not gone along with', () => {
 
 test('retries are detached from the start and keep their tries', () => {
   const tries = { attempts: 2, deferrals: 3, expiresAtMs: 9000 };
-  const assignment = new Assignment({ ...lease, broadcast, rows: [{ ...recipient(7), ...tries }] });
+  const assignment = new Assignment({
+    ...lease,
+    broadcast,
+    rows: [{ ...recipient(7), ...tries }],
+    areProbes: false,
+  });
   assert.equal(assignment.detachedRows, 1);
   const row = take(assignment) as AssignedRow;
   assert.deepEqual(row.tries, tries);

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RetryPolicy } from '../../src/delivery/retry-policy.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
@@ -18,6 +19,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
 import { Gate } from './gate.ts';
+import { TestClock } from './test-clock.ts';
 
 export type Protocol = 'HTTP/1.1' | 'HTTP/2';
 export const protocols: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2'];
@@ -116,12 +118,16 @@ export class Witness {
 
 export interface Stage {
   readonly store: Store;
+  /** Of the store, and of senders that deliver in this thread. */
+  readonly clock: TestClock;
   readonly witnesses: readonly Witness[];
   /** Stores subscriptions, the ids in the order given. */
   enroll(subscriptions: readonly PushSubscriptionJson[], keys?: VapidKeys): Promise<StoredSubscription[]>;
   stored(): Promise<StoredSubscription[]>;
   /** A sender to these push services; closed with the stage. */
   sender(options?: Partial<SenderOptions>): Sender;
+  /** Reads a broadcast until it `isSo`. */
+  until(broadcastId: number, isSo: (broadcast: Broadcast) => boolean): Promise<Broadcast>;
   /** What was tried for each subscription, by id and in order. */
   attempts(broadcastId: number): Promise<Map<number, AttemptRecord[]>>;
 }
@@ -134,7 +140,8 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
   });
   const folder = mkdtempSync(join(tmpdir(), 'deskbell-faults-'));
   closers.push(() => rmSync(folder, { recursive: true }));
-  const store = await openSqliteStore({ path: join(folder, 'deskbell.db') });
+  const clock = new TestClock();
+  const store = await openSqliteStore({ path: join(folder, 'deskbell.db'), now: clock.now });
   closers.push(() => store.close());
   const witnesses: Witness[] = [];
   for (const protocol of spoken) {
@@ -152,6 +159,7 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
   const stored = () => store.subscriptions.page({ afterId: 0, limit: 100_000 });
   return {
     store,
+    clock,
     witnesses,
     enroll: async (subscriptions, keys = vapidKeys) => {
       await store.subscriptions.putAll(
@@ -173,10 +181,20 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         ca,
         threads: 0,
         retryPolicy: fastRetries,
+        // threads have the real clock
+        ...((options.threads ?? 0) === 0 && { now: clock.now, monotonicNow: clock.monotonicNow }),
         ...options,
       });
       closers.push(() => sender.close());
       return sender;
+    },
+    until: async (broadcastId, isSo) => {
+      for (;;) {
+        const broadcast = await store.broadcasts.find(broadcastId);
+        assert.ok(broadcast);
+        if (isSo(broadcast)) return broadcast;
+        await sleep(20);
+      }
     },
     attempts: async (broadcastId) => {
       const byId = new Map<number, AttemptRecord[]>();

@@ -6,7 +6,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 
-import type { Fault } from '../../src/push-service/index.ts';
 import type { Settlement } from '../../src/store/broadcasts.ts';
 import type { RejectionReason } from '../../src/protocol/refusal-reason.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
@@ -98,11 +97,6 @@ function injectStatus(witness: Witness, sink: Sink, answer: StatusCase): void {
     ...(isPassing === true && { times: 1 }),
   });
 }
-
-const refusals: readonly Pick<Extract<Fault, { kind: 'status' }>, 'status' | 'body'>[] = [
-  { status: 401, body: JSON.stringify({ code: 401, errno: 109, message: 'Invalid VAPID token' }) },
-  { status: 403, body: JSON.stringify({ reason: 'BadJwtToken' }) },
-];
 
 describe('answers of push services:', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
@@ -214,31 +208,6 @@ describe('answers of push services:', { concurrency: 6 }, () => {
           assert.ok(what === 201 ? nextMs === undefined : Number(nextMs) >= atMs + 1000);
         }
       }
-    });
-  }
-
-  for (const refusal of refusals) {
-    test(`a ${refusal.status} for everybody stops that push service, raises one alarm in its words and deletes nobody`, async (t) => {
-      const stage = await openStage(t, 'HTTP/2', 'HTTP/1.1');
-      const [refusing, working] = stage.witnesses;
-      assert.ok(refusing && working);
-      const sinks = refusing.sinks(600);
-      const others = working.sinks(600);
-      await stage.enroll(sinks.flatMap((sink, index) => [sink, others[index] as Sink]));
-      refusing.faults.inject({ kind: 'status', ...refusal });
-
-      const broadcast = await broadcastToAll(stage);
-      assert.equal(broadcast.counts.rejected, 600);
-      assert.equal(broadcast.counts.accepted, 600);
-      assert.deepEqual(
-        broadcast.alarms.map(({ origin, reason, rows }) => ({ origin, reason, rows })),
-        [{ origin: refusing.origin, reason: 'vapid-refused', rows: 600 }],
-      );
-      assert.match(broadcast.alarms[0]?.detail ?? '', /Invalid VAPID token|BadJwtToken/);
-      assert.deepEqual(new Set(working.received(others)), new Set([1]));
-      assert.equal((await stage.stored()).length, 1200);
-      const asked = refusing.seen.length;
-      assert.ok(asked >= 20 && asked < 400, `${asked} requests before it was left alone`);
     });
   }
 

@@ -1,35 +1,99 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { OriginGate } from '../../src/delivery/origin-gate.ts';
 
-const refusal = { reason: 'vapid-refused', detail: 'BadJwtToken' } as const;
+const key = { origin: 'https://fcm.googleapis.com', vapidPublicKey: 'key' };
+const refused = {
+  kind: 'rejected',
+  reason: 'vapid-refused',
+  scope: 'origin',
+  isAlarm: true,
+  detail: 'BadJwtToken',
+} as const;
+const refuse = (gate: OriginGate, times: number): void => {
+  for (let index = 0; index < times; index += 1) gate.recordOutcome(refused, undefined);
+};
 
-const refused = { kind: 'rejected', scope: 'origin', isAlarm: true, ...refusal } as const;
+describe('a push service that refuses our token', () => {
+  test('is held after twenty refusals in a row, but for probes', () => {
+    const gate = new OriginGate();
+    refuse(gate, 19);
+    assert.equal(gate.admit(false, 0), undefined);
+    refuse(gate, 1);
+    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
+    assert.equal(gate.admit(true, 0), undefined);
+  });
 
-test('a push service that refuses one row after the other is stopped for the broadcast, with its reason', () => {
-  const gate = new OriginGate();
-  for (let index = 0; index < 19; index += 1) gate.recordOutcome(1, refused);
-  assert.equal(gate.admit(1, 0), undefined);
-  gate.recordOutcome(1, refused);
-  assert.deepEqual(gate.admit(1, 0), { kind: 'refused', refusal });
-  assert.equal(gate.admit(2, 0), undefined, 'another broadcast asks again');
-});
+  test('is open again with the first acceptance', () => {
+    const gate = new OriginGate();
+    refuse(gate, 20);
+    gate.recordOutcome({ kind: 'accepted' }, 7);
+    assert.equal(gate.admit(false, 0), undefined);
+    refuse(gate, 19);
+    assert.equal(gate.admit(false, 0), undefined);
+  });
 
-test('single refusals among acceptances stop nothing', () => {
-  const gate = new OriginGate();
-  for (let index = 0; index < 1000; index += 1) {
-    gate.recordOutcome(1, refused);
-    if (index % 10 === 9) gate.recordOutcome(1, { kind: 'accepted' });
-  }
-  assert.equal(gate.admit(1, 0), undefined);
+  test('is held as long as the store says so, which knows the answers to all workers', () => {
+    const gate = new OriginGate();
+    gate.setState({ ...key, isHeld: true, refusalsToHold: 20 });
+    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
+    gate.setState(undefined);
+    assert.equal(gate.admit(false, 0), undefined);
+  });
+
+  test('is held until the store has judged what it was told', () => {
+    const gate = new OriginGate();
+    refuse(gate, 20);
+    assert.deepEqual(gate.takeAnswers(), {
+      accepted: 0,
+      refusalsInRow: 20,
+      acceptedSubscriptionId: undefined,
+    });
+    assert.equal(gate.takeAnswers(), undefined, 'each answer is told once');
+    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
+    refuse(gate, 20);
+    gate.setState(undefined);
+    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' }, 'the store has not heard of the last ones');
+  });
+
+  test('takes more refusals to be held where a hold was wrong before', () => {
+    const gate = new OriginGate();
+    gate.setState({ ...key, isHeld: false, refusalsToHold: 40 });
+    refuse(gate, 39);
+    assert.equal(gate.admit(false, 0), undefined);
+    refuse(gate, 1);
+    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
+  });
+
+  test('is not held for what is wrong with single messages or addresses', () => {
+    const gate = new OriginGate();
+    for (const reason of ['vapid-key-mismatch', 'bad-request', 'address-blocked'] as const) {
+      const scope = reason === 'address-blocked' ? 'origin' : 'message';
+      for (let index = 0; index < 100; index += 1) {
+        gate.recordOutcome({ kind: 'rejected', reason, scope, isAlarm: true }, undefined);
+      }
+    }
+    gate.recordOutcome({ kind: 'gone' }, undefined);
+    assert.equal(gate.takeAnswers(), undefined);
+    assert.equal(gate.admit(false, 0), undefined);
+  });
+
+  test('tells the store what it accepted since the last time, with one of the subscriptions', () => {
+    const gate = new OriginGate();
+    refuse(gate, 3);
+    gate.recordOutcome({ kind: 'accepted' }, 7);
+    gate.recordOutcome({ kind: 'accepted' }, undefined);
+    refuse(gate, 2);
+    assert.deepEqual(gate.takeAnswers(), { accepted: 2, refusalsInRow: 2, acceptedSubscriptionId: 7 });
+  });
 });
 
 test('messages are deferred while the transport says so', () => {
   const gate = new OriginGate();
   gate.deferUntil(5000, 'busy');
   gate.deferUntil(3000, 'busy');
-  assert.deepEqual(gate.admit(1, 1000), { kind: 'deferred', afterMs: 4000, detail: 'busy' });
-  assert.equal(gate.admit(1, 5000), undefined);
+  assert.deepEqual(gate.admit(false, 1000), { kind: 'deferred', afterMs: 4000, detail: 'busy' });
+  assert.equal(gate.admit(false, 5000), undefined);
 });
 
 test('many rows without an answer for long make a push service slow, until most of them are settled', () => {
@@ -37,32 +101,32 @@ test('many rows without an answer for long make a push service slow, until most 
   const rows = Array.from({ length: 256 }, () => ({}));
   for (const row of rows) gate.addDetached(row, 1000);
   gate.recordAnswer(1900);
-  assert.equal(gate.admit(1, 1999), undefined, 'a moment is not long');
-  assert.equal(gate.admit(1, 2000)?.kind, 'deferred');
+  assert.equal(gate.admit(false, 1999), undefined, 'a moment is not long');
+  assert.equal(gate.admit(false, 2000)?.kind, 'deferred');
   for (const row of rows.slice(0, 128)) gate.removeDetached(row);
-  assert.equal(gate.admit(1, 2000)?.kind, 'deferred');
+  assert.equal(gate.admit(false, 2000)?.kind, 'deferred');
   for (const row of rows.slice(128, 129)) gate.removeDetached(row);
-  assert.equal(gate.admit(1, 2000), undefined);
+  assert.equal(gate.admit(false, 2000), undefined);
 });
 
 test('a few rows that hang do not make a push service slow as long as it answers others', () => {
   const gate = new OriginGate();
   for (let index = 0; index < 255; index += 1) gate.addDetached({}, 0);
   gate.recordAnswer(1e9);
-  assert.equal(gate.admit(1, 1e9 + 999), undefined);
-  assert.equal(gate.admit(1, 1e9 + 1000)?.kind, 'deferred', 'it has fallen silent');
+  assert.equal(gate.admit(false, 1e9 + 999), undefined);
+  assert.equal(gate.admit(false, 1e9 + 1000)?.kind, 'deferred', 'it has fallen silent');
   gate.recordAnswer(1e9 + 1000);
-  assert.equal(gate.admit(1, 1e9 + 1000), undefined);
+  assert.equal(gate.admit(false, 1e9 + 1000), undefined);
 });
 
 test('a push service is not called silent while nothing of it is out', () => {
   const gate = new OriginGate();
-  assert.equal(gate.admit(1, 1e9), undefined);
+  assert.equal(gate.admit(false, 1e9), undefined);
   const row = {};
   gate.addDetached(row, 1e9);
-  assert.equal(gate.admit(1, 1e9 + 1000)?.kind, 'deferred');
+  assert.equal(gate.admit(false, 1e9 + 1000)?.kind, 'deferred');
   gate.removeDetached(row);
-  assert.equal(gate.admit(1, 1e9 + 1000), undefined);
+  assert.equal(gate.admit(false, 1e9 + 1000), undefined);
 });
 
 test('a push service has room for so many detached rows, and for all of them once it is known to be slow', () => {

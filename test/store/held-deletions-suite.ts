@@ -53,6 +53,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       store.ledger.recordAnswer({
         subscription: madeUpSubscription(index),
         origin,
+        vapidPublicKey,
         answer: answer === 'rejected' ? 'other' : answer,
       });
 
@@ -149,7 +150,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
         for (const id of ids) {
           const stored = await store.subscriptions.findById(id);
           if (stored !== undefined)
-            await store.ledger.recordAnswer({ subscription: stored, origin, answer: 'gone' });
+            await store.ledger.recordAnswer({ subscription: stored, origin, vapidPublicKey, answer: 'gone' });
         }
       }
       assert.ok((await store.subscriptions.count()) > 1000 - 20);
@@ -211,7 +212,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       assert.equal(await answerOne(1, 'gone'), 'kept', 'it is not in the store any more');
       const other = { ...madeUpSubscription(2), auth: new Uint8Array(16).fill(9) };
       assert.equal(
-        await store.ledger.recordAnswer({ subscription: other, origin, answer: 'gone' }),
+        await store.ledger.recordAnswer({ subscription: other, origin, vapidPublicKey, answer: 'gone' }),
         'kept',
         'it was registered again with other keys',
       );

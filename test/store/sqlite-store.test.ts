@@ -13,6 +13,7 @@ import type { Store } from '../../src/store/store.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { describePushServices } from './push-services-suite.ts';
 import { describeStore, type StoreUnderTest } from './store-suite.ts';
 
 const prepare = async (): Promise<StoreUnderTest> => {
@@ -26,6 +27,7 @@ const prepare = async (): Promise<StoreUnderTest> => {
 describeStore('SQLite', prepare);
 describeBroadcasts('SQLite', prepare);
 describeHeldDeletions('SQLite', prepare);
+describePushServices('SQLite', prepare);
 
 describe('the SQLite file', () => {
   let folder: string;

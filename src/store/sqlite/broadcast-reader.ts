@@ -56,6 +56,12 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
   const waiting = database.prepare<{ broadcastId: number }, { rows: number }>(
     'select count(*) as rows from retries where broadcast_id = :broadcastId',
   );
+  const heldBack = database.prepare<{ broadcastId: number }, { origin: string; rows: number }>(`
+    select p.origin, count(*) as rows
+    from retries r join push_services p on p.id = r.push_service_id
+    where r.broadcast_id = :broadcastId and r.push_service_id is not null
+    group by p.origin
+  `);
 
   const assemble = (row: BroadcastRow): Broadcast => {
     return toBroadcast(
@@ -63,6 +69,7 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
       origins.all({ broadcastId: row.id }).map(toOriginCounts),
       alarms.all({ broadcastId: row.id }).map(toAlarm),
       isOver(row) ? 0 : (waiting.first({ broadcastId: row.id })?.rows ?? 0),
+      isOver(row) ? [] : heldBack.all({ broadcastId: row.id }).map(({ origin, rows }) => ({ origin, rows })),
     );
   };
 
@@ -84,6 +91,7 @@ function toBroadcast(
   origins: readonly OriginCounts[],
   alarms: readonly Alarm[],
   waiting: number,
+  heldBack: Broadcast['heldBack'],
 ): Broadcast {
   const settled = { accepted: 0, gone: 0, rejected: 0, expired: row.expired_unread, exhausted: 0 };
   for (const origin of origins) {
@@ -115,6 +123,7 @@ function toBroadcast(
       cancelled: row.state === 'cancelled' ? rest : 0,
     },
     waiting,
+    heldBack,
     origins,
     alarms,
   };

@@ -176,4 +176,38 @@ export const migrations: readonly string[] = [
     rows integer not null
   ) strict, without rowid;
   `,
+
+  `
+  -- what is known of a push service's answers to messages that one key signed
+  create table push_services (
+    id integer primary key,
+    origin text not null,
+    vapid_public_key text not null,
+    -- refusals of the token or key since it accepted a message
+    refusals_in_row integer not null default 0,
+    -- so many of them begin a hold
+    refusals_to_hold integer not null,
+    -- null: messages are sent
+    held_since_ms integer,
+    -- during a hold: when rows are drawn as probes next, and how often that was done
+    probe_at_ms integer not null default 0,
+    draws integer not null default 0,
+    unique (origin, vapid_public_key)
+  ) strict;
+
+  -- some of the subscriptions that it accepted a message for, the newest in each slot
+  create table accepted_subscriptions (
+    push_service_id integer not null references push_services (id) on delete cascade,
+    slot integer not null,
+    subscription_id integer not null,
+    primary key (push_service_id, slot)
+  ) strict, without rowid;
+
+  -- set while the row is held back, which is due only at the end of its time: the push service that is held, and the
+  -- row's random place among those to be drawn as probes, below 0 for a row that was accepted before
+  alter table retries add column push_service_id integer references push_services (id);
+  alter table retries add column draw_order integer;
+  create index retries_held_back on retries (broadcast_id, push_service_id, draw_order)
+    where push_service_id is not null;
+  `,
 ];

@@ -1,11 +1,18 @@
 // What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, marks on
 // subscriptions that are gone, the log, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
-import type { BroadcastState, OriginCounts, Recipient } from '../broadcasts.ts';
+import {
+  settlements,
+  type BroadcastState,
+  type OriginCounts,
+  type Recipient,
+  type Settlement,
+} from '../broadcasts.ts';
 import type { CommitAnswer, PageCommit, RowResult } from '../ledger.ts';
 import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
 import { createGoneMarks } from './gone-marks.ts';
+import type { PushServiceHolds } from './push-service-holds.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
@@ -22,10 +29,15 @@ type RetryValues = {
   deferrals: number;
   expiresAtMs: number;
   newToken: string | null;
+  pushServiceId: number | null;
+  drawOrder: number | null;
 };
 
 /** @returns a function to be called inside a transaction */
-export function createPageCommit(database: SqliteDatabase): (page: PageCommit) => CommitAnswer {
+export function createPageCommit(
+  database: SqliteDatabase,
+  holds: PushServiceHolds,
+): (page: PageCommit) => CommitAnswer {
   const statements = prepareStatements(database);
   const log = createAttemptLog(database);
   const finish = createFinish(database);
@@ -59,19 +71,31 @@ export function createPageCommit(database: SqliteDatabase): (page: PageCommit) =
       return isFresh || statements.dropRetry.run({ broadcastId, position, fenceToken }) > 0;
     }
     const { delayMs, attempts, deferrals, expiresAtMs } = row.retry;
+    const hold = toHold(row);
     const values = {
       broadcastId,
       position,
-      dueAtMs: nowMs + delayMs,
+      dueAtMs: hold === undefined ? nowMs + delayMs : expiresAtMs,
+      pushServiceId: hold?.pushServiceId ?? null,
+      drawOrder: hold?.drawOrder ?? null,
       attempts,
       deferrals,
       expiresAtMs,
       newToken: row.result === 'detached' ? fenceToken : null,
     };
     // what is cancelled is not tried again; an answer that is still to come is waited for
-    if (isFresh && isCancelled && row.result === 'retry') return true;
+    if (isFresh && isCancelled && row.result !== 'detached') return true;
     if (isFresh) return statements.addRetry.run(values) > 0;
     return statements.deferRetry.run({ ...values, fenceToken }) > 0;
+  };
+
+  /** Rows that the push service accepted before get negative numbers: they are drawn first. */
+  const toHold = ({ origin, recipient, hold }: RowResult) => {
+    if (hold === undefined) return undefined;
+    const pushServiceId = holds.findHeld({ origin, vapidPublicKey: hold.vapidPublicKey });
+    if (pushServiceId === undefined) return undefined;
+    const wasAccepted = holds.wasAccepted(pushServiceId, recipient.subscriptionId);
+    return { pushServiceId, drawOrder: wasAccepted ? -1 - hold.drawOrder : hold.drawOrder };
   };
 
   const mark = ({ origin, recipient }: RowResult): void => {
@@ -108,9 +132,15 @@ export function createPageCommit(database: SqliteDatabase): (page: PageCommit) =
   return (page) => {
     const nowMs = database.now();
     const { broadcastId } = page;
+    holds.record(page.answers ?? []);
     const head = statements.findHead.first({ broadcastId });
     if (head === undefined || !moveCursor(page, nowMs)) {
-      return { isLeaseLost: true, state: head?.state ?? 'cancelled', newAlarms: [] };
+      return {
+        isLeaseLost: true,
+        state: head?.state ?? 'cancelled',
+        newAlarms: [],
+        pushServices: holds.states(),
+      };
     }
 
     const isCancelled = head.state === 'cancelled';
@@ -144,13 +174,17 @@ export function createPageCommit(database: SqliteDatabase): (page: PageCommit) =
       isLeaseLost: false,
       state: head.state,
       newAlarms: [...raised, ...judged].map((alarm) => ({ ...alarm, firstAtMs: nowMs })),
+      pushServices: holds.states(),
     };
   };
 }
 
+const isSettlement = (result: RowResult['result']): result is Settlement =>
+  (settlements as readonly string[]).includes(result);
+
 function addTo(counts: OriginTally, { attempts, result, record }: RowResult): void {
   counts.attempts += attempts;
-  if (result !== 'retry' && result !== 'detached') counts[result] += 1;
+  if (isSettlement(result)) counts[result] += 1;
   const isAnswer = result === 'accepted' || result === 'gone' || record?.status !== undefined;
   if (attempts > 0 && isAnswer) counts.answers += 1;
 }
@@ -179,8 +213,10 @@ function prepareStatements(database: SqliteDatabase) {
       'delete from slices where broadcast_id = :broadcastId and number = :number',
     ),
     addRetry: database.prepare<RetryValues>(`
-        insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token)
-        values (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken)
+        insert into retries
+          (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order)
+        values
+          (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder)
       `),
     deferRetry: database.prepare<RetryValues & { fenceToken: string }>(`
         update retries set
@@ -188,7 +224,9 @@ function prepareStatements(database: SqliteDatabase) {
           attempts = :attempts,
           deferrals = :deferrals,
           expires_at_ms = :expiresAtMs,
-          token = :newToken
+          token = :newToken,
+          push_service_id = :pushServiceId,
+          draw_order = :drawOrder
         where broadcast_id = :broadcastId and position = :position and token = :fenceToken
       `),
     dropRetry: database.prepare<{ broadcastId: number; position: number; fenceToken: string }>(`

@@ -2,25 +2,30 @@
 import type { Ledger } from '../ledger.ts';
 import { createGoneMarks } from './gone-marks.ts';
 import { createPageCommit } from './page-commit.ts';
+import { createPushServiceHolds } from './push-service-holds.ts';
 import { createRecipients } from './recipients.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 export function createSqliteLedger(database: SqliteDatabase): Ledger {
   const recipients = createRecipients(database);
   const marks = createGoneMarks(database);
-  const commitPage = createPageCommit(database);
+  const holds = createPushServiceHolds(database);
+  const commitPage = createPageCommit(database, holds);
 
   return {
     readRows: ({ broadcastId, throughPosition }, afterPosition, limit) =>
       database.read(() => recipients.page(broadcastId, afterPosition, throughPosition, limit)),
     commit: (page) => database.write(() => commitPage(page)),
-    recordAnswer: ({ subscription, origin, answer }) =>
+    recordAnswer: ({ subscription, origin, vapidPublicKey, answer }) =>
       database.write(() => {
+        const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
+        holds.record([{ origin, vapidPublicKey, accepted, refusalsInRow }]);
         const id = answer === 'gone' ? marks.markByKeys(origin, subscription) : undefined;
         if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
-        marks.count(origin, 1, answer === 'accepted' ? 1 : 0);
+        marks.count(origin, 1, accepted);
         if (id === undefined) return 'kept';
         return marks.deleteFew(origin) || !marks.isMarked(id) ? 'deleted' : 'marked';
       }),
+    pushServices: () => database.read(() => holds.states()),
   };
 }

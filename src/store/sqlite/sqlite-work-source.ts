@@ -5,11 +5,9 @@ import type { Broadcast } from '../broadcasts.ts';
 import type { RetryLease, RetryRow, SliceLease, WorkSource } from '../work-source.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createFinish } from './finish-broadcast.ts';
+import { anyBroadcast, createPushServiceHolds } from './push-service-holds.ts';
 import { createRecipients } from './recipients.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
-
-/** Stands for "any broadcast" in the statements below. */
-const anyBroadcast = 0;
 
 /** SQLite tells nobody of another process's writes: they are looked for. */
 const lookForWorkEveryMs = 250;
@@ -21,6 +19,7 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
   const reader = createBroadcastReader(database);
   const recipients = createRecipients(database);
   const finish = createFinish(database);
+  const holds = createPushServiceHolds(database);
 
   const getOrThrow = (id: number): Broadcast => {
     const broadcast = reader.find(id);
@@ -44,30 +43,56 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
     };
   };
 
-  const leaseRetries = (leaseMs: number, limit: number, only: number): RetryLease | undefined => {
-    const nowMs = database.now();
-    for (;;) {
-      const broadcastId = statements.findDue.first({ nowMs, broadcastId: only })?.broadcast_id;
-      if (broadcastId === undefined) return undefined;
-      const broadcast = getOrThrow(broadcastId);
-      const lease = { broadcastId, fenceToken: randomUUID() };
-      const rows: RetryRow[] = [];
-      for (const due of statements.dueRetries.all({ broadcastId, nowMs, limit })) {
-        const recipient = recipients.at(broadcast.id, due.position);
-        if (recipient === undefined) {
-          statements.dropRetry.run({ broadcastId, position: due.position });
-          continue;
-        }
-        statements.takeRetry.run({ ...lease, position: due.position, untilMs: nowMs + leaseMs });
-        rows.push({
-          ...recipient,
-          attempts: due.attempts,
-          deferrals: due.deferrals,
-          expiresAtMs: due.expires_at_ms,
-        });
+  const take = (
+    broadcastId: number,
+    dues: readonly DueRow[],
+    leaseMs: number,
+    areProbes: boolean,
+  ): RetryLease => {
+    const lease = { broadcastId, fenceToken: randomUUID() };
+    const untilMs = database.now() + leaseMs;
+    const rows: RetryRow[] = [];
+    for (const due of dues) {
+      const recipient = recipients.at(broadcastId, due.position);
+      if (recipient === undefined) {
+        statements.dropRetry.run({ broadcastId, position: due.position });
+        continue;
       }
-      if (rows.length > 0) return { ...lease, broadcast, rows };
-      finish.ifOver(broadcastId, nowMs);
+      statements.takeRetry.run({ ...lease, position: due.position, untilMs });
+      rows.push({
+        ...recipient,
+        attempts: due.attempts,
+        deferrals: due.deferrals,
+        expiresAtMs: due.expires_at_ms,
+      });
+    }
+    return { ...lease, broadcast: getOrThrow(broadcastId), rows, areProbes };
+  };
+
+  const findDue = (
+    limit: number,
+    only: number,
+  ): (Pick<RetryLease, 'broadcastId' | 'areProbes'> & { readonly dues: readonly DueRow[] }) | undefined => {
+    const nowMs = database.now();
+    const probes = holds.drawProbes(only);
+    if (probes !== undefined) {
+      const { broadcastId, positions } = probes;
+      const dues = positions.flatMap((position) => statements.retryAt.all({ broadcastId, position }));
+      return { broadcastId, dues, areProbes: true };
+    }
+    holds.release(only, limit);
+    const broadcastId = statements.findDue.first({ nowMs, broadcastId: only })?.broadcast_id;
+    if (broadcastId === undefined) return undefined;
+    return { broadcastId, dues: statements.dueRetries.all({ broadcastId, nowMs, limit }), areProbes: false };
+  };
+
+  const leaseRetries = (leaseMs: number, limit: number, only: number): RetryLease | undefined => {
+    for (;;) {
+      const due = findDue(limit, only);
+      if (due === undefined) return undefined;
+      const lease = take(due.broadcastId, due.dues, leaseMs, due.areProbes);
+      if (lease.rows.length > 0) return lease;
+      finish.ifOver(due.broadcastId, database.now());
     }
   };
 
@@ -103,6 +128,13 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
   };
 }
 
+interface DueRow {
+  readonly position: number;
+  readonly attempts: number;
+  readonly deferrals: number;
+  readonly expires_at_ms: number;
+}
+
 function prepareStatements(database: SqliteDatabase) {
   const isAsked = `(:broadcastId = ${anyBroadcast} or b.id = :broadcastId)`;
 
@@ -136,15 +168,17 @@ function prepareStatements(database: SqliteDatabase) {
         order by due_at_ms
         limit 1
       `),
-    dueRetries: database.prepare<
-      { broadcastId: number; nowMs: number; limit: number },
-      { position: number; attempts: number; deferrals: number; expires_at_ms: number }
-    >(`
+    dueRetries: database.prepare<{ broadcastId: number; nowMs: number; limit: number }, DueRow>(`
         select position, attempts, deferrals, expires_at_ms
         from retries
         where broadcast_id = :broadcastId and due_at_ms <= :nowMs
         order by due_at_ms
         limit :limit
+      `),
+    retryAt: database.prepare<{ broadcastId: number; position: number }, DueRow>(`
+        select position, attempts, deferrals, expires_at_ms
+        from retries
+        where broadcast_id = :broadcastId and position = :position
       `),
     takeRetry: database.prepare<{
       broadcastId: number;
@@ -152,7 +186,7 @@ function prepareStatements(database: SqliteDatabase) {
       fenceToken: string;
       untilMs: number;
     }>(`
-        update retries set token = :fenceToken, due_at_ms = :untilMs
+        update retries set token = :fenceToken, due_at_ms = :untilMs, push_service_id = null, draw_order = null
         where broadcast_id = :broadcastId and position = :position
       `),
     dropRetry: database.prepare<{ broadcastId: number; position: number }>(
@@ -180,6 +214,11 @@ function prepareStatements(database: SqliteDatabase) {
           union all
           select max(b.start_at_ms, (select min(r.due_at_ms) from retries r where r.broadcast_id = b.id))
           from broadcasts b where b.state = 'running' and ${isAsked}
+          union all
+          select max(b.start_at_ms, iif(p.held_since_ms is null, 0, p.probe_at_ms))
+          from broadcasts b cross join push_services p
+          where b.state = 'running' and ${isAsked}
+            and exists (select 1 from retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
         )
       `),
   };

@@ -1,0 +1,127 @@
+// Push services that refuse our token: for some rows, whatever the token is (anybody may have registered these), or for
+// all of them. Nobody is lost to the refusals of others, and nobody asks for each row what is known already.
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+
+import type { Broadcast } from '../../src/store/broadcasts.ts';
+import { checkSums, message, openStage, protocols, type Protocol, type Stage } from './fault-stage.ts';
+
+const layouts = {
+  'in front': { good: 500, junk: 120, isJunk: (index: number) => index < 120 },
+  'in the middle': { good: 500, junk: 120, isJunk: (index: number) => index >= 100 && index < 220 },
+  'at the end': { good: 500, junk: 120, isJunk: (index: number) => index >= 500 },
+  'nine of ten': { good: 100, junk: 900, isJunk: (index: number) => (index * 7) % 10 !== 0 },
+};
+
+/** Delivers by threads of its own where there are some, and otherwise in this one. */
+async function deliver(stage: Stage, threads: number): Promise<Broadcast> {
+  const sender = stage.sender({ threads });
+  const { broadcast } = await sender.createBroadcast('all', message);
+  const stop = new AbortController();
+  const working = sender.work(stop.signal);
+  const done = await stage.until(broadcast.id, ({ state }) => state === 'done');
+  stop.abort();
+  await working;
+  return done;
+}
+
+async function openWithJunk(
+  t: TestContext,
+  protocol: Protocol,
+  { good, junk, isJunk }: (typeof layouts)[keyof typeof layouts],
+) {
+  const stage = await openStage(t, protocol);
+  const [pushService] = stage.witnesses;
+  assert.ok(pushService);
+  const sinks = pushService.sinks(good + junk);
+  for (const [index, { endpoint }] of sinks.entries()) {
+    if (isJunk(index)) pushService.faults.inject({ kind: 'status', status: 401, endpoint });
+  }
+  await stage.enroll(sinks);
+  const goodSinks = sinks.filter((_, index) => !isJunk(index));
+  assert.equal(goodSinks.length, good);
+  return { stage, pushService, goodSinks };
+}
+
+describe('rows that are always refused with 401', { concurrency: 4 }, () => {
+  for (const protocol of protocols) {
+    for (const [place, layout] of Object.entries(layouts)) {
+      for (const threads of [0, 1, 2]) {
+        const where = threads === 0 ? 'in this thread' : `by ${threads} threads`;
+        test(`${place} cost nobody else a message, over ${protocol}, ${where}`, async (t) => {
+          const { stage, pushService, goodSinks } = await openWithJunk(t, protocol, layout);
+          const broadcast = await deliver(stage, threads);
+          checkSums(broadcast);
+          assert.equal(broadcast.counts.accepted, layout.good);
+          assert.equal(broadcast.counts.rejected, layout.junk);
+          assert.deepEqual(new Set(pushService.received(goodSinks)), new Set([1]));
+        });
+      }
+    }
+  }
+});
+
+describe('a push service that refuses everybody', { concurrency: 4 }, () => {
+  const everybody = 3000;
+  const patient = { worker: { leaseMs: 1e9 } };
+  const badToken = { status: 403, body: JSON.stringify({ reason: 'BadJwtToken' }) };
+
+  async function openRefusing(t: TestContext, refusal = badToken) {
+    const stage = await openStage(t, 'HTTP/2', 'HTTP/1.1');
+    const [refusing, working] = stage.witnesses;
+    assert.ok(refusing && working);
+    const others = working.sinks(everybody / 10);
+    const rows = [...refusing.service.createSinks(everybody)];
+    await stage.enroll(rows.flatMap((row, index) => [row, ...others.slice(index, index + 1)]));
+    refusing.faults.inject({ kind: 'status', ...refusal });
+    const run = await stage.sender(patient).broadcast('all', message);
+    const held = await stage.until(run.broadcast.id, isHeldBack);
+    return { stage, refusing, working, others, run, held };
+  }
+
+  const isHeldBack = ({ heldBack: [first], counts }: Broadcast): boolean =>
+    first !== undefined && first.rows > everybody / 2 && first.rows === counts.pending;
+
+  for (const refusal of [
+    badToken,
+    { status: 401, body: JSON.stringify({ code: 401, errno: 109, message: 'Invalid VAPID token' }) },
+  ]) {
+    test(`with ${refusal.status} is asked for some rows only; the others wait, and one alarm tells its words`, async (t) => {
+      const { stage, refusing, working, others, held } = await openRefusing(t, refusal);
+      const { pending, rejected, accepted } = held.counts;
+      assert.equal(rejected, everybody - pending, 'each refusal is the own one of its row');
+      assert.equal(accepted, others.length);
+      assert.deepEqual(new Set(working.received(others)), new Set([1]));
+      assert.ok(refusing.seen.length < everybody / 2, `${refusing.seen.length} requests`);
+      const [alarm, ...more] = held.alarms;
+      assert.deepEqual([alarm?.origin, alarm?.reason, more], [refusing.origin, 'vapid-refused', []]);
+      assert.match(alarm?.detail ?? '', /Invalid VAPID token|BadJwtToken/);
+      assert.equal((await stage.stored()).length, everybody + others.length);
+    });
+  }
+
+  test('gets all that waited once it accepts one of the probes', async (t) => {
+    const { stage, refusing, others, run } = await openRefusing(t);
+    refusing.faults.clear();
+    stage.clock.advance(600_000);
+    const broadcast = await run.finished;
+    checkSums(broadcast);
+    assert.equal(broadcast.counts.accepted, everybody + others.length - broadcast.counts.rejected);
+    assert.deepEqual(broadcast.heldBack, []);
+  });
+
+  test('is asked by another sender for probes only; who is left at the end of the time is expired', async (t) => {
+    const { stage, refusing, others, run } = await openRefusing(t);
+    await run.stop();
+    const asked = refusing.seen.length;
+    const other = await stage.sender(patient).broadcast('all', message, { ttlSeconds: 60 });
+    await stage.until(other.broadcast.id, isHeldBack);
+    assert.ok(refusing.seen.length - asked < everybody / 4, `${refusing.seen.length - asked} requests`);
+    stage.clock.advance(3_600_000);
+    const broadcast = await other.finished;
+    checkSums(broadcast);
+    assert.equal(broadcast.counts.accepted, others.length);
+    assert.equal(broadcast.counts.expired, everybody - broadcast.counts.rejected);
+    assert.equal((await stage.stored()).length, everybody + others.length);
+  });
+});

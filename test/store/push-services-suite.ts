@@ -1,0 +1,200 @@
+// What every store must do about push services that refuse our token: hold them, draw probes, release what was held
+// back, for all workers together.
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import { holdPolicy, type PushServiceAnswers } from '../../src/store/push-services.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { RetryLease } from '../../src/store/work-source.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import type { StoreUnderTest } from './store-suite.ts';
+
+const leaseMs = 10_000;
+const rows = 100;
+
+export function describePushServices(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`push services that refuse: ${name}`, () => {
+    let underTest: StoreUnderTest;
+    let store: Store;
+    let nowMs = 1_800_000_000_000;
+    /** Another one in each test, so that none knows of the others. */
+    let origin = '';
+    let tests = 0;
+
+    before(async () => {
+      underTest = await prepare();
+      store = await underTest.open(() => nowMs);
+      await store.subscriptions.putAll(
+        Array.from({ length: rows }, (_, index) => ({
+          subscription: madeUpSubscription(index),
+          vapidPublicKey,
+        })),
+      );
+    });
+    after(async () => {
+      await store.close();
+      await underTest.remove();
+    });
+    beforeEach(async () => {
+      for (const { id, state } of await store.broadcasts.list({ limit: 100 })) {
+        if (state === 'running') await store.broadcasts.cancel(id);
+      }
+      nowMs += 60_000;
+      tests += 1;
+      origin = `https://push-${tests}.example.org`;
+    });
+
+    /** A commit tells of answers, whatever rows it has. */
+    const tellAll = (answers: readonly PushServiceAnswers[]) =>
+      store.ledger.commit({ broadcastId: 0, fenceToken: '', rows: [], answers, leaseMs });
+    const tell = (answers: Partial<PushServiceAnswers>) =>
+      tellAll([{ origin, vapidPublicKey, accepted: 0, refusalsInRow: 0, ...answers }]);
+    const stateNow = async () => (await store.ledger.pushServices()).find((state) => state.origin === origin);
+
+    /** @param drawOrderOf the row's place among those to be drawn */
+    const heldBack =
+      (drawOrderOf: (recipient: Recipient) => number) =>
+      (recipient: Recipient): RowResult => ({
+        recipient,
+        origin,
+        attempts: 0,
+        result: 'heldBack',
+        retry: { delayMs: 0, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 3_600_000 },
+        hold: { vapidPublicKey, drawOrder: drawOrderOf(recipient) },
+      });
+
+    /** A broadcast to all, each row of which is held back, or would be. */
+    const holdAll = async (drawOrderOf: (recipient: Recipient) => number = () => 0): Promise<Broadcast> => {
+      const { broadcast } = await store.broadcasts.create({
+        contentHash: new Uint8Array(32),
+        payload: new Uint8Array(1),
+        ttlSeconds: 3600,
+        urgency: 'normal',
+        startAtMs: nowMs,
+        expiresAtMs: nowMs + 3_600_000,
+        sliceRows: 1000,
+      });
+      const slice = await store.work.leaseSlice({ leaseMs, broadcastId: broadcast.id });
+      assert.ok(slice);
+      const recipients = await store.ledger.readRows(slice, slice.cursor, 1000);
+      const { broadcastId, fenceToken } = slice;
+      await store.ledger.commit({
+        broadcastId,
+        fenceToken,
+        slice: { number: slice.slice, cursor: slice.throughPosition },
+        rows: recipients.map(heldBack(drawOrderOf)),
+        leaseMs,
+      });
+      return broadcast;
+    };
+    const leaseRetries = (broadcastId: number) =>
+      store.work.leaseRetries({ leaseMs, limit: 1000, broadcastId });
+    /** Milliseconds until probes are drawn again. */
+    const drawAgainAfter = async (): Promise<number> => {
+      const broadcast = await holdAll();
+      for (let waitedMs = 0; ; waitedMs += holdPolicy.probePauseMs) {
+        if ((await leaseRetries(broadcast.id)) !== undefined) {
+          await store.broadcasts.cancel(broadcast.id);
+          return waitedMs;
+        }
+        nowMs += holdPolicy.probePauseMs;
+      }
+    };
+
+    const find = async ({ id }: Broadcast) => (await store.broadcasts.find(id))!;
+    const workState = (broadcastId: number) =>
+      store.work.waitForWork({ broadcastId, signal: AbortSignal.abort() });
+
+    test('refusals of all workers together begin a hold, unless one message is accepted between them', async () => {
+      await tell({ refusalsInRow: 10 });
+      await tell({ refusalsInRow: 9 });
+      assert.equal(await stateNow(), undefined);
+      await tell({ accepted: 1, refusalsInRow: 9 });
+      await tell({ refusalsInRow: 10 });
+      assert.equal(await stateNow(), undefined);
+      await tell({ refusalsInRow: 1 });
+      assert.deepEqual(await stateNow(), { origin, vapidPublicKey, isHeld: true, refusalsToHold: 20 });
+      const other = { origin, vapidPublicKey: 'another key', accepted: 0, refusalsInRow: 19 };
+      await tellAll([other]);
+      assert.equal((await store.ledger.pushServices()).filter((state) => state.origin === origin).length, 1);
+    });
+
+    test('each hold that was wrong doubles the refusals that the next one takes, up to a bound', async () => {
+      for (const refusalsToHold of [40, 80, 160, 320, 640, 640]) {
+        await tell({ refusalsInRow: 640 });
+        assert.equal((await stateNow())?.isHeld, true);
+        await tell({ accepted: 1 });
+        assert.deepEqual(await stateNow(), { origin, vapidPublicKey, isHeld: false, refusalsToHold });
+      }
+    });
+
+    test('rows that are held back are counted, and not due before the end of their time', async () => {
+      await tell({ refusalsInRow: 20 });
+      const broadcast = await holdAll();
+      const { state, waiting, heldBack: held, counts } = await find(broadcast);
+      assert.deepEqual([state, waiting, counts.pending, held], ['running', rows, rows, [{ origin, rows }]]);
+      assert.equal(await leaseRetries(broadcast.id), undefined);
+      assert.equal(await workState(broadcast.id), 'idle');
+      nowMs += 3_600_000;
+      const due = await leaseRetries(broadcast.id);
+      assert.equal(due?.areProbes, true, 'probes come first');
+      const rest = await leaseRetries(broadcast.id);
+      assert.deepEqual([rest?.areProbes, rest?.rows.length], [false, rows - holdPolicy.probeRows]);
+      assert.deepEqual((await find(broadcast)).heldBack, [], 'what is leased is not held back any more');
+    });
+
+    test('probes are the rows with the least numbers, and up to ten that were accepted before', async () => {
+      const accepted = [3, 17, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49];
+      for (const acceptedSubscriptionId of accepted) await tell({ accepted: 1, acceptedSubscriptionId });
+      await tell({ refusalsInRow: 20 });
+      // the last rows of the audience have the least numbers
+      const broadcast = await holdAll(({ position }) => 1000 - position);
+      assert.equal(await leaseRetries(broadcast.id), undefined, 'it is not time yet');
+      nowMs += holdPolicy.probePauseMs;
+      assert.equal(await workState(broadcast.id), 'ready');
+      const ids = idsOf(await leaseRetries(broadcast.id)) ?? [];
+      assert.equal(ids.length, 30);
+      const known = ids.filter((id) => accepted.includes(id ?? 0));
+      assert.equal(known.length, 10);
+      const others = ids.filter((id) => !accepted.includes(id ?? 0));
+      assert.deepEqual(
+        others,
+        Array.from({ length: 20 }, (_, index) => rows - index),
+      );
+      assert.equal(await leaseRetries(broadcast.id), undefined, 'the next ones come after a pause');
+    });
+
+    test('the pauses between probes grow after a while', async () => {
+      await tell({ refusalsInRow: 20 });
+      const pauses = [];
+      for (let draw = 0; draw < holdPolicy.quickDraws + 4; draw += 1) pauses.push(await drawAgainAfter());
+      assert.deepEqual(new Set(pauses.slice(0, holdPolicy.quickDraws)), new Set([250]));
+      assert.deepEqual(pauses.slice(holdPolicy.quickDraws), [250, 500, 1000, 2000]);
+    });
+
+    test('one acceptance makes everything due that was held back, also what is stored later', async () => {
+      await tell({ refusalsInRow: 20 });
+      const early = await holdAll();
+      await tell({ accepted: 1 });
+      assert.equal(await workState(early.id), 'ready');
+      const late = await holdAll();
+      for (const broadcast of [early, late]) {
+        const due = await leaseRetries(broadcast.id);
+        assert.deepEqual([due?.areProbes, due?.rows.length], [false, rows]);
+      }
+    });
+
+    test('the rows of a broadcast that is cancelled are not held back', async () => {
+      await tell({ refusalsInRow: 20 });
+      const broadcast = await holdAll();
+      await store.broadcasts.cancel(broadcast.id);
+      nowMs += holdPolicy.probePauseMs;
+      assert.equal(await leaseRetries(broadcast.id), undefined);
+      const { counts, heldBack: held } = await find(broadcast);
+      assert.deepEqual([counts.cancelled, held], [rows, []]);
+    });
+  });
+}
+
+const idsOf = (lease: RetryLease | undefined) => lease?.rows.map(({ subscriptionId }) => subscriptionId);
