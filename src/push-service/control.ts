@@ -2,6 +2,7 @@
 // for a web page: a browser sends `Origin` with whatever a page could do harm with.
 import { type Answer, emptyAnswer, jsonAnswer, refusal } from './http/answer.ts';
 import type { Exchange } from './http/exchange.ts';
+import { isLoopbackHost } from './http/host.ts';
 import type { Fault } from './faults/fault.ts';
 import type { PushService } from './push-service.ts';
 
@@ -9,14 +10,21 @@ const maxControlBytes = 64 * 1024;
 
 type Controlled = Pick<
   PushService,
-  'faults' | 'createSinks' | 'tallySinks' | 'clearSinks' | 'expire' | 'disconnectUserAgents' | 'statistics'
+  | 'origin'
+  | 'faults'
+  | 'createSinks'
+  | 'tallySinks'
+  | 'clearSinks'
+  | 'expire'
+  | 'disconnectUserAgents'
+  | 'statistics'
 >;
 
 /** Serves one request below `/control`. */
 export async function serveControl(service: Controlled, exchange: Exchange): Promise<void> {
   const body = await exchange.readBody(maxControlBytes);
   if (body === 'aborted') return;
-  const denial = checkAccess(exchange);
+  const denial = checkAccess(exchange, service.origin);
   if (denial !== undefined) return exchange.send(denial);
   if (body === 'tooLarge')
     return exchange.send(refusal('controlInvalid', `at most ${maxControlBytes} bytes`));
@@ -76,10 +84,17 @@ function control(
   }
 }
 
-function checkAccess({ connection, headers }: Exchange): Answer | undefined {
+function checkAccess({ connection, headers, host }: Exchange, origin: string): Answer | undefined {
   const address = connection.socket.remoteAddress ?? '';
   if (!/^(::ffff:)?127\.|^::1$/.test(address)) {
     return refusal('controlForbidden', 'the control resource answers to loopback only');
+  }
+  // A page whose name leads to loopback (DNS rebinding) has its own name here.
+  if (host !== undefined && !isLoopbackHost(host) && host !== new URL(origin).host) {
+    return refusal(
+      'controlForbidden',
+      'the control resource answers under its own name and those of loopback only',
+    );
   }
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
     return refusal('controlForbidden', 'the control resource does not answer to web pages');

@@ -21,6 +21,10 @@ export interface Routes {
 /** `/wpush/…` push resources, `/m/…` message resources, `/control/…`, and `/`, which names the push service's URLs. */
 export async function route(exchange: Exchange, routes: Routes): Promise<void> {
   const { method, path } = exchange;
+  const hostFault = exchange.findHostFault();
+  if (hostFault !== undefined) {
+    return exchange.send(refusal('hostInvalid', hostFault), { closesConnection: true });
+  }
   const [, resource, name, further] = path.split('/');
   if (resource === 'control') return routes.serveControl(exchange);
   const kind = further === undefined && name !== undefined ? resource : undefined;

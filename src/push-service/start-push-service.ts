@@ -9,6 +9,7 @@ import { createEventLog } from './events.ts';
 import { Exchange } from './http/exchange.ts';
 import { createFaults } from './faults/fault-plan.ts';
 import { withDefaultLimits } from './limits.ts';
+import { findHostFault } from './http/host.ts';
 import { listen } from './http/listener.ts';
 import { route, type Routes } from './routing.ts';
 import { createSenderApi } from './sender-side/sender-api.ts';
@@ -59,6 +60,10 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
       void route(exchange, routes);
     },
     onUpgrade(request, socket, head) {
+      if (findHostFault(request) !== undefined) {
+        socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+        return;
+      }
       webSockets.handleUpgrade(request, socket, head, (webSocket) =>
         serveUserAgent(webSocket, { agents, addresses, log }),
       );

@@ -124,6 +124,25 @@ test('a web page may not ask', async (t) => {
   assert.deepEqual(service.faults.list(), []);
 });
 
+test('a page whose name leads to loopback may not ask: only names of loopback and its own are answered', async (t) => {
+  const service = await start(t, { origin: 'http://push.test:8090' });
+  const url = `http://127.0.0.1:${service.port}/control/statistics`;
+  const statusFor = async (host: string): Promise<number> =>
+    (await sendByHttp1(url, { method: 'GET', headers: { host } })).status;
+  for (const host of [
+    'attacker.test',
+    'attacker.test:80',
+    '127.0.0.1.attacker.test',
+    'push.test',
+    '10.0.0.1',
+  ]) {
+    assert.equal(await statusFor(host), 403, host);
+  }
+  for (const host of ['localhost', 'localhost:9', '127.0.0.1:8090', '[::1]:8090', 'push.test:8090']) {
+    assert.equal(await statusFor(host), 200, host);
+  }
+});
+
 const outside = Object.values(networkInterfaces())
   .flat()
   .find((address) => address?.family === 'IPv4' && !address.internal)?.address;

@@ -24,6 +24,7 @@ const refusals = {
   urgencyInvalid: [400, null],
   subscriptionFull: [429, 201],
   serviceFull: [503, 201],
+  hostInvalid: [400, null],
   routeUnknown: [404, null],
   methodNotAllowed: [405, null],
   messageUnknown: [404, null],

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './answer.ts';
 import type { Connection } from './connection.ts';
+import { findHostFault, hostOf } from './host.ts';
 import type { HttpRequest, HttpResponse } from './listener.ts';
 
 const maxDiscardedBytes = 1024 * 1024;
@@ -27,6 +28,16 @@ export class Exchange {
     this.#request = request;
     this.#response = response;
     response.on('error', () => undefined); // a sender that has left in the middle of its answer
+  }
+
+  /** The host that the request is for, with its port; `undefined` for none. */
+  get host(): string | undefined {
+    return hostOf(this.#request);
+  }
+
+  /** What is wrong with `host`. */
+  findHostFault(): string | undefined {
+    return findHostFault(this.#request);
   }
 
   /** Calls back once the exchange is over, however it ends. */

@@ -66,7 +66,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   function acceptByPreface(): (socket: Socket) => void {
     const http1 = createHttp1Server(
-      { keepAliveTimeout: keepAliveTimeoutMs, shouldUpgradeCallback },
+      { keepAliveTimeout: keepAliveTimeoutMs, requireHostHeader: false, shouldUpgradeCallback },
       onRequest,
     );
     http1.on('upgrade', onUpgrade);

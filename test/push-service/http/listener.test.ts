@@ -219,6 +219,37 @@ test('a port that is taken, a wrong origin and a wrong limit are said at once', 
   }
 });
 
+test('a request needs exactly one Host, which is a host with an optional port', async (t) => {
+  const service = await start(t);
+  const statusFor = async (lines: string, version = '1.1'): Promise<number> => {
+    const socket = connectTcp(service.port, '127.0.0.1');
+    socket.end(`GET / HTTP/${version}\r\n${lines}\r\n`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    return Number(Buffer.concat(chunks).toString().slice(9, 12));
+  };
+  const upgrade =
+    'connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
+  for (const lines of [
+    '',
+    'Host: a\r\nHost: a\r\n',
+    'host: a\r\nHOST: b\r\n',
+    'Host: a b/@\r\n',
+    'Host:\r\n',
+    'Host: a:b\r\n',
+    'Host: user@a\r\n',
+    'Host: a/b\r\n',
+    `Host: a\r\nHost: b\r\n${upgrade}`,
+    `Host: a b\r\n${upgrade}`,
+  ]) {
+    assert.equal(await statusFor(lines), 400, JSON.stringify(lines));
+  }
+  for (const host of ['a', 'localhost:80', '127.0.0.1:8090', '[::1]:1', 'xn--bcher-kva.example']) {
+    assert.equal(await statusFor(`Host: ${host}\r\nconnection: close\r\n`), 200, host);
+  }
+  assert.equal(await statusFor('', '1.0'), 200, 'HTTP/1.0 needs none');
+});
+
 test('close ends every kind of connection and frees the port', async () => {
   const service = await startPushService();
   const { port } = service;

@@ -1,0 +1,42 @@
+// The host that a request is for: exactly one, and one that is a host with an optional port (RFC 9112 §3.2; `:authority`
+// in RFC 9113 §8.3.1).
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** A name or IPv4 address, or an IPv6 address in brackets; then perhaps a port. */
+const hostAndPort = /^(?:[\w.~!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+interface HostedRequest {
+  readonly httpVersion: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turns. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** @returns what is wrong with the host of a request, `undefined` where nothing is */
+export function findHostFault(request: HostedRequest): string | undefined {
+  const host = hostOf(request);
+  if (host === undefined) return request.httpVersion === '1.0' ? undefined : 'the request has no Host header';
+  if (!hostAndPort.test(host)) return 'the Host header is not a host with an optional port';
+  const count = countHostHeaders(request.rawHeaders);
+  return count > 1 ? `the request has ${count} Host headers; exactly one is allowed` : undefined;
+}
+
+/** `headers` keeps the first one only. */
+function countHostHeaders(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
+}
+
+/** `undefined` where the request names none. */
+export function hostOf({ headers }: Pick<HostedRequest, 'headers'>): string | undefined {
+  return (headers[':authority'] as string | undefined) ?? headers.host;
+}
+
+/** True for the names and addresses of this machine, whatever the port. */
+export function isLoopbackHost(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(host);
+}
