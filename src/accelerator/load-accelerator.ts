@@ -38,7 +38,7 @@ export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   if (fastest === 'builtin') return builtin();
   if (!existsSync(file)) {
     return builtin(
-      `there is no accelerator for ${describePlatform()} and OpenSSL ${opensslMajor()} (npm run build:accelerator makes one in a clone)`,
+      `there is no accelerator for ${describePlatform()} and OpenSSL ${opensslMajor()} (in a clone, "npm run build:accelerator" builds it, and "npm pack" packs it for other projects)`,
     );
   }
   try {

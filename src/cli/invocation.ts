@@ -17,4 +17,4 @@ export function invocationOf([node = 'node', file = 'deskbell']: readonly string
 
 /** `text` as one word of a shell command. */
 export const quote = (text: string): string =>
-  /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  /^[\w./:@,=+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -23,7 +23,7 @@ export const senderSettings = [
 export async function openSender(
   { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads, encryption }: Configuration,
   vapidKeys: VapidKeys,
-  { environment, output }: Pick<Context, 'environment' | 'output'>,
+  { environment }: Pick<Context, 'environment'>,
   store?: Store,
 ): Promise<Sender> {
   if (subject === undefined) {
@@ -43,7 +43,6 @@ export async function openSender(
     responseTimeoutMs,
     encryption,
     ...(store !== undefined && { store, threads }),
-    onWarning: (warning) => output.diagnostic(`deskbell: ${warning}`),
     ...proxyFromEnvironment(environment),
   });
 }

@@ -14,7 +14,9 @@ import type { Progress } from '../delivery/progress.ts';
 import { alarmKey } from '../delivery/watch-broadcasts.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../store/broadcasts.ts';
+import { createAcceleratorWarning } from './accelerator-warning.ts';
 import { summarize } from './broadcast-summary.ts';
+import type { CommandHint } from './command-hint.ts';
 import type { Context } from './context.ts';
 
 /** Intervals of progress lines where there is no terminal. */
@@ -22,20 +24,21 @@ const plainEveryMs = 5000;
 const jsonEveryMs = 1000;
 
 /**
- * @throws {DeskbellError} ERR_INTERRUPTED when it was paused or cancelled, ERR_NOT_ACCEPTED when messages to live
+ * @throws {DeskbellError} ERR_BROADCAST_UNFINISHED when it was paused or cancelled, ERR_NOT_ACCEPTED when messages to live
  *   subscriptions were not accepted
  */
 export async function runBroadcast(
   run: BroadcastRun,
   store: BroadcastStore,
-  { output, stop, invocation }: Context,
-  { json }: { readonly json: boolean },
+  { output, stop }: Pick<Context, 'output' | 'stop'>,
+  { json, hint }: { readonly json: boolean; readonly hint: CommandHint },
 ): Promise<void> {
   const { id } = run.broadcast;
   await output.line(
     json ? event('broadcast', { isNew: run.isNew, ...broadcastToJson(run.broadcast) }) : formatStart(run),
   );
 
+  createAcceleratorWarning((warning) => output.diagnostic(`deskbell: ${warning}`))(run.broadcast);
   let pausing: Promise<void> | undefined;
   const pause = (): void => {
     output.live('');
@@ -50,7 +53,10 @@ export async function runBroadcast(
     const broadcast = await run.finished;
     await pausing;
     await showEnd(broadcast, output, json);
-    assertDelivered(broadcast, invocation);
+    if (broadcast.state === 'paused' || broadcast.state === 'running') {
+      output.diagnostic(`To resume it:\n  ${hint(`broadcasts resume ${id}`)}`);
+    }
+    assertDelivered(broadcast);
   } finally {
     stop.removeEventListener('abort', pause);
     output.live('');
@@ -87,13 +93,14 @@ async function showEnd(broadcast: Broadcast, output: Context['output'], json: bo
   for (const line of summarize(broadcast, output)) await output.line(line);
 }
 
-function assertDelivered({ id, state, counts }: Broadcast, invocation: string): void {
-  if (state === 'cancelled') throw new DeskbellError('ERR_INTERRUPTED', `Broadcast ${id} was cancelled`);
+function assertDelivered({ id, state, counts }: Broadcast): void {
+  if (state === 'cancelled')
+    throw new DeskbellError('ERR_BROADCAST_UNFINISHED', `Broadcast ${id} was cancelled`);
   if (state !== 'done') {
+    const pending = formatCount(counts.pending);
     throw new DeskbellError(
-      'ERR_INTERRUPTED',
-      `Broadcast ${id} is ${state} with ${formatCount(counts.pending)} messages pending. ` +
-        `To resume it: ${invocation} broadcasts resume ${id}`,
+      'ERR_BROADCAST_UNFINISHED',
+      `Broadcast ${id} is ${state} with ${pending} messages pending`,
     );
   }
   const failed = counts.rejected + counts.expired + counts.exhausted;

@@ -11,8 +11,10 @@ import type { Message } from '../protocol/payload.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { Configuration } from './configuration.ts';
+import { createCommandHint, type CommandHint } from './command-hint.ts';
 import type { Context } from './context.ts';
 import { openSender } from './open-sender.ts';
+import type { Output } from './output.ts';
 import { readLines } from './read-lines.ts';
 import { runBroadcast } from './run-broadcast.ts';
 import { maxLineBytes, parseLine } from './subscription-line.ts';
@@ -37,6 +39,7 @@ export async function sendBroadcast(
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
+  const hint = createCommandHint(context, { ...flags });
   const sender = await openSender(configuration, vapidKeys, context, store);
   try {
     const audience = audienceOf(flags, configuration, vapidKeys.publicKey, context);
@@ -48,10 +51,10 @@ export async function sendBroadcast(
     const isForLater = flags.at !== undefined && flags.at.getTime() > Date.now();
     if (flags.detach || isForLater) {
       const stored = await sender.createBroadcast(audience, message, broadcastOptions);
-      await printStored(stored, flags, context);
+      await printStored(stored, flags, context.output, hint);
     } else {
       const run = await sender.broadcast(audience, message, broadcastOptions);
-      await runBroadcast(run, store.broadcasts, context, { json: flags.json ?? false });
+      await runBroadcast(run, store.broadcasts, context, { json: flags.json ?? false, hint });
     }
   } finally {
     await sender.close();
@@ -107,7 +110,8 @@ function readLine(number: number, text: string | undefined, parse: () => Subscri
 async function printStored(
   { broadcast, isNew }: { readonly broadcast: Broadcast; readonly isNew: boolean },
   { json }: BroadcastFlags,
-  { output, invocation }: Context,
+  output: Output,
+  hint: CommandHint,
 ): Promise<void> {
   const { id, audience, startAtMs } = broadcast;
   if (json) return output.line(JSON.stringify({ event: 'broadcast', isNew, ...broadcastToJson(broadcast) }));
@@ -117,7 +121,6 @@ async function printStored(
     `Broadcast ${id} to ${formatCount(audience)} is ${isNew ? '' : 'already '}${state}${time}.`,
   );
   output.diagnostic(
-    `To deliver it, run one of: "${invocation} worker", "${invocation} serve --deliver", ` +
-      `"${invocation} broadcasts resume ${id}".`,
+    `To deliver it, run one of these:\n  ${hint('worker')}\n  ${hint('serve --deliver')}\n  ${hint(`broadcasts resume ${id}`)}`,
   );
 }

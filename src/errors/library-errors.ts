@@ -66,6 +66,11 @@ export const libraryErrors = {
     'Lines of an import are not valid',
     'Fix the lines that were reported and import them again.',
   ),
+  ERR_BROADCAST_UNFINISHED: entry(
+    'The broadcast was paused or cancelled before its end',
+    'See `deskbell broadcasts show`; `deskbell broadcasts resume` continues one that was paused.',
+    true,
+  ),
   ERR_INTERRUPTED: entry('The command was interrupted', 'Run it again to go on.', true),
   ERR_OUTPUT: entry('Nothing can be written to standard output', 'Check where it leads to.'),
   ERR_COMMAND: entry('The command failed', 'Run it again with --debug to see where.'),

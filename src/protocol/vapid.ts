@@ -102,6 +102,8 @@ export function createVapidAuthorizer({
 }: VapidAuthorizerOptions): VapidAuthorizer {
   checkVapidKeys(keys);
   checkVapidSubject(subject);
+  // Schemes are case-insensitive (RFC 3986 §3.1), but push services compare them as they are written.
+  const sub = subject.replace(/^[^:]+/, (scheme) => scheme.toLowerCase());
   assertInteger('ERR_CONFIGURATION', lifetimeSeconds, lifetimeBounds);
   const jwk = { ...pointToJwk(Buffer.from(keys.publicKey, 'base64url')), d: keys.privateKey };
   const privateKey = createPrivateKey({ format: 'jwk', key: jwk });
@@ -118,7 +120,7 @@ export function createVapidAuthorizer({
     }
     assertInteger('ERR_CONFIGURATION', nowSeconds, clockBounds);
     const exp = nowSeconds + lifetimeSeconds;
-    const signed = `${header}.${encodeJson({ aud: origin, exp, sub: subject })}`;
+    const signed = `${header}.${encodeJson({ aud: origin, exp, sub })}`;
     const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
     const value = `vapid t=${signed}.${encodeBase64url(signature)}, k=${keys.publicKey}`;
 

@@ -68,6 +68,25 @@ suite('deskbell send', () => {
     assert.deepEqual(received.json(), { title: 'Ding dong', message: 'Tea is ready ☕' });
   });
 
+  test('title and text may be empty', async () => {
+    const { send } = await setUp(1);
+    for (const words of [
+      ['--id', '1', '--title', '', '--message', ''],
+      ['--all', '--title=', '--message='],
+    ]) {
+      const { exitCode, stderr } = await send(...words);
+      assert.equal(exitCode, 0, stderr);
+      assert.deepEqual((await userAgent.nextMessage()).json(), { title: '', message: '' });
+    }
+  });
+
+  test('a subject with its scheme in capitals is sent as push services expect it', async () => {
+    const { send } = await setUp(1);
+    const { exitCode, stdout } = await send('--id', '1', '--subject', 'MAILTO:push@example.org');
+    assert.equal(exitCode, 0, stdout);
+    await userAgent.nextMessage();
+  });
+
   test('a message to an endpoint goes there, and the endpoint is not printed whole', async () => {
     const { endpoints, send } = await setUp(2);
     const [endpoint = ''] = endpoints;

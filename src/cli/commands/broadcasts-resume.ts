@@ -1,6 +1,7 @@
 // `deskbell broadcasts resume`: delivers a broadcast that was paused or whose process ended.
 import type { Command } from 'commander';
 import { parsePositiveInteger } from '../arguments.ts';
+import { createCommandHint } from '../command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
@@ -27,7 +28,10 @@ export function resumeCommand(context: Context): Command {
         const sender = await openSender(configuration, vapidKeys, context, store);
         try {
           const run = await sender.resume(id);
-          await runBroadcast(run, store.broadcasts, context, { json: flags.json ?? false });
+          await runBroadcast(run, store.broadcasts, context, {
+            json: flags.json ?? false,
+            hint: createCommandHint(context, { ...flags }),
+          });
         } finally {
           await sender.close();
         }

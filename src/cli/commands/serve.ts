@@ -103,6 +103,7 @@ const reportTo = (log: OpenLog): DeliveryReport => ({
     }
   },
   error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
+  warning: (detail) => log.info({ event: 'warning', detail }),
 });
 
 function reopen(log: OpenLog, { output }: Context): void {
