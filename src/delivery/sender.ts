@@ -1,5 +1,6 @@
 // Sends one push message to one subscription, on the same path as the messages of broadcasts, which begin here as well.
-import { loadAccelerator, type EncryptionMethod } from '../accelerator/load-accelerator.ts';
+// What connections, encryption and broadcasts need is loaded when they begin, so that importing the sender is cheap.
+import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
@@ -101,8 +102,9 @@ export function createSender(options: SenderOptions): Sender {
   const transport = createTransport(transportOptions);
   const policy = createEndpointPolicy(transportOptions.pushServices);
   const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
-  const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
-  const path = createMessagePath(settings, transport, encryptBatch);
+  let encryptBatch: EncryptBatch | undefined = encrypt && createEncryptBatch(encrypt);
+  let loading: Promise<EncryptBatch> | undefined;
+  const path = createMessagePath(settings, transport, (messages) => encryptBatch!(messages));
   const broadcaster = store && createBroadcaster({ ...settings, store, threads, encrypt, onWarning });
   const single = gatherTurn<SingleMessage>((messages) => {
     try {
@@ -124,6 +126,13 @@ export function createSender(options: SenderOptions): Sender {
     throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
   };
 
+  const closeAll = async (): Promise<void> => {
+    // What was given to send before is still sent.
+    await loading;
+    single.flush();
+    await Promise.all([broadcaster?.close(), transport.close()]);
+  };
+
   return {
     async send(input, message, pushOptions = {}) {
       assertOpen();
@@ -131,6 +140,7 @@ export function createSender(options: SenderOptions): Sender {
       checkPushOptions(pushOptions);
       const recipient = readSubscription(input, policy);
       const destination = path.destinations.find(recipient);
+      encryptBatch ??= await (loading ??= loadEncryptBatch(encryption));
       const result = await new Promise<Result>((resolve, reject) => {
         single.add({ recipient, destination, payload, options: pushOptions, resolve, reject });
       });
@@ -143,8 +153,7 @@ export function createSender(options: SenderOptions): Sender {
     work: async (signal, onFault) => requireBroadcaster().work(signal, onFault),
 
     close() {
-      single.flush();
-      closing ??= Promise.all([broadcaster?.close(), transport.close()]).then(() => {});
+      closing ??= closeAll();
       return closing;
     },
   };
@@ -156,13 +165,10 @@ interface SingleMessage extends PushMessage {
   readonly reject: (error: unknown) => void;
 }
 
-/** A sender that makes broadcasts only needs none in this thread. */
-function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
-  let encryptBatch: EncryptBatch | undefined;
-  return (messages) => {
-    encryptBatch ??= loadAccelerator({ fastest }).encryptBatch;
-    return encryptBatch(messages);
-  };
+/** Loaded with the first message: a sender that makes broadcasts only needs none in this thread. */
+async function loadEncryptBatch(fastest: EncryptionMethod | undefined): Promise<EncryptBatch> {
+  const { loadAccelerator } = await import('../accelerator/load-accelerator.ts');
+  return loadAccelerator({ fastest }).encryptBatch;
 }
 
 /** Who sends a single message decides by himself when. */

@@ -1,7 +1,6 @@
 // Which addresses a push service may have. An endpoint is text from a stranger: without this guard it could point a
 // push request at the machine itself or at its private network (SSRF). The guard looks at addresses only; which host
 // names are admitted is the endpoint policy's part.
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -11,11 +10,11 @@ import type { ResolvedAddress } from './transport.ts';
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
 /** Every address that the system's resolver has for a name, the hosts file included. */
-export const resolveWithSystem: Resolve = async (hostname) =>
-  (await lookup(hostname, { all: true })).map(({ address, family }) => ({
-    address,
-    family: family === 6 ? 6 : 4,
-  }));
+export const resolveWithSystem: Resolve = async (hostname) => {
+  const { lookup } = await import('node:dns/promises');
+  const addresses = await lookup(hostname, { all: true });
+  return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+};
 
 // RFC 4291 §2.4, IANA: the only part of IPv6 from which public addresses are given out. All that embeds an IPv4
 // address lies outside of it (mapped, compatible, NAT64) or is named by a range of its own (6to4, Teredo).

@@ -11,8 +11,6 @@ import {
 import {
   checkServerIdentity,
   connect as connectTls,
-  createSecureContext,
-  getCACertificates,
   type ConnectionOptions,
   type SecureContext,
   type TLSSocket,
@@ -21,30 +19,24 @@ import {
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { blocked, isPublicAddress } from './address-guard.ts';
 import { SocketReader } from './socket-reader.ts';
-import { openTunnel, type Proxy } from './proxy.ts';
+import type { Proxy } from './proxy.ts';
+import { openTunnel } from './proxy-tunnel.ts';
 import { findRoute, type Route, type RouteSettings } from './route.ts';
+
+/** What ALPN settled on (RFC 7301); `http/1.1` without TLS. */
+export type Protocol = 'h2' | 'http/1.1';
 
 export interface Connection {
   readonly socket: Socket;
   /** What comes from the socket; its `data` event is not to be used. */
   readonly reader: SocketReader;
-  /** What ALPN settled on (RFC 7301); `http/1.1` without TLS. */
-  readonly protocol: 'h2' | 'http/1.1';
+  readonly protocol: Protocol;
 }
 
 export interface ConnectSettings extends RouteSettings {
   /** Whom TLS trusts. */
   readonly trust: () => SecureContext;
   readonly connectTimeoutMs: number;
-}
-
-/** Trust in the system's authorities and the given ones. Made once and not before it is needed: it is dear. */
-export function createTrust(ca: readonly string[] = []): () => SecureContext {
-  let context: SecureContext | undefined;
-  return () =>
-    (context ??= createSecureContext(
-      ca.length === 0 ? {} : { ca: [...getCACertificates('default'), ...ca] },
-    ));
 }
 
 /**

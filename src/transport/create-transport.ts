@@ -2,13 +2,13 @@
 // up nobody else.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
-import { resolveWithSystem } from './address-guard.ts';
 import { checkOptions } from './check-options.ts';
-import { createTrust, type ConnectSettings } from './connect.ts';
+import type { ConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
 import { Origin, type OriginSettings } from './origin.ts';
 import { parseProxy } from './proxy.ts';
 import type { PushHeaders, PushRequest, Transport, TransportOptions } from './transport.ts';
+import { createTrust } from './trust.ts';
 
 const maxOrigins = 1000;
 
@@ -21,7 +21,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   checkOptions(options);
   const settings: OriginSettings = {
     trust: createTrust(options.ca),
-    resolve: options.resolve ?? resolveWithSystem,
+    resolve: options.resolve,
     isNamedOrigin: createEndpointPolicy(options.pushServices).isNamedOrigin,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
     responseTimeoutMs: options.responseTimeoutMs ?? 30_000,

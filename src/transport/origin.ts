@@ -13,11 +13,10 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { Admission, type AdmissionSettings, type Deferral } from './admission.ts';
-import { connect, type Connection, type ConnectSettings } from './connect.ts';
+import type { ConnectSettings, Protocol } from './connect.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionLimits } from './exchange.ts';
 import { Fifo } from './fifo.ts';
-import { Http1Session } from './http1.ts';
-import { Http2Session, maxStreams } from './http2/session.ts';
+import { maxStreams } from './http2/protocol.ts';
 import { maxLimit } from './pacing.ts';
 
 export const maxQueued = 4096;
@@ -47,7 +46,7 @@ export class Origin implements SessionEvents {
   readonly #admission: Admission;
   readonly #aborted = new AbortController();
   readonly #whenIdle: (() => void)[] = [];
-  #protocol: Connection['protocol'] | undefined;
+  #protocol: Protocol | undefined;
   #inFlight = 0;
   #connecting = 0;
   /** Runs while no further connection is opened, since the last one could not be made. */
@@ -193,21 +192,17 @@ export class Origin implements SessionEvents {
   async #openConnection(): Promise<void> {
     this.#connecting += 1;
     try {
-      const connection = await connect(this.#url, this.#settings, this.#aborted.signal);
-      this.#protocol = connection.protocol;
-      this.#sessions.add(this.#createSession(connection));
+      // Loaded with the first connection: sockets, TLS and HTTP are half of what the sender takes to import.
+      const { openSession } = await import('./open-session.ts');
+      const { session, protocol } = await openSession(this.#url, this.#settings, this, this.#aborted.signal);
+      this.#protocol = protocol;
+      this.#sessions.add(session);
     } catch (error) {
       this.#connectionFailed(error as DeskbellError);
     } finally {
       this.#connecting -= 1;
       this.#pumpSoon();
     }
-  }
-
-  #createSession(connection: Connection): Session {
-    return connection.protocol === 'h2'
-      ? new Http2Session(connection, this.#url.host, this, this.#settings)
-      : new Http1Session(connection, this.#url.host, this, this.#settings);
   }
 
   /** Those who waited for a connection get the reason why there is none, unless another one can serve them. */

@@ -4,8 +4,18 @@
 // Behind a proxy the guard cannot see the address: the proxy resolves the name. What it can see (IP literals that are
 // not public) it refuses; keeping the rest of an inner network out of reach is the proxy's part, and the endpoint
 // policy's list of hosts goes before both.
-import { blocked, isPublicAddress, literalAddress, resolveHost, type Resolve } from './address-guard.ts';
-import { isProxyBypassed, type Proxy } from './proxy.ts';
+import { isIP } from 'node:net';
+
+import {
+  blocked,
+  isLoopbackName,
+  isPublicAddress,
+  literalAddress,
+  resolveHost,
+  resolveWithSystem,
+  type Resolve,
+} from './address-guard.ts';
+import type { Proxy } from './proxy.ts';
 import type { ResolvedAddress } from './transport.ts';
 
 export interface Route {
@@ -22,7 +32,8 @@ export interface Route {
 }
 
 export interface RouteSettings {
-  readonly resolve: Resolve;
+  /** By default the system's resolver. */
+  readonly resolve: Resolve | undefined;
   /** True for origins that the operator named: any address will do. */
   readonly isNamedOrigin: (origin: string) => boolean;
   readonly proxy?: Proxy;
@@ -32,7 +43,7 @@ export interface RouteSettings {
 
 /** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION */
 export async function findRoute(origin: URL, settings: RouteSettings): Promise<Route> {
-  const { proxy, resolve } = settings;
+  const { proxy, resolve = resolveWithSystem } = settings;
   const host = origin.hostname.replace(/^\[(.*)\]$/, '$1');
   const port = Number(origin.port) || (origin.protocol === 'https:' ? 443 : 80);
   const override = settings.connectOverride?.(origin.origin);
@@ -51,4 +62,18 @@ export async function findRoute(origin: URL, settings: RouteSettings): Promise<R
   }
   const addresses = await resolveHost(proxy.hostname, resolve, false);
   return { host, port, addresses, addressPort: proxy.port, proxy, isGuarded: false };
+}
+
+/**
+ * True for a host that is reached without the proxy: loopback always (a proxy's loopback is not ours), and what
+ * `noProxy` names: a host, a domain with all hosts under it (with or without a leading dot), or `*`.
+ *
+ * @param hostname as `URL.hostname` gives it
+ */
+export function isProxyBypassed(hostname: string, noProxy: readonly string[] = []): boolean {
+  if (isLoopbackName(hostname)) return true;
+  return noProxy.some((entry) => {
+    const domain = entry.toLowerCase().replace(/^\*?\.(?=.)/, '');
+    return domain === '*' || hostname === domain || (isIP(hostname) === 0 && hostname.endsWith(`.${domain}`));
+  });
 }

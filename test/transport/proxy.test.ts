@@ -7,7 +7,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 
 import { createTransport } from '../../src/transport/create-transport.ts';
-import { isProxyBypassed, parseProxy, proxyFromEnvironment } from '../../src/transport/proxy.ts';
+import { parseProxy, proxyFromEnvironment } from '../../src/transport/proxy.ts';
+import { isProxyBypassed } from '../../src/transport/route.ts';
 import { certificate, serverTls, startServer, type Peer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
 

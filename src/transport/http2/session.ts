@@ -31,12 +31,12 @@ import {
   FrameType,
   Http2Fault,
   maxStreamId,
+  maxStreams,
   Setting,
 } from './protocol.ts';
 import { Stream } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
-export const maxStreams = 100;
 /** More is not written until the socket has taken this: the push service reads too slowly. */
 const maxUnwrittenBytes = 262_144;
 

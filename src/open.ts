@@ -1,0 +1,25 @@
+// What a sender's data is opened with. SQLite and the file system are loaded then, so that importing the sender is cheap.
+import type { DataDirectory } from './cli/data-directory.ts';
+import type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
+import type { Store } from './store/store.ts';
+
+/**
+ * Opens a data directory: the VAPID pair, the session key, and the database. The first time it makes all three.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database is there without its key file, ERR_KEY_FILE_CORRUPT,
+ *   ERR_KEY_FILE_EXPOSED, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ */
+export async function openDataDirectory(directory: string): Promise<DataDirectory> {
+  const dataDirectory = await import('./cli/data-directory.ts');
+  return dataDirectory.openDataDirectory(directory);
+}
+
+/**
+ * Opens the store in a SQLite file; makes the file where there is none.
+ *
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const sqlite = await import('./store/sqlite/open-sqlite-store.ts');
+  return sqlite.openSqliteStore(options);
+}
