@@ -1,0 +1,85 @@
+// A push service, or a proxy in front of it, that answers 404 to everything must not empty the store; one that works
+// and calls some subscriptions gone has them deleted.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { broadcastToAll, openStage, protocols, vapidKeys } from './fault-stage.ts';
+
+const rows = 2000;
+
+describe('held deletions', { concurrency: 2 }, () => {
+  for (const protocol of protocols) {
+    for (const threads of [0, 2]) {
+      test(`404 to everything deletes none of ${rows}, over ${protocol}, ${threads} threads`, async (t) => {
+        const stage = await openStage(t, protocol);
+        const [witness] = stage.witnesses;
+        assert.ok(witness);
+        await stage.enroll([...witness.service.createSinks(rows, { vapidPublicKey: vapidKeys.publicKey })]);
+        witness.faults.inject({ kind: 'status', status: 404 });
+
+        const broadcast = await broadcastToAll(stage, { sender: { threads } });
+        assert.equal(broadcast.counts.gone, rows);
+        assert.equal((await stage.stored()).length, rows);
+        assert.deepEqual(
+          broadcast.alarms.map(({ origin, reason }) => [origin, reason]),
+          [[witness.origin, 'deletions-held']],
+        );
+        const [held] = await stage.store.heldDeletions.list();
+        assert.deepEqual([held?.origin, held?.subscriptions], [witness.origin, rows]);
+
+        // the push service works again: everybody is still there, and nobody is marked any more
+        witness.faults.clear();
+        const next = await broadcastToAll(stage, { sender: { threads } });
+        assert.equal(next.counts.accepted, rows);
+        assert.equal((await stage.stored()).length, rows);
+        assert.deepEqual(await stage.store.heldDeletions.list(), []);
+      });
+    }
+
+    test(`a normal run deletes the few that are gone, over ${protocol}`, async (t) => {
+      const stage = await openStage(t, protocol);
+      const [witness] = stage.witnesses;
+      assert.ok(witness);
+      const gone = witness.sinks(30);
+      const alive = witness.sinks(570);
+      await stage.enroll([...gone.slice(0, 15), ...alive, ...gone.slice(15)]);
+      for (const { endpoint } of gone) witness.faults.inject({ kind: 'status', status: 410, endpoint });
+
+      const broadcast = await broadcastToAll(stage);
+      assert.deepEqual([broadcast.counts.gone, broadcast.counts.accepted], [30, 570]);
+      assert.equal((await stage.stored()).length, 570);
+      assert.deepEqual(broadcast.alarms, []);
+    });
+  }
+
+  test('a proxy in front of the push service that answers 404 to everything deletes none', async (t) => {
+    const stage = await openStage(t);
+    const proxy = createServer((request, response) => {
+      request.resume();
+      response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not Found</h1>');
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    t.after(() => proxy.close());
+    const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const policy = createEndpointPolicy([origin]);
+    const [p256dh, auth] = [vapidKeys.publicKey, 'BTBZMqHH6r4Tts7J_aSIgg'];
+    await stage.store.subscriptions.putAll(
+      Array.from({ length: rows }, (_, index) => ({
+        subscription: parseSubscription({ endpoint: `${origin}/${index}`, p256dh, auth }, policy),
+        vapidPublicKey: vapidKeys.publicKey,
+      })),
+    );
+    const broadcast = await broadcastToAll(stage, { sender: { pushServices: [origin] } });
+    assert.equal(broadcast.counts.gone, rows);
+    assert.equal((await stage.stored()).length, rows);
+    assert.deepEqual(
+      broadcast.alarms.map((alarm) => [alarm.origin, alarm.reason]),
+      [[origin, 'deletions-held']],
+    );
+  });
+});
