@@ -27,6 +27,8 @@ export const desktop: readonly Program[] = [
 export const nginx: Program = { names: ['nginx', '/usr/sbin/nginx'], debianPackage: 'nginx-light' };
 export const nghttpd: Program = { names: ['nghttpd'], debianPackage: 'nghttp2-server' };
 export const go: Program = { names: ['go'], debianPackage: 'golang-go' };
+/** Makes key files in the forms of other tools. */
+export const openssl: Program = { names: ['openssl'], debianPackage: 'openssl' };
 /** Builds the accelerator. */
 export const compiler: Program = { names: ['cc', 'gcc', 'clang'], debianPackage: 'gcc' };
 
@@ -83,7 +85,7 @@ function reportFailure(error: Error & { readonly stderr?: string }): void {
 }
 
 if (import.meta.main) {
-  const programs = [firefox, chromium, ...desktop, nginx, nghttpd, go, compiler];
+  const programs = [firefox, chromium, ...desktop, nginx, nghttpd, go, openssl, compiler];
   const isComplete = await install('the tests', programs);
   if (!isComplete && process.env['CI'] === 'true') process.exitCode = 1;
 }

@@ -3,10 +3,11 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
+import { generateVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { exists, requireData } from '../data.ts';
+import { parseKeyPair } from '../import-keys.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
 interface GenerateFlags {
@@ -34,12 +35,13 @@ function generateCommand({ environment, input, output }: Context): Command {
     examples: [
       'deskbell keys generate',
       'deskbell keys generate --import web-push-keys.json',
+      'deskbell keys generate --import private_key.pem',
       'deskbell keys show --private --json --data old | deskbell keys generate --import - --data new',
     ],
   })
     .option(
       '--import <file>',
-      'Takes the pair from a text that holds both keys in base64url, "-" for standard input.',
+      'Imports the pair from this file: a private key in PEM, or a text with both keys in base64url; "-" is standard input.',
     )
     .option('--force', 'Replaces the existing pair. Every subscriber is lost.')
     .option('--json', 'Prints JSON.')
@@ -48,7 +50,7 @@ function generateCommand({ environment, input, output }: Context): Command {
       const keys =
         flags.import === undefined
           ? generateVapidKeys()
-          : findPair(flags.import === '-' ? await readAll(input) : await readText(flags.import));
+          : parseKeyPair(flags.import === '-' ? await readAll(input) : await readText(flags.import));
       const force = flags.force ?? false;
       if (!force) await refuseToLoseSubscribers(data, keys);
       const { writeKeyFile } = await import('../../keys/key-file.ts');
@@ -62,12 +64,12 @@ function generateCommand({ environment, input, output }: Context): Command {
 function showCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'show',
-    description: 'Prints the public key, or both.',
+    description: 'Prints the public key, or both keys.',
     settings: ['data'],
-    examples: ['deskbell keys show', 'deskbell keys show --private --json > web-push-keys.json'],
+    examples: ['deskbell keys show', '(umask 077; deskbell keys show --private --json > web-push-keys.json)'],
   })
-    .option('--private', 'Prints the private key too.')
-    .option('--json', 'Prints {"publicKey", "privateKey"}, as other web push tools do.')
+    .option('--private', 'Also prints the private key.')
+    .option('--json', 'Prints JSON, in the form that other web push tools use.')
     .action(async (flags: { readonly private?: true; readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
       await requireData(data);
@@ -80,21 +82,6 @@ function showCommand({ environment, output }: Context): Command {
           : `Public key:  ${publicKey}${flags.private ? `\nPrivate key: ${privateKey}` : ''}`,
       );
     });
-}
-
-/** The pair in a text of any form: the one word as long as a public key and the one as long as a private key. */
-function findPair(text: string): VapidKeys {
-  const words = [...new Set(text.match(/[A-Za-z0-9_-]+/g))];
-  const [publicKey, ...otherPublic] = words.filter((word) => word.length === 87);
-  const [privateKey, ...otherPrivate] = words.filter((word) => word.length === 43);
-  if (!publicKey || !privateKey || otherPublic.length > 0 || otherPrivate.length > 0) {
-    throw new DeskbellError(
-      'ERR_VAPID_KEY_INVALID',
-      'The text to import does not hold exactly one public key (87 characters) and one private key (43 characters)',
-    );
-  }
-  checkVapidKeys({ publicKey, privateKey });
-  return { publicKey, privateKey };
 }
 
 async function readText(path: string): Promise<string> {
