@@ -5,26 +5,26 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDataDirectory } from 'deskbell';
-import { createServer } from 'deskbell/service';
+import { createMiddleware } from 'deskbell/service';
 import express from 'express';
 import { serveOrCheck } from './serve-or-check.ts';
 
 // Keep this directory: it holds the keys and the subscriptions.
 const data = await openDataDirectory(await mkdtemp(join(tmpdir(), 'deskbell-example-')));
 
-const service = createServer({
+const service = createMiddleware({
   store: data.store,
   vapidPublicKey: data.vapidKeys.publicKey,
   sessionKey: data.sessionKey,
 });
-await service.ready();
 
 const app = express();
+// Bodies that are parsed ahead of the service are fine: it takes what is in request.body.
+app.use(express.json());
 app.get('/', (_request, response) => {
   response.json({ mine: 'The application’s own routes stay as they are.' });
 });
-// Ahead of any middleware that reads bodies.
-app.use('/push', (request, response) => service.routing(request, response));
+app.use('/push', service);
 
 const server = app.listen(process.argv.includes('--check') ? 0 : 8080);
 await once(server, 'listening');

@@ -56,6 +56,11 @@ export const serviceErrors = {
     'Try again later; the server log says more.',
     true,
   ),
+  ERR_BODY_CONSUMED: entry(
+    500,
+    'The request body was read before it reached the service',
+    'Mount the service ahead of the middleware that reads bodies, or have that leave the body in request.body.',
+  ),
   ERR_NOT_READY: entry(503, 'The store cannot be reached', 'Try again later.', true),
   ERR_STORE_UNAVAILABLE: entry(
     503,

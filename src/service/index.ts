@@ -4,6 +4,8 @@
 //   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }));
 
 export { createServer } from './create-server.ts';
+export { createMiddleware } from './create-middleware.ts';
+export type { MiddlewareOptions, ServiceMiddleware } from './create-middleware.ts';
 export { createService } from './create-service.ts';
 export { createSessionCookie } from './demonstration/session-cookie.ts';
 export type { SessionCookie, SessionCookieOptions } from './demonstration/session-cookie.ts';

@@ -1,13 +1,10 @@
 // The service inside someone else's application: what it brings stays in its scope.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import cors from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
-import express from 'express';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { createServer } from '../../src/service/create-server.ts';
 import { createService } from '../../src/service/create-service.ts';
 import type { ServiceOptions } from '../../src/service/options.ts';
 import {
@@ -122,23 +119,6 @@ describe('the service in an application', () => {
     const base = await listen(app, t);
     await sendJson(`${base}/push`, 'POST', '/webPush', newSubscription(), { 'x-owner': 'alice' });
     assert.deepEqual(owners, ['alice']);
-  });
-
-  test('runs inside an Express application', async (t) => {
-    const service = createServer(options());
-    await service.ready();
-    t.after(() => service.close());
-    const app = express();
-    app.get('/mine', (_request, response) => {
-      response.send('mine');
-    });
-    app.use('/push', (request, response) => service.routing(request, response));
-    const server = app.listen(0);
-    t.after(() => server.close());
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await assertServed(`${base}/push`);
-    assert.equal((await fetch(`${base}/push/nothing`)).status, 404);
-    assert.equal(await (await fetch(`${base}/mine`)).text(), 'mine');
   });
 
   test('refuses options that cannot work', () => {

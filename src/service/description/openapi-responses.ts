@@ -83,6 +83,7 @@ export const bodyErrors = [
   'ERR_JSON_MALFORMED',
   'ERR_BODY_TOO_LARGE',
   'ERR_CONTENT_TYPE',
+  'ERR_BODY_CONSUMED',
 ] as const satisfies readonly ServiceErrorCode[];
 
 /** Error responses by status: those that a route names, and those that are possible everywhere. */

@@ -2,6 +2,7 @@
 // response carries.
 import type { FastifyInstance } from 'fastify';
 
+import { acceptConsumedBodies } from './consumed-body.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { enableFilters, type Filter } from './filter.ts';
 import { assertHost } from './host.ts';
@@ -26,6 +27,7 @@ export function prepareScope(app: FastifyInstance, settings: ScopeSettings): voi
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
   readJsonBodies(app, settings.bodyLimitBytes);
+  acceptConsumedBodies(app);
   sendProblems(app, settings);
 
   // In the order in which a request meets them.

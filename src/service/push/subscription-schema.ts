@@ -25,7 +25,7 @@ const keys = {
 };
 
 /** Nothing that a URL parser would escape or resolve: no dot segments, plain or escaped. */
-const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$&'()*+,;=:@%|/-]*)?(?:\?[\w.~!$&()*+,;=:@%|/?-]*)?`;
+const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$&'()*+,;=:@%|/-]*)?(?:\?[\w.~!$&()*+,;=:@%|/?-]+)?`;
 
 /** @param originPattern of the endpoint policy */
 export function createSubscriptionBody(originPattern: string) {

@@ -1,0 +1,71 @@
+// The service as a request handler for Express, Connect and `node:http`: mounted under a path, it answers everything there.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Fastify, { type FastifyInstance } from 'fastify';
+
+import { addRoutes } from './create-service.ts';
+import { renderMalformedUrl } from './http/edge-cases.ts';
+import { toRequestHead } from './http/filter.ts';
+import { render } from './http/render-error.ts';
+import { prepareScope } from './http/scope.ts';
+import { resolveOptions, type ServerOptions, type ServiceOptions } from './options.ts';
+
+/** `prefix` is not among them: the path of the mount takes its place. */
+export type MiddlewareOptions = Omit<ServiceOptions, 'prefix'> & Pick<ServerOptions, 'trustProxy'>;
+
+export interface ServiceMiddleware {
+  (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void;
+  /** Waits for what is being answered. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a request handler of the service: `app.use('/push', createMiddleware(options))`. It may stand behind middleware
+ * that reads bodies, as long as that leaves what it has read in `request.body`.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
+ */
+export function createMiddleware({ trustProxy, ...options }: MiddlewareOptions): ServiceMiddleware {
+  const settings = resolveOptions(options);
+  const { filters } = settings;
+  const app: FastifyInstance = Fastify({
+    trustProxy: (trustProxy ?? false) as boolean,
+    genReqId: () => '',
+    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, filters),
+  });
+  prepareScope(app, { ...settings, ownsConnections: false, ownsUnknownPaths: true });
+  app.register((scope) => addRoutes(scope, settings));
+  const ready = app.ready();
+  let isReady = false;
+  ready.then(
+    () => (isReady = true),
+    () => undefined,
+  );
+
+  const answer = (request: MountedRequest, response: ServerResponse): void => {
+    const location = locationOfFolder(request);
+    if (location === undefined) return app.routing(request, response);
+    const { status, headers } = render(toRequestHead(request), 308, { location }, Buffer.alloc(0), filters);
+    response.writeHead(status, headers).end();
+  };
+  const handle = (request: MountedRequest, response: ServerResponse, next = destroy(response)): void => {
+    if (isReady) answer(request, response);
+    else ready.then(() => answer(request, response), next);
+  };
+  return Object.assign(handle, { close: () => app.close() });
+}
+
+type MountedRequest = IncomingMessage & { readonly originalUrl?: string };
+
+/**
+ * Under a mount, `/push` and `/push/` both come as `/`; addresses in the page there are relative to `/push/`.
+ *
+ * @returns where to send the former, `undefined` for any other request
+ */
+function locationOfFolder({ url = '', originalUrl = url }: MountedRequest): string | undefined {
+  const [path = '', query] = originalUrl.split('?', 2);
+  if (!/^\/(?:\?|$)/.test(url) || path.endsWith('/')) return undefined;
+  return `${path.slice(path.lastIndexOf('/') + 1)}/${query === undefined ? '' : `?${query}`}`;
+}
+
+/** For a handler that nothing stands behind. */
+const destroy = (response: ServerResponse) => (): void => void response.destroy();

@@ -1,0 +1,181 @@
+// The service in a real Express application, ahead of middleware that reads bodies and behind it: nothing ever hangs.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import express, { type RequestHandler } from 'express';
+import { createMiddleware, type MiddlewareOptions } from '../../src/service/create-middleware.ts';
+import type { Problem } from '../../src/service/http/problem.ts';
+import {
+  newSubscription,
+  openTestStore,
+  sendJson,
+  vapidPublicKey,
+  type LogRecord,
+  type TestStore,
+} from './running-service.ts';
+
+/** Reads the whole body and leaves nothing of it. */
+const consume: RequestHandler = (request, _response, next) => {
+  request.resume().once('end', () => next());
+};
+/** Reads the beginning of the body. */
+const nibble: RequestHandler = (request, _response, next) => {
+  request.once('readable', () => {
+    request.read(1);
+    next();
+  });
+};
+
+describe('the service in Express', () => {
+  let testStore: TestStore;
+
+  before(async () => {
+    testStore = await openTestStore();
+  });
+  after(() => testStore.remove());
+
+  async function start(
+    t: TestContext,
+    { ahead = [], ...own }: Partial<MiddlewareOptions> & { readonly ahead?: readonly RequestHandler[] },
+  ): Promise<{ readonly base: string; readonly records: LogRecord[] }> {
+    const records: LogRecord[] = [];
+    const keep = (record: object): void => void records.push({ ...record });
+    const service = createMiddleware({
+      store: testStore.store,
+      vapidPublicKey,
+      sessionKey: randomBytes(32),
+      registrationsPerMinute: 'off',
+      log: { info: keep, error: keep },
+      ...own,
+    });
+    const app = express();
+    // It would print errors of its own.
+    app.set('env', 'test');
+    for (const middleware of ahead) app.use(middleware);
+    app.use('/push', service);
+    app.use(express.json());
+    app.post('/mine', (request, response) => {
+      response.json(request.body);
+    });
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(async () => {
+      server.close();
+      server.closeAllConnections();
+      await service.close();
+    });
+    return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, records };
+  }
+
+  for (const [what, ahead] of [
+    ['nothing', []],
+    ['express.json()', [express.json()]],
+    ['express.json() for every type', [express.json({ type: '*/*' })]],
+    ['express.urlencoded()', [express.urlencoded({ extended: true })]],
+    ['express.text()', [express.text({ type: '*/*' })]],
+    ['express.raw()', [express.raw({ type: '*/*' })]],
+    ['all of them', [express.json(), express.urlencoded(), express.text(), express.raw()]],
+  ] as const) {
+    test(`registers and removes behind ${what}`, async (t) => {
+      const { base } = await start(t, { ahead });
+      const { endpoint, p256dh, auth } = newSubscription();
+      const { subscriptions } = testStore.store;
+      for (const body of [
+        { endpoint, p256dh, auth },
+        { endpoint, keys: { p256dh, auth } },
+      ]) {
+        const response = await sendJson(`${base}/push`, 'POST', '/webPush', body);
+        assert.equal(response.status, 200, await response.text());
+      }
+      assert.ok(await subscriptions.findByEndpoint(endpoint));
+      const left = await sendJson(`${base}/push`, 'DELETE', '/webPush', { endpoint, auth });
+      assert.equal(left.status, 204);
+      assert.equal(await subscriptions.findByEndpoint(endpoint), undefined);
+      const refused = await sendJson(`${base}/push`, 'POST', '/webPush', { endpoint });
+      assert.equal(((await refused.json()) as Problem).code, 'ERR_SUBSCRIPTION_INVALID');
+      const large = await sendJson(`${base}/push`, 'POST', '/webPush', { x: 'x'.repeat(20_000) });
+      assert.equal(large.status, 413);
+      const form = new URLSearchParams({ endpoint, p256dh, auth });
+      const formStatus = (await fetch(`${base}/push/webPush`, { method: 'POST', body: form })).status;
+      // Express itself answers 400 where it takes a form for JSON.
+      assert.equal(formStatus, what === 'express.json() for every type' ? 400 : 415);
+      const chunked = await fetch(`${base}/push/webPush`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: new Blob([JSON.stringify({ endpoint, p256dh, auth })]).stream(),
+        duplex: 'half',
+      } as RequestInit);
+      assert.equal(chunked.status, 200);
+      for (const type of ['application/json', 'text/plain']) {
+        const empty = await fetch(`${base}/push/webPush`, {
+          method: 'POST',
+          headers: { 'content-type': type },
+        });
+        assert.ok([400, 415].includes(empty.status), `${empty.status}`);
+      }
+    });
+  }
+
+  for (const [what, ahead] of [
+    ['read and thrown away', consume],
+    ['read in part', nibble],
+  ] as const) {
+    test(`says so where a body was ${what}, to the client and in the log`, async (t) => {
+      const { base, records } = await start(t, { ahead: [ahead] });
+      for (const [method, path] of [
+        ['POST', '/webPush'],
+        ['DELETE', '/webPush'],
+        ['POST', '/api/post'],
+        ['PUT', '/v1/user/1'],
+      ] as const) {
+        const response = await sendJson(`${base}/push`, method, path, newSubscription());
+        assert.equal(response.status, 500);
+        const problem = (await response.json()) as Problem;
+        assert.equal(problem.code, 'ERR_BODY_CONSUMED');
+        assert.match(problem.detail, /ahead of the middleware that reads bodies/);
+      }
+      assert.equal(records.filter(({ event }) => event === 'fault').length, 4);
+      assert.equal((await fetch(`${base}/push/vapidKey`)).status, 200);
+    });
+  }
+
+  test('answers everything under its mount, and leaves the rest alone', async (t) => {
+    const { base } = await start(t, {});
+    for (const [path, status] of [
+      ['/push/vapidKey', 200],
+      ['/push/', 200],
+      ['/push/nothing', 404],
+      ['/push/%E0%A4%A', 400],
+      ['/push/docs', 200],
+    ] as const) {
+      const response = await fetch(base + path);
+      assert.equal(response.status, status, path);
+      assert.equal(response.headers.get('access-control-allow-origin'), '*');
+      assert.match(response.headers.get('request-time')!, /^\d+$/);
+    }
+    const mine = await sendJson(base, 'POST', '/mine', { a: 1 });
+    assert.deepEqual(await mine.json(), { a: 1 });
+    assert.equal(mine.headers.get('access-control-allow-origin'), null);
+  });
+
+  test('leads from the mount’s path to its folder, which addresses in the page are relative to', async (t) => {
+    const { base } = await start(t, {});
+    for (const query of ['', '?a=b']) {
+      const response = await fetch(`${base}/push${query}`, { redirect: 'manual' });
+      assert.equal(response.status, 308);
+      const location = new URL(response.headers.get('location')!, response.url);
+      assert.equal(location.href, `${base}/push/${query}`);
+    }
+  });
+
+  test('serves the first request, made before it is ready', async (t) => {
+    const { base } = await start(t, { ahead: [express.json()] });
+    const answers = await Promise.all([1, 2, 3].map(() => fetch(`${base}/push/vapidKey`)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200],
+    );
+  });
+});
