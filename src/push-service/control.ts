@@ -34,7 +34,7 @@ export async function serveControl(service: Controlled, exchange: Exchange): Pro
     if (resource === 'sinks' && exchange.method === 'POST') {
       const { count, vapidPublicKey } = readObject(body);
       const key = vapidPublicKey as string | undefined;
-      const sinks = service.createSinks(count as number, key === undefined ? {} : { vapidPublicKey: key });
+      const sinks = service.createSinks(count as number, { vapidPublicKey: key });
       const lines = Iterator.from(sinks).map((subscription) => JSON.stringify(subscription));
       return await exchange.sendLines(201, 'application/jsonl', lines);
     }

@@ -47,7 +47,10 @@ export interface PushService {
    * @throws {RangeError} `count` is not a positive integer, or there would be more than `limits.maxSinks`
    * @throws {TypeError} `vapidPublicKey` is not a P-256 point
    */
-  createSinks(count: number, options?: { readonly vapidPublicKey?: string }): Iterable<PushSubscriptionJson>;
+  createSinks(
+    count: number,
+    options?: { readonly vapidPublicKey?: string | undefined },
+  ): Iterable<PushSubscriptionJson>;
   /** What the sinks have counted, by batch. */
   tallySinks(): SinkTally[];
   clearSinks(): void;

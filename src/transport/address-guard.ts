@@ -21,7 +21,7 @@ export const resolveWithSystem: Resolve = async (hostname) => {
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
- * True for an address that anybody on the Internet may have: global unicast, and in none of the special-purpose
+ * True for an address that is reachable on the public Internet: global unicast, and in none of the special-purpose
  * registries (RFC 6890). False for everything else, text that is no address included.
  */
 export function isPublicAddress(address: string): boolean {

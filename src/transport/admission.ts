@@ -1,5 +1,5 @@
 // May a request be sent to this push service now, and how many may be in flight? One object per origin answers both:
-// the circuit breaker says whether, the pacing says how many. They learn from what came of each request.
+// the circuit breaker whether, pacing how many. Both adapt to the results of earlier requests.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { readResponse } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
@@ -21,9 +21,9 @@ export interface Deferral {
   readonly isIncompatible: boolean;
 }
 
-// A push service that breaks HTTP answers some requests and leaves others in doubt, so that success between the faults
-// means little. From the third fault on it gets a pause, each twice as long as the last one. What came after many
-// answers, or a long time, begins anew.
+// A push service that breaks HTTP may still answer many requests, so successes between the faults do not clear them.
+// From the third fault on, sending pauses, each time twice as long. After many answers or a long time without a fault,
+// the count starts again.
 const toleratedFaults = 2;
 const firstPauseMs = 60_000;
 const maxPauseMs = 3_600_000;
@@ -67,7 +67,7 @@ export class Admission {
     return { waitMs, reason: this.#breaker.reason, isIncompatible };
   }
 
-  /** Requests wait although there are connections for them: `maxInFlight` is what holds them back. */
+  /** Requests wait because of `maxInFlight`, although there are connections for them. */
   recordLimitReached(): void {
     this.#pacing.recordLimitReached();
   }
@@ -82,7 +82,7 @@ export class Admission {
       return false;
     }
     const outcome = readResponse(this.#origin.origin, response, { nowMs: this.#settings.now() });
-    // Only what speaks against the push service as a whole counts against it.
+    // Only a problem of the push service as a whole is a failure; a rejected message is not.
     if (outcome.kind !== 'retry' || outcome.reason === 'not-handled') {
       this.#breaker.recordSuccess();
       return false;
@@ -111,7 +111,7 @@ export class Admission {
     return this.#breaker.open(error.message, nowMs, Math.min(firstPauseMs * 2 ** (pauses - 1), maxPauseMs));
   }
 
-  /** The last HTTP fault says nothing about now. */
+  /** The last HTTP fault is too long ago to count. */
   #isForgotten(): boolean {
     const ageMs = this.#settings.monotonicNow() - this.#lastFaultMs;
     return this.#answersSinceFault >= answersToForget || ageMs >= forgetAfterMs;
@@ -119,7 +119,7 @@ export class Admission {
 
   /** No connection could be made, and there is no other one. */
   recordConnectFailure(error: DeskbellError): void {
-    // An address that is refused says nothing about whether the push service works.
+    // A blocked address is no evidence about whether the push service works.
     if (error.code === 'ERR_ADDRESS_BLOCKED') this.#breaker.recordSuccess();
     else this.#breaker.open(error.message, this.#settings.monotonicNow());
   }

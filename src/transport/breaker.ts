@@ -4,8 +4,8 @@
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
 //   HALF_OPEN  admits one request, the probe. A success → CLOSED; a failure → OPEN, twice as long
 //
-// A failure is what speaks against the origin and not against one request: no answer in time, a lost connection, 429,
-// 500, 502, 503, 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour.
+// A failure is a problem of the origin and not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
+// 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour.
 
 const maxFailuresInRow = 10;
 const firstOpenMs = 1000;
@@ -25,7 +25,7 @@ export class Breaker {
     return this.#state === 'CLOSED';
   }
 
-  /** Why nothing is admitted, in words. */
+  /** Why nothing is admitted, as a sentence. */
   get reason(): string {
     return this.#reason;
   }
@@ -48,7 +48,7 @@ export class Breaker {
   recordSuccess(): void {
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
-    // What was sent before the breaker opened says little about now.
+    // Answers to requests from before the breaker opened do not close it.
     if (this.#state === 'OPEN') return;
     this.#state = 'CLOSED';
     this.#openMs = firstOpenMs;

@@ -1,5 +1,5 @@
-// One connection along a route: TCP to exactly the addresses that were checked, a tunnel where there is a proxy, TLS
-// with ALPN for https. All of it within one time-out.
+// Opens one connection: TCP to exactly the addresses that were checked, a tunnel where there is a proxy, TLS with ALPN
+// for https, all within one time-out.
 import { once } from 'node:events';
 import {
   connect as connectTcp,
@@ -23,18 +23,18 @@ import type { Proxy } from './proxy.ts';
 import { openTunnel } from './proxy-tunnel.ts';
 import { findRoute, type Route, type RouteSettings } from './route.ts';
 
-/** What ALPN settled on (RFC 7301); `http/1.1` without TLS. */
+/** The protocol that ALPN selected (RFC 7301); `http/1.1` without TLS. */
 export type Protocol = 'h2' | 'http/1.1';
 
 export interface Connection {
   readonly socket: Socket;
-  /** What comes from the socket; its `data` event is not to be used. */
+  /** Reads the socket; its `data` event must not be used. */
   readonly reader: SocketReader;
   readonly protocol: Protocol;
 }
 
 export interface ConnectSettings extends RouteSettings {
-  /** Whom TLS trusts. */
+  /** The authorities that TLS trusts. */
   readonly trust: () => SecureContext;
   readonly connectTimeoutMs: number;
 }
@@ -144,7 +144,7 @@ function tlsOptions(host: string, secureContext: SecureContext, alpnProtocols: s
   };
 }
 
-/** A socket may fail while nobody waits for it: whoever uses it next finds it destroyed. */
+/** A socket may fail while nothing waits for it; its next user finds it destroyed. */
 function guardErrors<Kind extends Socket>(socket: Kind): Kind {
   return socket.on('error', () => {});
 }

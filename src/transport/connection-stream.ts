@@ -16,7 +16,7 @@ export class ConnectionStream extends Duplex {
     socket.on('close', () => this.destroy());
   }
 
-  /** Whoever reads the socket pushes what has come. */
+  /** Nothing to start: the reader of the socket pushes what arrives. */
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -56,7 +56,7 @@ export class ConnectionAgent extends Agent {
     return this.#stream;
   }
 
-  /** No keep-alive probes: whether the process waits for the connection, the session decides. */
+  /** Sets no TCP keep-alive; the session calls `unref` itself. */
   override keepSocketAlive(): boolean {
     return true;
   }

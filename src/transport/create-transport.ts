@@ -1,5 +1,4 @@
-// The way to the push services: every origin gets its own queue, connections and pacing, so that a slow one holds
-// up nobody else.
+// Creates the transport: each origin has its own queue, connections and pacing, so that a slow one delays no other.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkOptions } from './check-options.ts';
@@ -29,9 +28,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
     monotonicNow: options.monotonicNow ?? (() => performance.now()),
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
-    ...(options.proxy !== undefined && { proxy: parseProxy(options.proxy) }),
-    ...(options.noProxy !== undefined && { noProxy: options.noProxy }),
-    ...(options.connectOverride !== undefined && { connectOverride: options.connectOverride }),
+    proxy: options.proxy === undefined ? undefined : parseProxy(options.proxy),
+    noProxy: options.noProxy,
+    connectOverride: options.connectOverride,
   };
   const origins = new Map<string, Origin>();
   let isClosed = false;
@@ -69,7 +68,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   };
 }
 
-/** Endpoints come from strangers, and the known domains have more hosts than anybody has subscribers at. */
+/** Endpoints come from strangers, who can name any number of hosts under the known domains. */
 function forgetIdle(origins: Map<string, Origin>): void {
   for (const [name, origin] of origins) {
     if (origin.isIdle) origins.delete(name);

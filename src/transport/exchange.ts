@@ -1,5 +1,5 @@
-// One request on its way, and what carries requests. A session knows a connection and its protocol; the origin above
-// it knows the queue and what may be sent.
+// A request in progress, and the session that carries it. A session handles one connection and its protocol; the origin
+// above it handles the queue and decides what may be sent.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import type { PushRequest, TransportResult } from './transport.ts';
@@ -23,7 +23,7 @@ export interface Session {
   /** Whether it was ever given a request. */
   readonly wasUsed: boolean;
   add(exchange: Exchange): void;
-  /** Hands all that was added, and what the protocol itself has to say, to the socket in one write. */
+  /** Writes all that was added, and frames of the protocol itself, to the socket in one write. */
   flush(): void;
   /** Takes no more requests and closes when those in flight are answered. */
   drain(): void;
@@ -39,7 +39,7 @@ export interface SessionEvents {
   refused(exchange: Exchange): void;
   /** There may be more room or none at all any more, or something to flush. */
   changed(session: Session): void;
-  /** The connection is gone. Comes last, once. */
+  /** The connection has ended. Called once, last. */
   closed(session: Session, reason: DeskbellError): void;
 }
 
@@ -49,7 +49,7 @@ export interface SessionLimits {
   readonly idleTimeoutMs: number;
 }
 
-/** Reports a result. A `done` that throws must not tear the connection's reader: it surfaces as uncaught. */
+/** Reports a result. An error that `done` throws must not reach the connection's reader: it becomes an uncaught one. */
 export function settle(exchange: Exchange, result: TransportResult): void {
   try {
     exchange.done(result);

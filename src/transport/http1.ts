@@ -17,7 +17,7 @@ import type { Exchange, Session, SessionEvents, SessionLimits } from './exchange
 import { ResponseBody } from './response-body.ts';
 
 const maxHeaderBytes = 16_384;
-const maxInterimAnswers = 16;
+const maxInterimResponses = 16;
 
 export class Http1Session implements Session {
   readonly capacity = 1;
@@ -87,10 +87,11 @@ export class Http1Session implements Session {
       insecureHTTPParser: false,
     });
     this.#request = request;
-    let interimAnswers = 0;
+    let interimResponses = 0;
     request.on('information', () => {
-      interimAnswers += 1;
-      if (interimAnswers > maxInterimAnswers) this.#breakOff('more interim answers than anybody needs');
+      interimResponses += 1;
+      if (interimResponses > maxInterimResponses)
+        this.#breakOff(`more than ${maxInterimResponses} interim responses`);
     });
     request.on('upgrade', () => this.#breakOff('status 101'));
     request.on('response', (response) => this.#take(response));
@@ -99,7 +100,7 @@ export class Http1Session implements Session {
     request.end(body);
   }
 
-  /** Nothing is held back: there is one request at a time. */
+  /** `add` has written the request already. */
   flush(): void {}
 
   drain(): void {
@@ -115,8 +116,8 @@ export class Http1Session implements Session {
   #read(chunk: Buffer): void {
     // Copied: the buffer is used again, and node:http may keep what it is given until the next turn.
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
-    // Whoever speaks without being asked would answer the wrong request later.
-    else this.destroy(new DeskbellError('ERR_CONNECTION', `${this.#host} spoke without being asked.`));
+    // Data without a request would be taken as the answer to the next one.
+    else this.destroy(new DeskbellError('ERR_CONNECTION', `${this.#host} sent data without a request.`));
   }
 
   #take(response: IncomingMessage): void {
@@ -127,7 +128,7 @@ export class Http1Session implements Session {
     this.#response = response;
     response.on('data', (chunk: Buffer) => {
       if (this.#body.add(chunk)) return;
-      // Nobody needs the rest: the answer is complete, and the connection of no more use.
+      // The rest is not needed. It would have to be read before the next answer, so the connection ends.
       this.#answer(response);
       this.#stream.destroy();
     });

@@ -8,7 +8,7 @@
 //   failure   no connection could be made (nothing was sent), or the answer never came (in doubt)
 //   deferred  the breaker is open, the queue is full, or the breaker opened while it was queued: nothing was sent
 //
-// One connection is opened until ALPN has told the protocol. Then there are as many as the requests wanted in flight
+// One connection is opened until ALPN has selected the protocol. Then there are as many as the requests wanted in flight
 // need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
@@ -24,9 +24,9 @@ export const maxQueued = 4096;
  *  over 100 ms, and a thread does not make more. The push services of a few users that have no HTTP/2 get fewer in all. */
 const maxHttp2Connections = maxLimit / maxStreams;
 const maxHttp1Connections = 32;
-/** A push service that hands the same request back this often is not going to take it. */
+/** A request that is handed back so often fails. */
 const maxRefusals = 10;
-/** After a connection that could not be made while others live. */
+/** After a connection attempt that failed while other connections are open. */
 const reconnectAfterMs = 1000;
 /** When to ask again after a full queue. */
 const queueFullRetryMs = 250;
@@ -40,7 +40,7 @@ export class Origin implements SessionEvents {
   readonly #url: URL;
   readonly #settings: OriginSettings;
   readonly #queue = new Fifo<Exchange>();
-  /** Handed back by the push service; goes before the queue. */
+  /** Handed back by the push service; sent before the queue. */
   readonly #refused = new Fifo<Exchange>();
   readonly #sessions = new Set<Session>();
   readonly #admission: Admission;
@@ -63,7 +63,7 @@ export class Origin implements SessionEvents {
     return this.#queue.length + this.#refused.length;
   }
 
-  /** Nothing would be lost by forgetting it. */
+  /** It holds no requests and no connections: it may be dropped. */
   get isIdle(): boolean {
     return this.#queued + this.#inFlight + this.#connecting + this.#sessions.size === 0;
   }
@@ -178,7 +178,7 @@ export class Origin implements SessionEvents {
     const wanted = Math.min(this.#inFlight + this.#queued, 2 * this.#admission.maxInFlight);
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
-    // A push service that lets a connection carry nothing gets no further one.
+    // No further connections to a push service that allows no streams on one.
     const sessions = capacity === 0 ? 0 : Math.min(Math.ceil(wanted / capacity), this.#maxConnections);
     for (let open = this.#openSessions + this.#connecting; open < sessions; open += 1)
       void this.#openConnection();

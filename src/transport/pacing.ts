@@ -5,7 +5,7 @@
 //   the limit was reached, answers came at about the base latency → twice as many; a quarter more once it was too much
 //   answers came much later than the base latency                 → a fifth less, but not under `latencyFloor`
 // Base latency is the least seen in the last 30 s. It is then measured anew in a round with `latencyFloor` in flight, since
-// latency under load would pass for the base and let the limit creep up; the limit comes back after that round.
+// latency under load would be taken as the base and the limit would keep growing; the limit is restored after that round.
 // A 429 or 503 halves the limit at once, down to 1, and for the next minute it grows in steps of a second.
 
 /** Latency alone never lowers the limit under this: what one HTTP/2 connection carries. */
@@ -52,7 +52,7 @@ export class Pacing {
     if (this.#roundAnswers >= this.#limit + this.#limitToRestore) this.#endRound(nowMs);
   }
 
-  /** The push service said that this is too much (429, 503). */
+  /** The push service asked for fewer requests (429, 503). */
   recordThrottled(nowMs: number): void {
     // Answers to what was in flight already say the same thing once more.
     if (nowMs < this.#nextStepMs) return;

@@ -7,7 +7,7 @@ import type { Proxy } from './proxy.ts';
 const maxHeadBytes = 16_384;
 
 /**
- * Asks the proxy at the other end of `socket` for a tunnel. When it resolves, the socket speaks with `authority`.
+ * Asks the proxy at the other end of `socket` for a tunnel. When it resolves, the socket is connected to `authority`.
  *
  * @param authority host and port, as in `push.example.org:443`
  * @throws {DeskbellError} ERR_CONNECTION with the proxy's status where it refuses
@@ -23,7 +23,7 @@ export async function openTunnel(socket: Socket, authority: string, proxy: Proxy
   throw new DeskbellError('ERR_CONNECTION', `The proxy answered CONNECT ${authority} with ${answer}.`);
 }
 
-/** Everything up to the empty line. What is behind a tunnel speaks only when spoken to, so nothing may follow. */
+/** Everything up to the empty line. The server behind the tunnel sends nothing before we do, so nothing may follow. */
 function readHead(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = '';

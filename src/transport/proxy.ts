@@ -8,7 +8,7 @@ export interface Proxy {
   /** The connection to the proxy itself is TLS. */
   readonly isSecure: boolean;
   /** Value of the `proxy-authorization` field. */
-  readonly authorization?: string;
+  readonly authorization: string | undefined;
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION for anything but an http or https URL */
@@ -27,19 +27,19 @@ export function parseProxy(proxyUrl: string): Proxy {
     hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(url.port) || (isSecure ? 443 : 80),
     isSecure,
-    ...(credentials !== ':' && { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
+    authorization: credentials === ':' ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`,
   };
 }
 
 /** The proxy that the environment names, as curl and others read it; lower case goes before upper case. */
 export function proxyFromEnvironment(environment: Readonly<Record<string, string | undefined>>): {
-  proxy?: string;
-  noProxy?: string[];
+  proxy: string | undefined;
+  noProxy: string[] | undefined;
 } {
   const read = (name: string): string | undefined => environment[name] || environment[name.toUpperCase()];
   const proxy = read('https_proxy') ?? read('all_proxy');
   const noProxy = read('no_proxy')
     ?.split(/[\s,]+/)
     .filter((entry) => entry !== '');
-  return { ...(proxy !== undefined && { proxy }), ...(noProxy !== undefined && { noProxy }) };
+  return { proxy, noProxy };
 }

@@ -1,5 +1,5 @@
-// The beginning of an answer's body. RFC 8030 needs none of it; it is the push service's reason in words. One buffer
-// of fixed size holds it, so that a body that comes in thousands of pieces costs no more than one that comes whole.
+// The beginning of an answer's body: the push service's reason as text. One buffer of fixed size holds it, so that a body
+// in thousands of pieces takes no more memory than a whole one.
 
 export const maxResponseBodyBytes = 4096;
 
@@ -10,7 +10,7 @@ export class ResponseBody {
   /**
    * Copies a piece of the body.
    *
-   * @returns false where there is more than anybody needs: the rest need not be read
+   * @returns false where the body is longer than what is kept: the rest need not be read
    */
   add(piece: Buffer, start = 0, end = piece.length): boolean {
     if (start === end) return true;

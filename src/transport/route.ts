@@ -36,9 +36,11 @@ export interface RouteSettings {
   readonly resolve: Resolve | undefined;
   /** True for origins that the operator named: any address will do. */
   readonly isNamedOrigin: (origin: string) => boolean;
-  readonly proxy?: Proxy;
-  readonly noProxy?: readonly string[];
-  readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;
+  readonly proxy?: Proxy | undefined;
+  readonly noProxy?: readonly string[] | undefined;
+  readonly connectOverride?:
+    | ((origin: string) => { readonly host: string; readonly port: number } | undefined)
+    | undefined;
 }
 
 /** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION */

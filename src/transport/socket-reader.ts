@@ -1,8 +1,8 @@
-// What comes from a socket, for one reader. Push services answer in many small pieces, and Node's stream machinery
-// costs more for each of them than reading the answer does; so the socket reads into a buffer of ours (`onread`).
+// Reads a socket for one consumer. Push services answer in many small pieces, and Node's streams take more CPU for each
+// of them than parsing the answer does; so the socket reads into a buffer of ours (`onread`).
 import type { OnReadOpts, Socket } from 'node:net';
 
-/** One TLS record's worth; what is read from plain TCP comes in pieces of this size too. */
+/** The size of one TLS record. */
 const bufferBytes = 16_384;
 
 export class SocketReader {

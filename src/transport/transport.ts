@@ -1,5 +1,4 @@
-// What the rest of Deskbell knows of connections to push services: hand in a push request, get what came of it.
-// Sessions, streams, pacing, breakers and the address guard are behind it.
+// The interface of the transport: takes a push request, reports its result. Types only.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 
@@ -28,7 +27,7 @@ export type TransportResult =
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** The origin has broken HTTP again and again, which no waiting will mend: an operator should hear of it. */
+      /** The origin breaks HTTP again and again, which waiting does not fix: an operator should be told. */
       readonly isIncompatible: boolean;
     };
 
@@ -51,9 +50,9 @@ export interface TransportOptions {
   /** Certificates of authorities to trust beside the system's, PEM. */
   readonly ca?: readonly string[];
   /** Proxy URL for https and http origins; `undefined` for none. Read from the environment at the edge only. */
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
   /** Hosts, or domains with all hosts under them, that are reached without the proxy; `*` for all. Loopback is always. */
-  readonly noProxy?: readonly string[];
+  readonly noProxy?: readonly string[] | undefined;
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;
   readonly idleTimeoutMs?: number;

@@ -132,8 +132,7 @@ export async function createUserAgent(options: UserAgentOptions): Promise<UserAg
       const privateKey = createECDH('prime256v1');
       const p256dh = privateKey.generateKeys('base64url');
       const authSecret = randomBytes(16);
-      const key = applicationServerKey === undefined ? {} : { key: applicationServerKey };
-      const answer = await client.request('register', { channelID: channelId, ...key });
+      const answer = await client.request('register', { channelID: channelId, key: applicationServerKey });
       if (answer['status'] !== 200) {
         const reason = String(answer['reason'] ?? answer['status']);
         throw new Error(`the push service refuses to register: ${reason}`);

@@ -1,5 +1,5 @@
 // Writes the bodies of requests within the windows that the push service grants (RFC 9113 §5.2): one for the
-// connection, one for each stream. Nearly always both are wide open and a body goes out whole with its header.
+// connection, one for each stream. Nearly always both are large enough for the whole body at once.
 import type { FrameWriter } from './frame-writer.ts';
 import type { PeerSettings } from './peer-settings.ts';
 import { defaultWindowBytes, ErrorCode, Flag, FrameType, Http2Fault, maxWindowBytes } from './protocol.ts';
@@ -45,7 +45,7 @@ export class FlowController {
     return true;
   }
 
-  /** Goes on where windows have been granted, by WINDOW_UPDATE or by new SETTINGS. */
+  /** Continues after windows have grown, by WINDOW_UPDATE or by new SETTINGS. */
   continue(): void {
     for (const stream of this.#blocked) {
       if (this.#connectionWindow <= 0) return;

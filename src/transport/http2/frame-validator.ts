@@ -1,10 +1,10 @@
-// What a frame from the push service must be like on its own (RFC 9113 §6): lengths, stream ids, order, padding. What
-// it means for the requests in flight is the session's part.
+// Validates each frame from the push service (RFC 9113 §6): lengths, stream ids, order, padding. The session handles what
+// it means for the requests in flight.
 import { FrameReader } from './frame-reader.ts';
 import { HeaderAssembler, unpad, type Block } from './header-assembler.ts';
 import { ErrorCode, Flag, FrameType, Http2Fault } from './protocol.ts';
 
-/** Frames that bring no answer any nearer, in a row: beyond that the push service only keeps us busy. */
+/** Frames in a row without a completed answer; more are taken as an attack. */
 const maxIdleFrames = 1000;
 
 /** Called for each frame that is well-formed. Bytes are valid during the call only. */

@@ -61,7 +61,7 @@ export class FrameWriter {
     this.#end += this.#slab.write(part, this.#end, 'latin1');
   }
 
-  /** Makes room. What was taken before may still be on its way to the socket, so that a full slab is left to it. */
+  /** Makes room. The socket may still be writing what was taken, so a full slab is replaced and not used again. */
   reserve(length: number): void {
     if (this.#end + length <= this.#slab.length) return;
     const waiting = this.#slab.subarray(this.#start, this.#end);

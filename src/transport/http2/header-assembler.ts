@@ -1,5 +1,5 @@
-// Puts a header block together that comes as HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). Nearly
-// always it is one frame, which is handed on where it lies.
+// Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). Nearly always it is one
+// frame, which is passed on without a copy.
 import { ErrorCode, Flag, FrameType, Http2Fault } from './protocol.ts';
 
 /** RFC 9113 has no limit for CONTINUATION frames, which has been used to exhaust readers. */

@@ -66,7 +66,7 @@ export class HpackDecoder {
 
   /**
    * Reads the block that stands in `bytes` from `start` up to `end`. Every block of a connection must be read, in
-   * order, also those that nobody waits for: each may change the table.
+   * order, including those of streams that are closed: each may change the table.
    *
    * @throws {Http2Fault} COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for a list that is too long
    */

@@ -1,4 +1,4 @@
-// What the push service allows us (RFC 9113 §6.5.2), with the values that hold before it says anything.
+// What the push service allows us (RFC 9113 §6.5.2), with the values that hold before its first SETTINGS.
 import { defaultWindowBytes, ErrorCode, Http2Fault, maxWindowBytes, Setting } from './protocol.ts';
 
 const settingBytes = 6;

@@ -37,7 +37,7 @@ import {
 import { Stream } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
-/** More is not written until the socket has taken this: the push service reads too slowly. */
+/** Beyond this much unsent data, requests wait: the push service reads too slowly. */
 const maxUnwrittenBytes = 262_144;
 
 const ourSettings: readonly (readonly [setting: number, value: number])[] = [
@@ -57,7 +57,7 @@ export class Http2Session implements Session {
   readonly #encoder: HpackEncoder;
   readonly #frames = new FrameValidator(this.#frameEvents());
   readonly #decoder = new HpackDecoder();
-  /** In flight, by stream id and so by age. */
+  /** In flight, by stream id. */
   readonly #streams = new StreamTable(maxStreams);
   #state: 'GREETING' | 'OPEN' | 'RETIRED' | 'CLOSED' = 'GREETING';
   #nextStreamId = 1;
@@ -145,7 +145,7 @@ export class Http2Session implements Session {
   }
 
   destroy(error: DeskbellError): void {
-    this.#sayGoaway(ErrorCode.noError);
+    this.#sendGoaway(ErrorCode.noError);
     this.#failAll(error);
     this.#socket.destroy();
   }
@@ -186,7 +186,7 @@ export class Http2Session implements Session {
         if (stream !== undefined) this.#takeBody(stream, endsStream, bytes, start, end);
       },
       headers: ({ streamId, endsStream, bytes, start, end }) => {
-        // Also where nobody waits for it any more: it may change the header table.
+        // Also for a stream that is closed: the block may change the header table.
         const header = this.#decoder.decode(bytes, start, end);
         const stream = this.#streams.get(streamId);
         if (stream !== undefined) this.#takeHeader(stream, header, endsStream);
@@ -270,7 +270,7 @@ export class Http2Session implements Session {
   }
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
-    // The answer is complete before the request is: nobody wants the rest of it.
+    // The answer is complete before the request is: the rest of the request is not needed.
     if (!stream.isWhollySent) this.#reset(stream, ErrorCode.cancel);
     this.#forget(stream);
     this.#frames.progressed();
@@ -313,20 +313,20 @@ export class Http2Session implements Session {
 
   #closeWhenDone(): void {
     if (this.#state !== 'RETIRED' || this.#streams.size > 0) return;
-    this.#sayGoaway(ErrorCode.noError);
+    this.#sendGoaway(ErrorCode.noError);
     this.#state = 'CLOSED';
     this.#socket.destroySoon();
   }
 
   /** The push service has broken the protocol. */
   #breakOff(fault: Http2Fault): void {
-    this.#sayGoaway(fault.code);
+    this.#sendGoaway(fault.code);
     this.#failAll(protocolError(this.#host, fault.message, fault));
     this.#socket.destroy();
   }
 
-  /** The last word: no stream of the push service's was processed, since it may open none. */
-  #sayGoaway(code: ErrorCode): void {
+  /** Its last-stream-id is 0: the push service may open no streams. */
+  #sendGoaway(code: ErrorCode): void {
     if (this.#state === 'CLOSED') return;
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(code, 4);

@@ -1,6 +1,5 @@
-// The streams in flight, by id. A `Map` whose keys only ever grow leaves a chain of outgrown tables behind, each with
-// the streams of its time, and the collector carries all of them along; this table stays where it is. Measured over a
-// broadcast, it saved 15 % of the CPU and 45 MB.
+// The streams in flight, by id. A `Map` with ever-growing keys is rehashed again and again, and the old tables keep
+// streams alive until they are collected; this table is allocated once. It saved 15 % of the CPU and 45 MB in a broadcast.
 import type { Stream } from './stream.ts';
 
 /** Open addressing with linear probing; a power of two, at most half full. */
@@ -38,7 +37,7 @@ export class StreamTable {
     let hole = this.#home(stream.id);
     while (this.#slots[hole] !== stream) hole = (hole + 1) & this.#mask;
     this.#size -= 1;
-    // Whoever was pushed beyond the hole moves into it, so that every search still ends at an empty slot.
+    // Streams that were pushed beyond the hole move into it, so that every search still ends at an empty slot.
     for (let slot = (hole + 1) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const next = this.#slots[slot];
       if (next === undefined) break;
