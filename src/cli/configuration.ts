@@ -34,6 +34,12 @@ export const settings = {
     valid: 'a path that starts with "/" and does not end with "/"',
     pattern: /^(\/[\w.~-]+)+$/,
   }),
+  pushOnly: boolean({
+    description:
+      'Serves only /vapidKey, /webPush, health, the client’s files and their description, as for production. Without it, ' +
+      'the demonstration endpoints are served too.',
+    default: false,
+  }),
   subject: text({
     description: 'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending.',
     default: undefined,

@@ -32,7 +32,7 @@ suite('kill -9', () => {
         // Before it is ready, while it may be making its files.
         await sleep(Math.random() * 400);
       } else {
-        const [, address = ''] = await service.waitFor(/^Deskbell listens on (http:\S+)$/);
+        const [, address = ''] = await service.waitFor(/^Deskbell listens on (http:\S+) /);
         const killAfter = acknowledged.size + Math.ceil(Math.random() * 250);
         await registerUntilKilled(address, acknowledged, () => {
           if (acknowledged.size === killAfter) service.child.kill('SIGKILL');

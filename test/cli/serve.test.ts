@@ -1,6 +1,6 @@
 // `deskbell serve`: one line when it is ready, a clean end on a signal, clear faults where it cannot start.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { exec, execFileSync } from 'node:child_process';
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, runUntilStopped, temporaryFolder, type RunningCommand } from './run-command.ts';
 
@@ -18,7 +19,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 const addressOf = async (service: RunningCommand): Promise<string> =>
-  (await service.waitFor(/^Deskbell listens on (http:\S+)$/))[1]!;
+  (await service.waitFor(/^Deskbell listens on (http:\S+) /))[1]!;
 
 suite('deskbell serve', { concurrency: 3 }, () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -89,6 +90,51 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     assert.match(response.headers.get('request-time') ?? '', /^\d+$/);
     await service.end();
     assert.match(await readFile(logFile, 'utf8'), /\/push\/api\/get/);
+  });
+
+  test('--push-only leaves the demonstration out; the start line says which surface is served', async () => {
+    const surfaces = [
+      { flags: [], line: /^Deskbell listens on (http:\S+) \(with demonstration endpoints\)$/, status: 200 },
+      { flags: ['--push-only'], line: /^Deskbell listens on (http:\S+) \(push only\)$/, status: 404 },
+    ];
+    for (const { flags, line, status } of surfaces) {
+      const data = await temporaryFolder();
+      const service = runUntilStopped(['serve', '--port', '0', '--data', data, ...flags]);
+      const [, address] = await service.waitFor(line);
+      for (const path of ['/', '/api/get', '/v1/user/1']) {
+        assert.equal((await fetch(`${address}${path}`)).status, status, path);
+      }
+      for (const path of ['/vapidKey', '/healthz', '/client/index.js']) {
+        assert.equal((await fetch(`${address}${path}`)).status, 200, path);
+      }
+      assert.equal(await service.end(), 0);
+      assert.equal(await exists(join(data, 'example-users.db')), flags.length === 0);
+    }
+    const environment = { DESKBELL_PUSH_ONLY: 'true' };
+    const service = runUntilStopped(['serve', '--port', '0', '--json', '--data', await temporaryFolder()], {
+      environment,
+    });
+    await service.waitFor(/^{"address":"http:[^"]+","pushOnly":true}$/);
+    await service.end();
+  });
+
+  test('the command on the demo page sends to this very data directory', async () => {
+    const data = join(await temporaryFolder(), 'my data');
+    const service = runUntilStopped([
+      'serve',
+      '--port',
+      '0',
+      '--data',
+      data,
+      '--subject',
+      'mailto:push@example.org',
+    ]);
+    const page = await (await fetch(await addressOf(service))).text();
+    const [, shown = ''] = /<code id="command">([^<]+)</.exec(page) ?? [];
+    const command = shown.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+    const { stdout } = await promisify(exec)(command);
+    assert.match(stdout, /^The audience is empty\.$/m);
+    await service.end();
   });
 
   test('a configuration file gives the same, with paths from its own folder', async () => {

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import type { Command } from 'commander';
 import { nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
 import type { OpenLog } from '../../service/http/log.ts';
+import { createCommandHint } from '../command-hint.ts';
 import { createCommand } from '../command.ts';
+import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
 import { exampleUsersPathOf } from '../data-directory.ts';
 import { withData } from '../data.ts';
@@ -23,6 +25,7 @@ export function serveCommand(context: Context): Command {
       'host',
       'data',
       'prefix',
+      'pushOnly',
       'logging',
       'logFile',
       'authenticate',
@@ -34,35 +37,37 @@ export function serveCommand(context: Context): Command {
       ...senderSettings,
     ],
     examples: [
-      'deskbell serve --port 8080 --data /var/lib/deskbell',
+      'deskbell serve',
+      'deskbell serve --push-only --port 8080 --data /var/lib/deskbell',
       'deskbell serve --deliver --subject mailto:you@your.domain',
       'deskbell serve --logging action,filter,authenticator,action-creator',
     ],
   })
-    .option('--json', 'Prints JSON Lines: the address, then the log records.')
+    .option('--json', 'Prints JSON Lines: the address and the surface, then the log records.')
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      const { host, port, data, prefix, logFile, authenticate, trustProxy } = configuration;
+      const { host, port, data, prefix, pushOnly, logFile, trustProxy } = configuration;
       await withData(data, async ({ store, databasePath, vapidKeys, sessionKey }) => {
         const { createServer } = await import('../../service/create-server.ts');
         const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
         const { createLog } = await import('../../service/http/log.ts');
-        const log = createLog({
-          ...(logFile !== undefined && { file: logFile }),
-          ...(flags.json && { isReadable: false }),
-        });
+        const log = createLog({ file: logFile, isReadable: flags.json ? false : undefined });
         if (logFile === undefined) ignoreHangup(context);
         else context.onHangup(() => reopen(log, context));
-        const exampleUsers = openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
+        const exampleUsers = pushOnly
+          ? undefined
+          : openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
         const server = createServer({
           store,
           exampleUsers,
           vapidPublicKey: vapidKeys.publicKey,
           sessionKey,
           prefix,
+          pushOnly,
+          sendCommand: sendCommandFor(configuration, { ...flags }, context),
           pushServices: configuration.pushServices,
           logging: configuration.logging,
-          ...(authenticate !== undefined && { authenticate }),
+          authenticate: configuration.authenticate,
           redactSubscriptions: configuration.redactSubscriptions,
           bodyLimitBytes: configuration.bodyLimitBytes,
           registrationsPerMinute: configuration.registrationsPerMinute,
@@ -76,18 +81,31 @@ export function serveCommand(context: Context): Command {
           await listenOn({ host, port }, () => server.listen({ host, port }));
           const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
           await output.line(
-            flags.json ? JSON.stringify({ address }) : `Deskbell listens on ${output.style('bold', address)}`,
+            flags.json
+              ? JSON.stringify({ address, pushOnly })
+              : `Deskbell listens on ${output.style('bold', address)} (${pushOnly ? 'push only' : 'with demonstration endpoints'})`,
           );
           if (sender === undefined) await untilStopped(stop);
           else await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
         } finally {
           await sender?.close();
           await server.close();
-          exampleUsers.close();
+          exampleUsers?.close();
           log.close();
         }
       });
     });
+}
+
+/** The command that the demo page shows. Only visitors on this machine can use it, so only they get its paths. */
+function sendCommandFor(
+  { host, subject }: Configuration,
+  flags: Readonly<Record<string, unknown>>,
+  context: Context,
+): string | undefined {
+  if (!/^(localhost|127\.[\d.]+|::1)$/.test(host)) return undefined;
+  const command = createCommandHint(context, flags)('send');
+  return subject === undefined ? `${command} --subject mailto:you@example.org` : command;
 }
 
 /** Broadcasts in the log of the service. */

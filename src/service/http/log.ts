@@ -28,9 +28,9 @@ export interface OpenLog extends Log {
 
 export interface LogOptions {
   /** Path of a file to append to. Default: standard output. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   /** Readable lines in place of JSON. Default: where standard output is a terminal. */
-  readonly isReadable?: boolean;
+  readonly isReadable?: boolean | undefined;
 }
 
 /** @throws {DeskbellError} ERR_FILE */
