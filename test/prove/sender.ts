@@ -109,8 +109,8 @@ export const sender: ClaimChanges = {
     {
       what: 'the subject is not the one that is set',
       file: vapid,
-      search: 'sub: subject }',
-      replacement: "sub: 'mailto:somebody@example.org' }",
+      search: 'const sub = subject.',
+      replacement: "const sub = 'mailto:somebody@example.org'.",
     },
   ],
   'The service sends no webhooks: a registration makes no request to the endpoint': [

@@ -1,0 +1,207 @@
+// What is stored of a row: settled, tried again, deferred, held back, or detached until its answer is there.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Result } from '../../src/delivery/post.ts';
+import { toDetached, toRowResult, type Row } from '../../src/delivery/record.ts';
+import type { Outcome } from '../../src/protocol/outcome.ts';
+
+const nowMs = 1_800_000_000_000;
+const retryPolicy = {
+  firstDelayMs: 1000,
+  maxDelayMs: 60_000,
+  maxAttempts: 3,
+  firstDeferralMs: 100,
+  maxDeferralMs: 5000,
+  maxDeferrals: 3,
+};
+const settings = { retryPolicy, now: () => nowMs, random: () => 0 };
+
+const origin = 'https://push.example.net';
+const recipient = { position: 7 } as Row['recipient'];
+const broadcast = { ttlSeconds: 600, expiresAtMs: nowMs + 3_600_000 } as Row['broadcast'];
+const tries = { attempts: 0, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
+const sentAtMs = nowMs - 50;
+
+const rowOf = (changes: Partial<Row> = {}): Row => ({
+  recipient,
+  broadcast,
+  destination: { origin, vapidPublicKey: 'key' } as Row['destination'],
+  tries,
+  sentAtMs,
+  ...changes,
+});
+const posted = (outcome: Outcome, status?: number): Result => ({
+  kind: 'posted',
+  outcome,
+  response: status === undefined ? undefined : { status, headers: {}, body: '' },
+});
+const retryOutcome = (changes: object = {}): Outcome => ({
+  kind: 'retry',
+  reason: 'throttled',
+  slowsOrigin: true,
+  ...changes,
+});
+const unsent = { recipient, origin, attempts: 0 };
+
+describe('a row that was posted', () => {
+  test('is settled by an acceptance, with the status in the attempt log', () => {
+    assert.deepEqual(toRowResult(rowOf(), posted({ kind: 'accepted' }, 201), settings), {
+      recipient,
+      origin,
+      attempts: 1,
+      result: 'accepted',
+      record: {
+        atMs: sentAtMs,
+        attempt: 1,
+        outcome: 'accepted',
+        status: 201,
+        reason: undefined,
+        detail: undefined,
+      },
+    });
+  });
+
+  test('is settled by a 410, with the words of the push service', () => {
+    const outcome: Outcome = { kind: 'gone', detail: 'Unregistered' };
+    const { result, record, alarm } = toRowResult(rowOf(), posted(outcome, 410), settings);
+    assert.deepEqual(
+      [result, record?.outcome, record?.detail, alarm],
+      ['gone', 'gone', 'Unregistered', undefined],
+    );
+  });
+
+  for (const isAlarm of [true, false]) {
+    test(`is settled by a refusal, ${isAlarm ? 'with' : 'without'} an alarm`, () => {
+      const outcome: Outcome = {
+        kind: 'rejected',
+        reason: 'bad-ttl',
+        scope: 'message',
+        isAlarm,
+        detail: 'TTL',
+      };
+      const { result, record, alarm } = toRowResult(rowOf(), posted(outcome, 400), settings);
+      assert.deepEqual([result, record?.reason, record?.detail], ['rejected', 'bad-ttl', 'TTL']);
+      assert.deepEqual(alarm, isAlarm ? { reason: 'bad-ttl', detail: 'TTL' } : undefined);
+    });
+  }
+
+  test('has an alarm with no words where the push service gives none', () => {
+    const outcome: Outcome = { kind: 'rejected', reason: 'redirected', scope: 'message', isAlarm: true };
+    const { alarm } = toRowResult(rowOf(), posted(outcome, 301), settings);
+    assert.deepEqual(alarm, { reason: 'redirected', detail: '' });
+  });
+
+  test('is tried again after the wait of its attempt, until its TTL', () => {
+    assert.deepEqual(toRowResult(rowOf(), posted(retryOutcome(), 429), settings), {
+      recipient,
+      origin,
+      attempts: 1,
+      result: 'retry',
+      record: {
+        atMs: sentAtMs,
+        attempt: 1,
+        outcome: 'retry',
+        status: 429,
+        reason: 'throttled',
+        detail: undefined,
+      },
+      retry: { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: sentAtMs + 600_000 },
+    });
+  });
+
+  test('is tried again without a status where no answer came', () => {
+    const { result, record } = toRowResult(rowOf(), posted(retryOutcome({ reason: 'connection' })), settings);
+    assert.deepEqual([result, record?.status, record?.reason], ['retry', undefined, 'connection']);
+  });
+
+  test('is tried again no earlier than Retry-After says', () => {
+    const { retry } = toRowResult(rowOf(), posted(retryOutcome({ afterMs: 9000 }), 429), settings);
+    assert.equal(retry?.delayMs, 9000);
+  });
+
+  test('is tried again later by a quarter at random', () => {
+    const late = { ...settings, random: () => 0.5 };
+    assert.equal(toRowResult(rowOf(), posted(retryOutcome(), 429), late).retry?.delayMs, 1125);
+  });
+
+  test('counts its attempts, and keeps the end that its first attempt has set', () => {
+    const second = rowOf({ tries: { attempts: 1, deferrals: 4, expiresAtMs: nowMs + 5000 } });
+    const { retry, record } = toRowResult(second, posted(retryOutcome(), 503), settings);
+    assert.equal(record?.attempt, 2);
+    assert.deepEqual(retry, { delayMs: 2000, attempts: 2, deferrals: 4, expiresAtMs: nowMs + 5000 });
+  });
+
+  test('lives no longer than its broadcast', () => {
+    const short = rowOf({ broadcast: { ...broadcast, expiresAtMs: nowMs + 20_000 } });
+    const { retry } = toRowResult(short, posted(retryOutcome(), 503), settings);
+    assert.equal(retry?.expiresAtMs, nowMs + 20_000);
+  });
+
+  test('is exhausted after its last attempt, and expired where the wait is longer than its TTL', () => {
+    const third = rowOf({ tries: { ...tries, attempts: 2 } });
+    const exhausted = toRowResult(third, posted(retryOutcome(), 503), settings);
+    assert.deepEqual([exhausted.result, exhausted.retry], ['exhausted', undefined]);
+    const expired = toRowResult(rowOf(), posted(retryOutcome({ afterMs: 600_000 }), 503), settings);
+    assert.deepEqual([expired.result, expired.retry, expired.attempts], ['expired', undefined, 1]);
+  });
+});
+
+describe('a row that was not posted', () => {
+  test('is deferred, and its deferral counted', () => {
+    const row = rowOf({ tries: { ...tries, attempts: 2, deferrals: 1 } });
+    const result = toRowResult(row, { kind: 'deferred', afterMs: 0, detail: 'spared' }, settings);
+    assert.deepEqual(result, {
+      ...unsent,
+      result: 'retry',
+      retry: { delayMs: 200, attempts: 2, deferrals: 2, expiresAtMs: tries.expiresAtMs },
+      alarm: undefined,
+    });
+  });
+
+  test('is deferred no earlier than its push service may be written to', () => {
+    const { retry } = toRowResult(rowOf(), { kind: 'deferred', afterMs: 700, detail: '' }, settings);
+    assert.equal(retry?.delayMs, 700);
+  });
+
+  test('is exhausted after its last deferral', () => {
+    const row = rowOf({ tries: { ...tries, deferrals: 2 } });
+    const result = toRowResult(row, { kind: 'deferred', afterMs: 0, detail: '' }, settings);
+    assert.deepEqual(result, { ...unsent, result: 'exhausted', alarm: undefined });
+  });
+
+  for (const deferrals of [0, 2]) {
+    test(`has an alarm where its push service breaks HTTP, after ${deferrals} deferrals`, () => {
+      const deferred: Result = { kind: 'deferred', afterMs: 0, detail: 'bytes', alarm: 'protocol-error' };
+      const { alarm } = toRowResult(rowOf({ tries: { ...tries, deferrals } }), deferred, settings);
+      assert.deepEqual(alarm, { reason: 'protocol-error', detail: 'bytes' });
+    });
+  }
+
+  test('is rejected with an alarm where it may not be sent', () => {
+    const refusal = { reason: 'address-blocked', detail: 'loopback' } as const;
+    const result = toRowResult(rowOf(), { kind: 'refused', refusal }, settings);
+    assert.deepEqual(result, { ...unsent, result: 'rejected', alarm: refusal });
+  });
+
+  test('is expired where its time is over', () => {
+    assert.deepEqual(toRowResult(rowOf(), { kind: 'expired' }, settings), { ...unsent, result: 'expired' });
+  });
+
+  test('is held back under its key, in a random order of whole numbers', () => {
+    const third = { ...settings, random: () => 1 / 3 };
+    assert.deepEqual(toRowResult(rowOf(), { kind: 'heldBack' }, third), {
+      ...unsent,
+      result: 'heldBack',
+      retry: { ...tries, delayMs: 0 },
+      hold: { vapidPublicKey: 'key', drawOrder: Math.floor(2 ** 48 / 3) },
+    });
+  });
+
+  test('is detached for as long as the lease', () => {
+    assert.deepEqual(toDetached(rowOf(), 12_000), {
+      ...unsent,
+      result: 'detached',
+      retry: { ...tries, delayMs: 12_000 },
+    });
+  });
+});

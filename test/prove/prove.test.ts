@@ -1,0 +1,116 @@
+// The parts of `npm run prove`: changes that apply, and what it takes for a test to have noticed one.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+import { applyChange } from '../../scripts/prove/working-copy.ts';
+import { readRequirements, root } from '../../scripts/requirements.ts';
+import { claimChanges } from './claim-changes.ts';
+
+test('every requirement has a change that breaks it, and no change is of something else', async () => {
+  const claims = (await readRequirements()).map(({ claim }) => claim);
+  const changed = Object.entries(claimChanges).filter(([, changes]) => changes.length > 0);
+  assert.deepEqual(changed.map(([claim]) => claim).sort(), claims.sort());
+});
+
+for (const [claim, changes] of Object.entries(claimChanges)) {
+  for (const change of changes) {
+    test(`the source has the text to be changed: ${claim}: ${change.what}`, () => {
+      const source = readFileSync(join(root, change.file), 'utf8');
+      assert.notEqual(applyChange(source, change), source);
+    });
+  }
+}
+
+describe('a change', () => {
+  const change = { what: '', file: 'a.ts', search: 'one', replacement: "$& $' two" };
+
+  test('replaces its text, and takes its replacement as it is', () => {
+    assert.equal(applyChange('zero one three', change), "zero $& $' two three");
+  });
+
+  for (const [source, count] of [
+    ['zero', 0],
+    ['one one', 2],
+  ] as const) {
+    test(`does not apply where its text stands ${count} times`, () => {
+      assert.throws(() => applyChange(source, change), {
+        message: `a.ts has the text "one" ${count} times, not once.`,
+      });
+    });
+  }
+});
+
+describe('the result of a test', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'deskbell-prove-test-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const imports = "import { before, describe, test } from 'node:test';\n";
+  const cases: readonly [string, string, object][] = [
+    ['passes', "test('title', () => {});", { kind: 'passed' }],
+    ['fails', "test('title', () => { throw new Error('no'); });", { kind: 'failed' }],
+    [
+      'fails and leaves something running',
+      "test('title', () => { setInterval(() => {}, 1000); throw new Error('no'); });",
+      { kind: 'failed' },
+    ],
+    [
+      'is one of two of a suite, and the other fails',
+      "describe('title', () => { test('a', () => {}); test('b', () => { throw new Error('no'); }); });",
+      { kind: 'failed' },
+    ],
+    [
+      'passes beside one of another title that fails',
+      "test('title', () => {}); test('x', () => { throw 1; });",
+      { kind: 'passed' },
+    ],
+    [
+      'is not there',
+      "test('another', () => {});",
+      { kind: 'not run', reason: 'there is no test of this title' },
+    ],
+    [
+      'is skipped',
+      "test('title', { skip: 'why' }, () => {});",
+      { kind: 'not run', reason: 'it is skipped: why' },
+    ],
+    [
+      'comes after a hook that fails',
+      "describe('s', () => { before(() => { throw new Error('no'); }); test('title', () => {}); });",
+      { kind: 'not run' },
+    ],
+    [
+      'stands in a file that is no JavaScript',
+      "test('title', () => {",
+      { kind: 'not run', reason: 'test failed' },
+    ],
+    ['stands in a file that throws', "throw new Error('no'); test('title', () => {});", { kind: 'not run' }],
+  ];
+
+  for (const [index, [what, source, expected]] of cases.entries()) {
+    test(`that ${what}`, async () => {
+      const file = `case-${index}.mjs`;
+      writeFileSync(join(folder, file), imports + source);
+      assert.partialDeepStrictEqual(await runTestElsewhere(folder, file, 'title'), expected);
+    });
+  }
+});
+
+/** `runTest` in a process of its own: node:test does not start tests from within a test. */
+async function runTestElsewhere(folder: string, file: string, title: string): Promise<object> {
+  const script = join(folder, `run-${file}`);
+  const runTest = pathToFileURL(join(root, 'scripts/prove/run-test.ts')).href;
+  writeFileSync(
+    script,
+    `import { runTest } from ${JSON.stringify(runTest)};
+    const [, , folder, file, title] = process.argv;
+    console.log(JSON.stringify(await runTest(folder, { file, title })));`,
+  );
+  const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  const { stdout } = await promisify(execFile)(process.execPath, [script, folder, file, title], { env });
+  return JSON.parse(stdout) as object;
+}
