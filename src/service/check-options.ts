@@ -1,11 +1,11 @@
 // Options that a type cannot hold to, or that plain JavaScript gets wrong: a string in place of a list, a key that is no
 // key, a time below zero. The first that is wrong is named, with what it takes.
-import * as Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Type, type Schema } from './schema.ts';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { isP256Point } from '../protocol/p256.ts';
+import { compileSchema } from './http/validation.ts';
 
 const text = Type.String();
 const milliseconds = Type.Integer({ minimum: 1, description: 'a whole number of milliseconds above 0' });
@@ -15,39 +15,34 @@ const mechanism = Type.Union(
 const action = Type.Union((['get', 'getWithArg', 'post'] as const).map((name) => Type.Literal(name)));
 const limit = { minimum: 1, description: 'a whole number above 0' };
 
-const schema = Type.Partial(
-  Type.Object({
-    pushOnly: Type.Boolean({ description: 'true or false' }),
-    redactSubscriptions: Type.Boolean({ description: 'true or false' }),
-    prefix: Type.String({
-      pattern: '^(?:/[^/?#]+)*$',
-      description: 'a path such as "/push", without "/" at its end',
-    }),
-    pushServices: Type.Array(text, { description: 'an array of origins' }),
-    previousVapidPublicKeys: Type.Array(text, { description: 'an array of public keys' }),
-    logging: Type.Array(mechanism, {
-      description: 'an array of "action", "filter", "authenticator" and "action-creator"',
-    }),
-    authenticate: Type.Union([Type.Literal('none'), Type.Literal('all'), Type.Array(action)], {
-      description: '"none", "all" or an array of "get", "getWithArg" and "post"',
-    }),
-    bodyLimitBytes: Type.Integer(limit),
-    registrationsPerMinute: Type.Union([Type.Literal('off'), Type.Integer({ minimum: 1 })], {
-      description: 'a whole number above 0 or "off"',
-    }),
-    headersTimeoutMs: milliseconds,
-    requestTimeoutMs: milliseconds,
-    keepAliveTimeoutMs: milliseconds,
-    readTimeoutMs: milliseconds,
-    timeoutCheckIntervalMs: milliseconds,
-    maxHeaderBytes: Type.Integer(limit),
-    maxConnections: Type.Integer(limit),
+/** Each describes what it takes. */
+const schemas: Readonly<Record<string, Schema>> = {
+  pushOnly: Type.Boolean({ description: 'true or false' }),
+  redactSubscriptions: Type.Boolean({ description: 'true or false' }),
+  prefix: Type.String({
+    pattern: '^(?:/[^/?#]+)*$',
+    description: 'a path such as "/push", without "/" at its end',
   }),
-);
-
-interface Described {
-  readonly description?: string;
-}
+  pushServices: Type.Array(text, { description: 'an array of origins' }),
+  previousVapidPublicKeys: Type.Array(text, { description: 'an array of public keys' }),
+  logging: Type.Array(mechanism, {
+    description: 'an array of "action", "filter", "authenticator" and "action-creator"',
+  }),
+  authenticate: Type.Union([Type.Literal('none'), Type.Literal('all'), Type.Array(action)], {
+    description: '"none", "all" or an array of "get", "getWithArg" and "post"',
+  }),
+  bodyLimitBytes: Type.Integer(limit),
+  registrationsPerMinute: Type.Union([Type.Literal('off'), Type.Integer({ minimum: 1 })], {
+    description: 'a whole number above 0 or "off"',
+  }),
+  headersTimeoutMs: milliseconds,
+  requestTimeoutMs: milliseconds,
+  keepAliveTimeoutMs: milliseconds,
+  readTimeoutMs: milliseconds,
+  timeoutCheckIntervalMs: milliseconds,
+  maxHeaderBytes: Type.Integer(limit),
+  maxConnections: Type.Integer(limit),
+};
 
 /** The options that are looked at here; the compiler sees to the rest. */
 interface CheckedOptions {
@@ -59,11 +54,10 @@ interface CheckedOptions {
 /** @throws {DeskbellError} ERR_CONFIGURATION names the first option that is not usable, and what it takes */
 export function checkOptions(options: CheckedOptions): void {
   const { vapidPublicKey, previousVapidPublicKeys = [], sessionKey } = options;
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const [, name] = /^\/(\w+)/.exec(Compile(schema).Errors(given)[0]?.instancePath ?? '') ?? [];
-  if (name !== undefined) {
-    const { description } = schema.properties[name as keyof typeof schema.properties] as Described;
-    throw notUsable(name, `must be ${description}`);
+  for (const [name, value] of Object.entries(options)) {
+    const schema = schemas[name];
+    if (schema === undefined || value === undefined || compileSchema(schema)(value)) continue;
+    throw notUsable(name, `must be ${String(schema['description'])}`);
   }
   for (const [option, key] of [
     ['vapidPublicKey', vapidPublicKey],

@@ -1,7 +1,7 @@
 // The whole service as a Fastify plugin. What it registers stays inside its own scope: an application that embeds it
 // keeps its own hooks, parsers, error and not-found handlers for everything else.
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { SchemaTypeProvider } from './schema.ts';
 
 import {
   addDemonstrationRoutes,
@@ -39,7 +39,7 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
 
 /** Adds the parts of the service to a scope that `prepareScope` has prepared. */
 export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
-  const app = scope.withTypeProvider<TypeBoxTypeProvider>();
+  const app = scope.withTypeProvider<SchemaTypeProvider>();
   readLastSegments(app);
   if (!settings.pushOnly) protectSessions(app, settings.sessions);
   handleOptions(app);

@@ -1,5 +1,5 @@
 // GET /healthz: the process answers. GET /readyz: the store does, too.
-import * as Type from 'typebox';
+import { Type } from './schema.ts';
 
 import type { ServiceErrorCode } from '../errors/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';

@@ -1,5 +1,5 @@
 // A file that is served as it is: read when it is first asked for, kept in memory, asked about again by its etag.
-import * as Type from 'typebox';
+import { Type } from './schema.ts';
 
 import { represent, sendRepresentation, type Representation } from './http/conditional.ts';
 import type { ServiceApp } from './http/service-app.ts';

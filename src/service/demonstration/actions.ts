@@ -1,6 +1,6 @@
 // The demonstration actions under /api: fixed JSON strings, there to show the four logging mechanisms at work.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import * as Type from 'typebox';
+import { Type } from '../schema.ts';
 
 import type { ServiceApp } from '../http/service-app.ts';
 import { contentResponse } from '../description/openapi-responses.ts';

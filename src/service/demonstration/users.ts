@@ -1,5 +1,5 @@
 // The example user API. Ids are int64: in the path a decimal, in an answer a JSON number with every digit.
-import * as Type from 'typebox';
+import { Type } from '../schema.ts';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { ServiceApp } from '../http/service-app.ts';

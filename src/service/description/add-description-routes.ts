@@ -1,6 +1,6 @@
 // GET /openapi.json: the description document. GET /docs: the same as a page.
 import type { RouteOptions } from 'fastify';
-import * as Type from 'typebox';
+import { Type } from '../schema.ts';
 
 import { represent, sendRepresentation, type Representation } from '../http/conditional.ts';
 import { jsonContentType } from '../http/json-text.ts';

@@ -1,6 +1,6 @@
 // The description document: OpenAPI 3.1, made from the annotations and the schemas of the routes themselves.
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import type { TObject, TSchema } from 'typebox';
+import type { ObjectSchema, Schema } from '../schema.ts';
 
 import { bodyErrors, problemResponses, problemSchema } from './openapi-responses.ts';
 import { tags, type Operation } from './operation.ts';
@@ -49,8 +49,8 @@ type JsonContent = Readonly<
 >;
 
 interface RouteSchema {
-  readonly params?: TObject;
-  readonly body?: TSchema & { readonly examples?: readonly unknown[] };
+  readonly params?: ObjectSchema;
+  readonly body?: Schema & { readonly examples?: readonly unknown[] };
 }
 
 /** Collects the routes that are added to the scope from here on. Their annotations may still change. */

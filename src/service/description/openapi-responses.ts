@@ -1,7 +1,6 @@
 // What a route says about its answers in the description document: one entry per status, each with an example, the
 // errors made from the very catalogue that answers them.
-import * as Type from 'typebox';
-import type { TSchema } from 'typebox';
+import { Type, type Schema } from '../schema.ts';
 
 import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
@@ -52,7 +51,7 @@ const commonHeaders = {
 export function contentResponse(
   contentType: string,
   description: string,
-  schema: TSchema,
+  schema: Schema,
   example: unknown,
   headers: Readonly<Record<string, object>> = {},
 ): ResponseDescription {

@@ -1,44 +1,43 @@
 // Validation by the very schemas that types and the description document are made from. Nothing is coerced, and every
 // wrong field is named by its JSON Pointer (RFC 6901).
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
-import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import type { Schema } from '../schema.ts';
 
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 
 /** Pattern of text without surrogates that stand alone (UTF-8 has none: RFC 3629 §3). */
 export const wellFormed = String.raw`^\P{Cs}*$`;
 
-export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema }) => {
-  const validator = Compile(schema);
+// Formats are for readers of the description document; what they stand for is checked where the value is read.
+const ajv = new Ajv({ allErrors: true, validateFormats: false, strict: false });
+
+/** @returns tells whether a value fits, and in `errors` where it does not */
+export const compileSchema = (schema: Schema): ValidateFunction => ajv.compile(schema);
+
+export const compileValidator: FastifySchemaCompiler<Schema> = ({ schema }) => {
+  const check = compileSchema(schema);
   return (value: unknown) => {
-    if (validator.Check(value)) return { value };
-    const fields = validator.Errors(value).flatMap(toFieldErrors);
+    if (check(value)) return { value };
+    const fields = (check.errors ?? []).map(toFieldError);
     const details = fields.map(({ detail }) => detail).join(' ');
     return { error: new DeskbellError('ERR_REQUEST_INVALID', details, { fields }) };
   };
 };
 
-interface SchemaError {
-  readonly keyword: string;
-  readonly instancePath: string;
-  readonly message: string;
-  readonly params: object;
-}
-
-function toFieldErrors({ keyword, instancePath, message, params }: SchemaError): FieldError[] {
+function toFieldError({ keyword, instancePath, message, params }: ErrorObject): FieldError {
   if (keyword === 'required') {
-    const { requiredProperties } = params as { requiredProperties: readonly string[] };
-    return requiredProperties.map((name) => ({
-      pointer: `${instancePath}/${name}`,
+    const { missingProperty } = params as { missingProperty: string };
+    return {
+      pointer: `${instancePath}/${missingProperty}`,
       code: 'ERR_FIELD_MISSING',
-      detail: `${name} is missing.`,
-    }));
+      detail: `${missingProperty} is missing.`,
+    };
   }
   const name = instancePath === '' ? 'The body' : instancePath.slice(1);
   if (keyword === 'type') {
     const { type } = params as { type: string };
-    return [{ pointer: instancePath, code: 'ERR_FIELD_TYPE', detail: `${name} is not of type ${type}.` }];
+    return { pointer: instancePath, code: 'ERR_FIELD_TYPE', detail: `${name} is not of type ${type}.` };
   }
   const { pattern } = params as { pattern?: string };
   const what =
@@ -47,5 +46,5 @@ function toFieldErrors({ keyword, instancePath, message, params }: SchemaError):
       : pattern === wellFormed
         ? 'has a surrogate that stands alone (U+D800 to U+DFFF); well-formed Unicode is needed'
         : message;
-  return [{ pointer: instancePath, code: 'ERR_FIELD_VALUE', detail: `${name} ${what}.` }];
+  return { pointer: instancePath, code: 'ERR_FIELD_VALUE', detail: `${name} ${what}.` };
 }

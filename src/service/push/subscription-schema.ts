@@ -1,6 +1,6 @@
 // The bodies of POST and DELETE /webPush as schemas, as strict as a schema can be: only the curve that a point has to be
 // on is beyond it, and named by a format.
-import * as Type from 'typebox';
+import { Type } from '../schema.ts';
 
 import { maxEndpointLength } from '../../protocol/endpoint-policy.ts';
 

@@ -1,5 +1,5 @@
 // GET /vapidKey: the public half of the key pair, as browsers take it for `applicationServerKey`.
-import * as Type from 'typebox';
+import { Type } from '../schema.ts';
 
 import { represent, sendRepresentation } from '../http/conditional.ts';
 import type { ServiceApp } from '../http/service-app.ts';

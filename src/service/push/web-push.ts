@@ -1,7 +1,7 @@
 // POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it.
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
-import * as Type from 'typebox';
+import { Type } from '../schema.ts';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';

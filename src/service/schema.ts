@@ -1,0 +1,83 @@
+// JSON Schemas that carry the TypeScript type of what they describe: one schema validates a request, types its handler,
+// and is in the description document as it is. Only what the routes need; `Check`ing is Ajv's part (http/validation.ts).
+import type { FastifyTypeProvider } from 'fastify';
+
+declare const value: unique symbol;
+const optional: unique symbol = Symbol('optional');
+
+export interface Schema<Value = unknown> {
+  /** Of the types alone. */
+  readonly [value]?: Value;
+  readonly [keyword: string]: unknown;
+}
+
+export interface ObjectSchema<Members extends Properties = Properties> extends Schema<ObjectValue<Members>> {
+  readonly properties: Members;
+}
+
+export interface OptionalSchema<Value = unknown> extends Schema<Value> {
+  readonly [optional]: true;
+}
+
+type Properties = Readonly<Record<string, Schema>>;
+
+/** The type of what a schema describes. */
+export type ValueOf<Described extends Schema> = Described extends Schema<infer Value> ? Value : never;
+
+type OptionalNames<Members extends Properties> = {
+  [Name in keyof Members]: Members[Name] extends OptionalSchema ? Name : never;
+}[keyof Members];
+
+type ObjectValue<Members extends Properties> = {
+  readonly [Name in Exclude<keyof Members, OptionalNames<Members>>]: ValueOf<Members[Name]>;
+} & { readonly [Name in OptionalNames<Members>]?: ValueOf<Members[Name]> };
+
+/** Tells Fastify's handlers the types of bodies and parameters. */
+export interface SchemaTypeProvider extends FastifyTypeProvider {
+  readonly validator: this['schema'] extends Schema ? ValueOf<this['schema']> : unknown;
+}
+
+/** Further keywords: description, examples, pattern, minimum … */
+type Keywords = Readonly<Record<string, unknown>>;
+
+export const Type = {
+  String: (keywords: Keywords = {}): Schema<string> => ({ type: 'string', ...keywords }),
+  Integer: (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords }),
+  Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords }),
+
+  Literal: <const Value extends string>(literal: Value): Schema<Value> => ({
+    type: 'string',
+    const: literal,
+  }),
+
+  /** Nothing: a member that must not be there. */
+  Never: (): Schema<never> => ({ not: {} }),
+
+  Array: <Item extends Schema>(items: Item, keywords: Keywords = {}): Schema<readonly ValueOf<Item>[]> => ({
+    type: 'array',
+    items,
+    ...keywords,
+  }),
+
+  /** Members are required unless they are `Optional`; further ones are ignored. */
+  Object: <Members extends Properties>(
+    properties: Members,
+    keywords: Keywords = {},
+  ): ObjectSchema<Members> => {
+    const required = Object.keys(properties).filter((name) => !(optional in properties[name]!));
+    return { type: 'object', ...(required.length > 0 && { required }), properties, ...keywords };
+  },
+
+  Optional: <Value>(schema: Schema<Value>): OptionalSchema<Value> => ({ ...schema, [optional]: true }),
+
+  Union: <Member extends Schema>(
+    members: readonly Member[],
+    keywords: Keywords = {},
+  ): Schema<ValueOf<Member>> => ({
+    anyOf: members,
+    ...keywords,
+  }),
+
+  /** A schema whose values are read as another type. */
+  Unsafe: <Value>(schema: Keywords): Schema<Value> => schema,
+};
