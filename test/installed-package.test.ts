@@ -1,7 +1,7 @@
-// What an install of the packed package comes with, and what each entry loads of it.
+// What an install of the packed package weighs, what comes with it, and what each entry loads of it.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,11 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
+
+const maxPackages = 70;
+const maxInstalledBytes = 25e6;
+/** What a file or folder takes on the usual file systems is a multiple of this. */
+const blockBytes = 4096;
 
 suite('an install of the package', () => {
   let project: string;
@@ -30,6 +35,20 @@ suite('an install of the package', () => {
     ({ packages: installed } = JSON.parse(lock) as { packages: typeof installed });
   });
   after(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
+
+  test(`is at most ${maxPackages} packages`, (t) => {
+    const count = Object.keys(installed).length;
+    t.diagnostic(`${count} packages`);
+    assert.ok(count <= maxPackages, `${count} packages`);
+  });
+
+  test(`takes at most ${maxInstalledBytes / 1e6} MB of disk`, (t) => {
+    const paths = globSync('node_modules/**/*', { cwd: project });
+    const sizes = paths.map((path) => statSync(join(project, path)).size);
+    const bytes = sizes.reduce((sum, size) => sum + Math.ceil(size / blockBytes) * blockBytes, 0);
+    t.diagnostic(`${(bytes / 1e6).toFixed(1)} MB`);
+    assert.ok(bytes <= maxInstalledBytes, `${bytes} bytes`);
+  });
 
   test('comes with the licence of every package, and an SBOM that names it', () => {
     const folder = join(project, 'node_modules/deskbell');
