@@ -1,9 +1,8 @@
 // Where commands write: results to standard output, diagnostics to standard error. When standard output fails
 // (`deskbell subscriptions export | head`, a full disk) the command is told once and nothing more is written.
 import { once } from 'node:events';
-import { styleText } from 'node:util';
 
-type Style = Parameters<typeof styleText>[0];
+import { createPrinter, type Style } from './printer.ts';
 
 export interface Output {
   /** Writes one line of the result; resolves when the stream accepts more, so that a slow reader slows the command. */
@@ -23,6 +22,7 @@ export function createOutput(
   { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>,
   onClosed: (error: NodeJS.ErrnoException) => void,
 ): Output {
+  const { style, toPrintable } = createPrinter(stdout);
   let isClosed = false;
   let drained: Promise<unknown> | undefined;
   let hasLiveLine = false;
@@ -41,7 +41,7 @@ export function createOutput(
 
   return {
     async line(text) {
-      if (isClosed || stdout.write(`${clearLive()}${text}\n`)) return;
+      if (isClosed || stdout.write(`${clearLive()}${toPrintable(text)}\n`)) return;
       // One wait for all that write at the same time.
       drained ??= once(stdout, 'drain')
         .catch(() => {})
@@ -51,15 +51,15 @@ export function createOutput(
     diagnostic(text) {
       const clear = clearLive();
       if (clear !== '' && !isClosed) stdout.write(clear);
-      stderr.write(`${text}\n`);
+      stderr.write(`${toPrintable(text)}\n`);
     },
     live(text) {
       if (!stdout.isTTY || isClosed) return;
       // A line that wraps could not be removed again.
-      stdout.write(`${clearLive()}${text.slice(0, stdout.columns - 1)}`);
+      stdout.write(`${clearLive()}${toPrintable(text).slice(0, stdout.columns - 1)}`);
       hasLiveLine = text !== '';
     },
-    style: (style, text) => styleText(style, text, { stream: stdout }),
+    style,
     isTerminal: stdout.isTTY,
   };
 }

@@ -53,6 +53,33 @@ describe('the log', () => {
     assert.match(stack[1]!, /^ {8}at .*log\.test/);
   });
 
+  for (const isReadable of [false, true]) {
+    test(`shows no character that a terminal obeys, ${isReadable ? 'readable' : 'JSON'}`, async () => {
+      const file = join(folder, `hostile-${isReadable}.log`);
+      const log = createLog({ file, isReadable });
+      const hostile = 'a\u009b31m\u001b[2J\u202e\u2066\u200b\u2028\u0085\u{e0041}\u0007b';
+      const error = new Error(hostile);
+      log.info({
+        ...record,
+        url: `/${hostile}`,
+        body: { [hostile]: [hostile] },
+        session: { SESSION: hostile },
+      });
+      log.info({ event: hostile, method: hostile });
+      log.error({ event: 'fault', error });
+      log.close();
+      const text = await readFile(file, 'utf8');
+      assert.doesNotMatch(text.replaceAll('\n', ''), /[^\x20-\x7e]/);
+      assert.ok(text.includes(String.raw`\u009b31m`));
+      if (isReadable) return;
+      const lines = text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      assert.deepEqual(lines[0]!['body'], { [hostile]: [hostile] }, 'what a program reads is what it was');
+    });
+  }
+
   test('writes out what is buffered when it is asked to, and by itself soon', async () => {
     const file = join(folder, 'flushed.log');
     const log = createLog({ file });

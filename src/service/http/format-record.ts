@@ -1,6 +1,8 @@
 // Log records as lines for people: time, level, what happened, and the other members as JSON. An error's stack follows
 // on lines of its own.
 
+import { escapeControls } from '../../errors/escape-controls.ts';
+
 interface LogRecord {
   /** As pino counts: 30 is info, 50 error. */
   readonly level: number;
@@ -13,10 +15,10 @@ interface LogRecord {
   readonly error?: { readonly stack: string };
 }
 
-/** @param line a record as JSON, as pino writes it */
-export function formatRecord(line: string): string {
+/** @param json a record, as pino writes it */
+export function formatRecord(json: string): string {
   const { level, time, event, mechanism, phase, method, url, error, ...members } = JSON.parse(
-    line,
+    json,
   ) as LogRecord;
   const words = [
     timeOfDay(new Date(time)),
@@ -24,8 +26,8 @@ export function formatRecord(line: string): string {
     ...[event, mechanism, phase, method, url].filter((word) => word !== undefined),
   ];
   if (Object.keys(members).length > 0) words.push(JSON.stringify(members));
-  const stack = error === undefined ? '' : `    ${error.stack.replaceAll('\n', '\n    ')}\n`;
-  return `${words.join(' ')}\n${stack}`;
+  const stack = error === undefined ? [] : error.stack.split('\n').map((line) => `    ${line}`);
+  return [words.join(' '), ...stack].map((line) => `${escapeControls(line)}\n`).join('');
 }
 
 /** `09:05:07.042`, in the local time zone. */

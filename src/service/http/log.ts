@@ -3,6 +3,7 @@
 import { closeSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 
+import { escapeControls } from '../../errors/escape-controls.ts';
 import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
 import { formatRecord } from './format-record.ts';
 import { openLogFile } from './log-file.ts';
@@ -40,7 +41,7 @@ export function createLog({
 }: LogOptions = {}): OpenLog {
   let fd = file === undefined ? process.stdout.fd : openLogFile(file);
   const writer = createBatchWriter(fd);
-  const logger = createLogger(isReadable ? readable(writer) : writer);
+  const logger = createLogger(isReadable ? readable(writer) : escaping(writer));
   return {
     info: (record) => logger.info(record),
     error: (record) => logger.error(record),
@@ -57,6 +58,11 @@ export function createLog({
       if (file !== undefined) closeSync(fd);
     },
   };
+}
+
+/** Whoever reads the file may do so on a terminal. */
+function escaping(writer: BatchWriter): DestinationStream {
+  return { write: (line) => writer.write(`${escapeControls(line.slice(0, -1))}\n`) };
 }
 
 /** Turns JSON lines into lines for people, which are written immediately. */
