@@ -95,12 +95,13 @@ function renderConfiguration(): string {
     'src/cli/configuration.ts',
     `Each entry has a name in the configuration file, a flag and an environment variable. A flag wins over the
 variable, the variable over the file, the file over the default. The file is one JSON object, named by \`--config FILE\`
-or \`DESKBELL_CONFIG\`; paths in it are taken from the file's own folder. Lists are arrays in the file and joined by
-commas elsewhere. Unknown entries, unknown \`DESKBELL_\` variables and values that are not valid are errors that list
-what is. A command has flags for the entries that it uses (\`deskbell serve --help\`).
+or \`DESKBELL_CONFIG\`; paths in it are relative to the file's directory. Lists are arrays in the file and are
+joined by commas elsewhere. Unknown entries, unknown \`DESKBELL_\` variables and values that are not valid are errors that list
+what is valid. A command has flags for the entries that it uses (\`deskbell serve --help\`).
 
-Two further variables: \`DESKBELL_DEBUG\`, when set, shows stack traces as \`--debug\` does; \`HTTPS_PROXY\`, \`HTTP_PROXY\`
-and \`NO_PROXY\` have their usual meaning for connections to push services.`,
+Two more variables are read. \`DESKBELL_DEBUG\`, when set, prints stack traces as \`--debug\` does. \`HTTPS_PROXY\` or
+\`ALL_PROXY\` names an HTTP proxy for connections to push services, except to the hosts in \`NO_PROXY\`, as in curl;
+\`HTTP_PROXY\` is not read, since push services are https.`,
     [row('Entry', 'What it is for', 'Takes', 'Default'), row('---', '---', '---', '---'), ...rows],
   );
 }

@@ -31,15 +31,32 @@ export function parseProxy(proxyUrl: string): Proxy {
   };
 }
 
-/** The proxy that the environment names, as curl and others read it; lower case goes before upper case. */
+/**
+ * The proxy that the environment names, as curl reads it: lower case goes before upper case, and a proxy without a scheme
+ * is an http one. `http_proxy` is not read, since push services are https.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION names the variable that holds no http or https URL
+ */
 export function proxyFromEnvironment(environment: Readonly<Record<string, string | undefined>>): {
   proxy: string | undefined;
   noProxy: string[] | undefined;
 } {
-  const read = (name: string): string | undefined => environment[name] || environment[name.toUpperCase()];
-  const proxy = read('https_proxy') ?? read('all_proxy');
-  const noProxy = read('no_proxy')
-    ?.split(/[\s,]+/)
-    .filter((entry) => entry !== '');
-  return { proxy, noProxy };
+  const find = (...names: readonly string[]): string | undefined =>
+    names.flatMap((name) => [name, name.toUpperCase()]).find((name) => environment[name]);
+  const [variable, listVariable] = [find('https_proxy', 'all_proxy'), find('no_proxy')];
+  const noProxy = listVariable && environment[listVariable]?.split(/[\s,]+/).filter((entry) => entry !== '');
+  return {
+    proxy: variable === undefined ? undefined : readProxyVariable(variable, environment[variable] ?? ''),
+    noProxy: noProxy || undefined,
+  };
+}
+
+function readProxyVariable(variable: string, value: string): string {
+  const proxyUrl = value.includes('://') ? value : `http://${value}`;
+  try {
+    parseProxy(proxyUrl);
+  } catch (cause) {
+    throw new DeskbellError('ERR_CONFIGURATION', `${variable}: ${(cause as Error).message}`, { cause });
+  }
+  return proxyUrl;
 }

@@ -182,6 +182,21 @@ test('the proxy of the environment', () => {
     noProxy: undefined,
   });
   assert.equal(proxyFromEnvironment({ ALL_PROXY: 'http://a', https_proxy: '' }).proxy, 'http://a');
+  assert.equal(
+    proxyFromEnvironment({ HTTPS_PROXY: 'proxy.example.org:3128' }).proxy,
+    'http://proxy.example.org:3128',
+  );
+  assert.equal(proxyFromEnvironment({ HTTP_PROXY: 'http://a', http_proxy: 'http://b' }).proxy, undefined);
+  for (const [variable, value] of [
+    ['ALL_PROXY', 'socks5://user:secret@a'],
+    ['https_proxy', 'http://'],
+  ] as const) {
+    assert.throws(
+      () => proxyFromEnvironment({ [variable]: value }),
+      ({ code, message }: { code: string; message: string }) =>
+        code === 'ERR_CONFIGURATION' && message.startsWith(`${variable}: `) && !message.includes('secret'),
+    );
+  }
 });
 
 test('a proxy is an http or https URL, and a bad one is not repeated in the error', () => {
