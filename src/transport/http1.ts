@@ -149,7 +149,7 @@ export class Http1Session implements Session {
     const { statusCode: status = 0 } = response;
     this.#events.answered(
       exchange,
-      { status, headers: joinFields(response), body: this.#body.text() },
+      { status, headers: joinFields(response), body: this.#body.take() },
       latencyMs,
     );
   }

@@ -31,6 +31,6 @@ export class Stream {
   }
 
   response({ status, headers }: HeaderBlock): PushResponse {
-    return { status, headers, body: this.#body?.text() ?? '' };
+    return { status, headers, body: this.#body?.take() ?? '' };
   }
 }
