@@ -30,11 +30,14 @@ export interface MessagePath {
 
 /** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
 export function createMessagePath(
-  { vapid, transport: { pushServices, now = Date.now } }: DeliverySettings,
+  { vapid, transport: { pushServices, now = Date.now, monotonicNow = systemNow } }: DeliverySettings,
   transport: Transport,
   encryptBatch: EncryptBatch,
 ): MessagePath {
   const destinations = createDestinations(vapid, createEndpointPolicy(pushServices), now);
+
+  const timeLeft = ({ deadlineMs }: PushMessage): number | undefined =>
+    deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - monotonicNow());
 
   return {
     destinations,
@@ -56,10 +59,14 @@ export function createMessagePath(
         if ('kind' in request) record(message, request);
         else {
           posted.push(message);
-          post(transport, request, now, (result) => record(message, result));
+          post(transport, request, { now, timeoutMs: timeLeft(message) }, (result) =>
+            record(message, result),
+          );
         }
       }
       return posted;
     },
   };
 }
+
+const systemNow = (): number => performance.now();

@@ -21,10 +21,10 @@ export type Result = Posted | NotSent;
 export function post(
   transport: Transport,
   request: PushRequest,
-  now: () => number,
+  { now, timeoutMs }: { readonly now: () => number; readonly timeoutMs: number | undefined },
   done: (result: Result) => void,
 ): void {
-  transport.send(request, (result) => done(readResult(request.origin, result, now)));
+  transport.send(request, (result) => done(readResult(request.origin, result, now)), timeoutMs);
 }
 
 /** Whatever goes wrong on the way never ends a subscription. */

@@ -11,6 +11,8 @@ export interface PushMessage {
   readonly destination: Destination;
   readonly payload: Uint8Array;
   readonly options: PushOptions;
+  /** For an answer, by the clock that never goes backwards; without it only the transport's own times hold. */
+  readonly deadlineMs?: number | undefined;
 }
 
 /** Asked before anything is spent on a message. @returns `undefined` where it may be sent */

@@ -1,30 +1,28 @@
-// Sends one push message to one subscription, on the same path as the messages of broadcasts, which begin here as well.
-// What connections, encryption and broadcasts need is loaded when they begin, so that importing the sender is cheap.
+// The sender, as applications have it: single messages and broadcasts over one configuration. What connections,
+// encryption and broadcasts need is loaded when they begin, so that importing the sender is cheap.
 import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
 import type { Encrypt } from '../protocol/encryption.ts';
-import type { Outcome } from '../protocol/outcome.ts';
-import { encodePayload, type Message } from '../protocol/payload.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
-import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
+import type { Message } from '../protocol/payload.ts';
+import type { PushOptions } from '../protocol/request.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Store } from '../store/store.ts';
-import { createTransport } from '../transport/create-transport.ts';
+import { createTransport, defaultTimeouts } from '../transport/create-transport.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { Audience } from './audience.ts';
+import { checkSenderOptions } from './check-sender-options.ts';
 import { createBroadcaster, type Broadcaster, type BroadcastRun } from './broadcaster.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
-import { gatherTurn } from './gather.ts';
 import { createMessagePath } from './message-path.ts';
-import type { Result } from './post.ts';
 import type { RetryPolicy } from './retry-policy.ts';
-import type { PushMessage } from './select.ts';
 import type { SenderVapid, WorkerSettings } from './settings.ts';
-import { readSubscription, type SubscriptionInput } from './subscription-input.ts';
+import { createSingleMessages, type SendResult } from './single-messages.ts';
+import type { SubscriptionInput } from './subscription-input.ts';
 
 export type { SenderVapid } from './settings.ts';
+export type { SendResult } from './single-messages.ts';
 export type { SubscriptionInput } from './subscription-input.ts';
 
 export interface SenderOptions extends TransportOptions {
@@ -33,29 +31,24 @@ export interface SenderOptions extends TransportOptions {
   readonly encrypt?: Encrypt;
   /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
   readonly encryption?: EncryptionMethod;
-  /** Where broadcasts stand; needed for them only. */
+  /** Where broadcasts stand. `send` needs none, but where there is one it deletes subscriptions that have ended. */
   readonly store?: Store;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number;
-  /** Told once, in words, why broadcasts are encrypted with Node's builtins: the accelerator is not built, say. */
+  /** Told in words of what goes worse than it could: why Node's builtins encrypt (once), a store that fails. */
   readonly onWarning?: (warning: string) => void;
+  /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
+  readonly sendTimeoutMs?: number;
   /** When and how often a row of a broadcast is tried again. */
   readonly retryPolicy?: RetryPolicy;
   /** Sizes and times of the workers, where they differ from the defaults. */
   readonly worker?: Partial<WorkerSettings>;
 }
 
-export interface SendResult {
-  readonly outcome: Outcome;
-  /** The push service's answer; `undefined` where none came, and then `error` or the outcome's detail says why. */
-  readonly response: PushResponse | undefined;
-  /** The network, TLS, time-out or address fault that there is no answer for. */
-  readonly error?: DeskbellError;
-}
-
 export interface Sender {
   /**
-   * Sends one message, once. What the push service or the network do is told by the outcome, never thrown.
+   * Sends one message, once, within `sendTimeoutMs`. What the push service or the network do is told by the outcome,
+   * never thrown.
    *
    * @throws {DeskbellError} before anything is sent: ERR_SUBSCRIPTION_INVALID, ERR_MESSAGE_INVALID,
    *   ERR_PAYLOAD_TOO_LARGE, ERR_CLOSED
@@ -97,21 +90,27 @@ export interface Sender {
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */
 export function createSender(options: SenderOptions): Sender {
-  const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...transportOptions } =
-    options;
+  const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...rest } = options;
+  const { sendTimeoutMs, ...transportOptions } = rest;
+  checkSenderOptions(options);
   const transport = createTransport(transportOptions);
-  const policy = createEndpointPolicy(transportOptions.pushServices);
   const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
   let encryptBatch: EncryptBatch | undefined = encrypt && createEncryptBatch(encrypt);
-  let loading: Promise<EncryptBatch> | undefined;
+  let loading: Promise<void> | undefined;
+  const loadEncryption = async (): Promise<void> => {
+    encryptBatch = await loadEncryptBatch(encryption);
+  };
   const path = createMessagePath(settings, transport, (messages) => encryptBatch!(messages));
   const broadcaster = store && createBroadcaster({ ...settings, store, threads, encrypt, onWarning });
-  const single = gatherTurn<SingleMessage>((messages) => {
-    try {
-      path.send(messages, admitAll, (message, result) => message.resolve(result));
-    } catch (error) {
-      for (const message of messages) message.reject(error);
-    }
+  const single = createSingleMessages({
+    path,
+    prepare: () => (encryptBatch ? undefined : (loading ??= loadEncryption())),
+    policy: createEndpointPolicy(transportOptions.pushServices),
+    store,
+    hasPreviousKeys: (vapid.previousKeys ?? []).length > 0,
+    timeoutMs: sendTimeoutMs ?? connectAndAnswerMs(transportOptions),
+    monotonicNow: transportOptions.monotonicNow ?? (() => performance.now()),
+    onWarning: onWarning ?? (() => {}),
   });
   let closing: Promise<void> | undefined;
 
@@ -128,23 +127,15 @@ export function createSender(options: SenderOptions): Sender {
 
   const closeAll = async (): Promise<void> => {
     // What was given to send before is still sent.
-    await loading;
-    single.flush();
+    await single.flush();
     await Promise.all([broadcaster?.close(), transport.close()]);
+    await single.close();
   };
 
   return {
-    async send(input, message, pushOptions = {}) {
+    async send(input, message, pushOptions) {
       assertOpen();
-      const payload = encodePayload(message);
-      checkPushOptions(pushOptions);
-      const recipient = readSubscription(input, policy);
-      const destination = path.destinations.find(recipient);
-      encryptBatch ??= await (loading ??= loadEncryptBatch(encryption));
-      const result = await new Promise<Result>((resolve, reject) => {
-        single.add({ recipient, destination, payload, options: pushOptions, resolve, reject });
-      });
-      return toSendResult(result);
+      return single.send(input, message, pushOptions);
     },
 
     broadcast: async (...message) => requireBroadcaster().broadcast(...message),
@@ -159,38 +150,13 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** A message that is sent by itself, and who waits for what comes of it. */
-interface SingleMessage extends PushMessage {
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** Loaded with the first message: a sender that makes broadcasts only needs none in this thread. */
 async function loadEncryptBatch(fastest: EncryptionMethod | undefined): Promise<EncryptBatch> {
   const { loadAccelerator } = await import('../accelerator/load-accelerator.ts');
   return loadAccelerator({ fastest }).encryptBatch;
 }
 
-/** Who sends a single message decides by himself when. */
-const admitAll = (): undefined => undefined;
-
-function toSendResult(result: Result): SendResult {
-  switch (result.kind) {
-    case 'posted': {
-      const { outcome, response, error } = result;
-      return error === undefined ? { outcome, response } : { outcome, response, error };
-    }
-    case 'deferred': {
-      const { afterMs, detail } = result;
-      const outcome: Outcome = { kind: 'retry', reason: 'deferred', afterMs, slowsOrigin: true, detail };
-      return { outcome, response: undefined };
-    }
-    case 'refused': {
-      const outcome: Outcome = { kind: 'rejected', scope: 'message', isAlarm: true, ...result.refusal };
-      return { outcome, response: undefined };
-    }
-    case 'heldBack':
-    case 'expired':
-      throw new Error(`A single message is never ${result.kind}.`);
-  }
+function connectAndAnswerMs(options: TransportOptions): number {
+  const { connectTimeoutMs, responseTimeoutMs } = defaultTimeouts;
+  return (options.connectTimeoutMs ?? connectTimeoutMs) + (options.responseTimeoutMs ?? responseTimeoutMs);
 }

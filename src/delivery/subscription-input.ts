@@ -2,16 +2,26 @@
 import { encodeBase64url } from '../protocol/base64.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { parseSubscription, type Subscription } from '../protocol/subscription.ts';
+import type { Addressee } from './destinations.ts';
 
 /** A subscription as a client sends it, base64 in either alphabet, or as a store gives it, in bytes. */
-export type SubscriptionInput =
+export type SubscriptionInput = (
   | { readonly endpoint: string; readonly p256dh: string; readonly auth: string }
   | { readonly endpoint: string; readonly keys: { readonly p256dh: string; readonly auth: string } }
-  | Subscription;
+  | Subscription
+) & {
+  /** The VAPID public key that the subscription was made with: 87 characters of base64url. */
+  readonly vapidPublicKey?: string | undefined;
+};
 
 /** @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID */
-export function readSubscription(input: SubscriptionInput, policy: EndpointPolicy): Subscription {
-  return parseSubscription(isInBytes(input) ? toTexts(input) : input, policy);
+export function readSubscription(input: SubscriptionInput, policy: EndpointPolicy): Addressee {
+  const subscription = parseSubscription(isInBytes(input) ? toTexts(input) : input, policy);
+  return { ...subscription, vapidPublicKey: readKey(input) };
+}
+
+function readKey({ vapidPublicKey }: { readonly vapidPublicKey?: unknown }): string | undefined {
+  return typeof vapidPublicKey === 'string' ? vapidPublicKey : undefined;
 }
 
 function isInBytes(input: SubscriptionInput): input is Subscription {

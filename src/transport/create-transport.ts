@@ -11,6 +11,12 @@ import { createTrust } from './trust.ts';
 
 const maxOrigins = 1000;
 
+export const defaultTimeouts = {
+  connectTimeoutMs: 10_000,
+  responseTimeoutMs: 30_000,
+  idleTimeoutMs: 60_000,
+} as const;
+
 /**
  * Opens nothing yet: connections are made when there is something to send.
  *
@@ -22,9 +28,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
     trust: createTrust(options.ca),
     resolve: options.resolve,
     isNamedOrigin: createEndpointPolicy(options.pushServices).isNamedOrigin,
-    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-    responseTimeoutMs: options.responseTimeoutMs ?? 30_000,
-    idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
+    connectTimeoutMs: options.connectTimeoutMs ?? defaultTimeouts.connectTimeoutMs,
+    responseTimeoutMs: options.responseTimeoutMs ?? defaultTimeouts.responseTimeoutMs,
+    idleTimeoutMs: options.idleTimeoutMs ?? defaultTimeouts.idleTimeoutMs,
     monotonicNow: options.monotonicNow ?? (() => performance.now()),
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
@@ -45,14 +51,15 @@ export function createTransport(options: TransportOptions = {}): Transport {
   };
 
   return {
-    send(request, done) {
-      const exchange: Exchange = { request, done, refusals: 0 };
+    send(request, done, timeoutMs) {
+      const exchange: Exchange = { request, done, refusals: 0, isSettled: false };
       const fault = isClosed
         ? new DeskbellError('ERR_CLOSED', 'The transport is closed.')
         : checkRequest(request);
       const origin = fault ?? origins.get(request.origin) ?? openOrigin(request.origin);
-      if (origin instanceof DeskbellError) fail(exchange, origin);
-      else origin.send(exchange);
+      if (origin instanceof DeskbellError) return fail(exchange, origin);
+      if (timeoutMs !== undefined) expireAfter(timeoutMs, exchange, origin);
+      origin.send(exchange);
     },
 
     async close(graceMs = 10_000) {
@@ -73,6 +80,13 @@ function forgetIdle(origins: Map<string, Origin>): void {
   for (const [name, origin] of origins) {
     if (origin.isIdle) origins.delete(name);
   }
+}
+
+function expireAfter(timeoutMs: number, exchange: Exchange, origin: Origin): void {
+  exchange.timeout = setTimeout(() => {
+    const message = `The message was not answered within its time (${Math.round(timeoutMs)} ms).`;
+    origin.expire(exchange, new DeskbellError('ERR_TIMEOUT', message));
+  }, timeoutMs);
 }
 
 function fail(exchange: Exchange, error: DeskbellError): void {

@@ -10,6 +10,9 @@ export interface Exchange {
   readonly done: (result: TransportResult) => void;
   /** How often a push service has handed it back unprocessed. */
   refusals: number;
+  /** Ends it, where its sender gave it a time. */
+  timeout?: NodeJS.Timeout | undefined;
+  isSettled: boolean;
 }
 
 /** What an open connection takes and how full it is. Nothing is written before `flush`. */
@@ -49,8 +52,11 @@ export interface SessionLimits {
   readonly idleTimeoutMs: number;
 }
 
-/** Reports a result. An error that `done` throws must not reach the connection's reader: it becomes an uncaught one. */
+/** Reports the first result. An error that `done` throws must not reach the connection's reader: it becomes an uncaught one. */
 export function settle(exchange: Exchange, result: TransportResult): void {
+  if (exchange.isSettled) return;
+  exchange.isSettled = true;
+  clearTimeout(exchange.timeout);
   try {
     exchange.done(result);
   } catch (error) {

@@ -12,6 +12,14 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
+  /** Slow where the queue is long. @returns false where the item is not in it */
+  remove(item: T): boolean {
+    const index = this.#items.indexOf(item, this.#head);
+    if (index === -1) return false;
+    this.#items.splice(index, 1);
+    return true;
+  }
+
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;

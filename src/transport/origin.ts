@@ -89,6 +89,12 @@ export class Origin implements SessionEvents {
     }
   }
 
+  /** Ends a request whose time is over: one that is queued is not sent, one that is in flight may have arrived. */
+  expire(exchange: Exchange, error: DeskbellError): void {
+    const wasQueued = this.#queue.remove(exchange) || this.#refused.remove(exchange);
+    this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
+  }
+
   /** Resolves when nothing is queued or in flight. */
   async idle(): Promise<void> {
     if (this.#queued + this.#inFlight === 0) return;
@@ -119,7 +125,8 @@ export class Origin implements SessionEvents {
   refused(exchange: Exchange): void {
     this.#inFlight -= 1;
     exchange.refusals += 1;
-    if (exchange.refusals < maxRefusals && !this.#aborted.signal.aborted) this.#refused.push(exchange);
+    const isWanted = !exchange.isSettled && !this.#aborted.signal.aborted;
+    if (isWanted && exchange.refusals < maxRefusals) this.#refused.push(exchange);
     else {
       const message = `${this.#url.host} handed the request back ${exchange.refusals} times without looking at it.`;
       this.#fail(exchange, new DeskbellError('ERR_CONNECTION', message), false);

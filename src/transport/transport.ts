@@ -32,9 +32,13 @@ export type TransportResult =
     };
 
 export interface Transport {
-  /** Sends one request; `done` is called exactly once, never before `send` returns. Requests handed in during one
-   *  tick are written together. */
-  send(request: PushRequest, done: (result: TransportResult) => void): void;
+  /**
+   * Sends one request; `done` is called exactly once, never before `send` returns. Requests handed in during one tick
+   * are written together.
+   *
+   * @param timeoutMs for all of it: waiting, connecting, and the answer. Without it only the single steps are bounded
+   */
+  send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): void;
   /** Waits for what is in flight, at most `graceMs` (default 10 000), then closes every connection. */
   close(graceMs?: number): Promise<void>;
 }

@@ -2,16 +2,27 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
 import { createHeaderSource } from '../../src/delivery/header-source.ts';
-import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
+import {
+  createSender,
+  type Sender,
+  type SenderOptions,
+  type SubscriptionInput,
+} from '../../src/delivery/sender.ts';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createUserAgent, startPushService, type PushService } from '../../src/push-service/index.ts';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { certificate } from '../transport/peers.ts';
+import { openBroadcastBench, timesReceived } from './broadcast-bench.ts';
 
 const keys = generateVapidKeys();
 const vapid = { ...keys, subject: 'mailto:push@example.org' };
@@ -355,3 +366,161 @@ test('messages that share origin and options share their header object until the
   const renewed = headersFor('https://fcm.googleapis.com', { ttlSeconds: 1 });
   assert.equal(renewed['authorization'], token);
 });
+
+describe('the time that a message may take in all', () => {
+  test('ends one that is in flight, which may have arrived', async () => {
+    await withServer(
+      silent,
+      async (sender, origin) => {
+        const { outcome, error } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+        assert.ok(outcome.kind === 'retry', outcome.kind);
+        assert.deepEqual([outcome.isInDoubt, error?.code], [true, 'ERR_TIMEOUT']);
+      },
+      { sendTimeoutMs: 100 },
+    );
+  });
+
+  test('ends one that is queued, which is never sent then', async () => {
+    let paths: string[] = [];
+    let session: ServerHttp2Session | undefined;
+    const server = createSecureServer({ ...certificate, settings: { maxConcurrentStreams: 0 } });
+    server.on('session', (opened) => (session = opened));
+    server.on('stream', (stream: ServerHttp2Stream, headers) => {
+      paths = [...paths, headers[':path'] ?? ''];
+      stream.respond({ ':status': 201 }, { endStream: true });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const sender = createSender({
+      vapid,
+      pushServices: [origin],
+      ca: [certificate.cert],
+      sendTimeoutMs: 300,
+    });
+    const { outcome, error } = await sender.send({ endpoint: `${origin}/queued`, ...texts }, message);
+    assert.ok(outcome.kind === 'retry', outcome.kind);
+    assert.deepEqual([outcome.isInDoubt, error?.code], [false, 'ERR_TIMEOUT']);
+    session?.settings({ maxConcurrentStreams: 100 });
+    const later = await sender.send({ endpoint: `${origin}/later`, ...texts }, message);
+    assert.equal(later.outcome.kind, 'accepted');
+    assert.deepEqual(paths, ['/later']);
+    await sender.close();
+    server.close();
+  });
+});
+
+describe('a subscription that was made with a key of before', () => {
+  const previous = generateVapidKeys();
+
+  test('is written to with that key, told by the caller or found in the store, and with no other one', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    const [subscription] = pushService.createSinks(1, { vapidPublicKey: previous.publicKey });
+    assert.ok(subscription);
+    const sender = bench.createSender({ vapid: { ...vapid, previousKeys: [previous] } });
+    const kindOf = async (input: SubscriptionInput) => (await sender.send(input, message)).outcome.kind;
+    assert.equal(await kindOf(subscription), 'rejected', 'nobody knows its key');
+    assert.equal(await kindOf({ ...subscription, vapidPublicKey: previous.publicKey }), 'accepted');
+    const parsed = parseSubscription(subscription, createEndpointPolicy([pushService.origin]));
+    const stored = await bench.store.subscriptions.put(parsed, previous.publicKey);
+    assert.equal(await kindOf(subscription), 'accepted', 'the store knows it');
+    assert.equal(await kindOf(stored), 'accepted');
+    const run = await sender.broadcast({ subscriptions: [subscription] }, message);
+    assert.equal((await run.finished).counts.accepted, 1, 'a list in a broadcast is the same');
+    const requests = pushService.statistics();
+    const foreign = { ...subscription, vapidPublicKey: generateVapidKeys().publicKey };
+    const { outcome } = await sender.send(foreign, message);
+    assert.ok(outcome.kind === 'rejected');
+    assert.equal(outcome.reason, 'vapid-key-mismatch');
+    assert.deepEqual(pushService.statistics(), requests, 'nothing is sent with a key that is not its own');
+  });
+});
+
+describe('a sender with a store', () => {
+  test('deletes a subscription that has ended, unless it was renewed meanwhile', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    const [endpoint, renewed] = await bench.subscribe(pushService, 2);
+    const [row, renewedRow] = await bench.store.subscriptions.page({ afterId: 0, limit: 2 });
+    assert.ok(row && renewedRow && endpoint && renewed);
+    for (const gone of [endpoint, renewed]) pushService.expire(gone);
+    await bench.store.subscriptions.put({ ...renewedRow, auth: new Uint8Array(16) }, keys.publicKey);
+    const sender = bench.createSender();
+    for (const subscription of [row, renewedRow]) {
+      assert.equal((await sender.send(subscription, message)).outcome.kind, 'gone');
+    }
+    const left = await bench.store.subscriptions.page({ afterId: 0, limit: 2 });
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      [renewedRow.id],
+    );
+  });
+
+  test('tells of a store that fails, and what became of the message all the same', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    const [endpoint = ''] = await bench.subscribe(pushService, 1);
+    const [row] = await bench.store.subscriptions.page({ afterId: 0, limit: 1 });
+    assert.ok(row);
+    pushService.expire(endpoint);
+    const warnings: string[] = [];
+    const sender = bench.createSender({ onWarning: (warning) => warnings.push(warning) });
+    await bench.store.close();
+    assert.equal((await sender.send(row, message)).outcome.kind, 'gone');
+    assert.match(warnings.join(), /The store did not take .*closed/);
+  });
+
+  test('lets one accepted message end the hold of a push service', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 1);
+    const [row] = await bench.store.subscriptions.page({ afterId: 0, limit: 1 });
+    assert.ok(row);
+    pushService.faults.inject({ kind: 'status', status: 401, times: 20 });
+    const sender = bench.createSender();
+    for (let count = 0; count < 20; count += 1) await sender.send(row, message);
+    await sender.close();
+    assert.equal((await bench.store.ledger.pushServices())[0]?.isHeld, true);
+    const other = bench.createSender();
+    assert.equal(
+      (await other.send(row, message)).outcome.kind,
+      'accepted',
+      'single messages are not held back',
+    );
+    await other.close();
+    assert.equal((await bench.store.ledger.pushServices())[0]?.isHeld, false);
+    assert.deepEqual(timesReceived(pushService), { 1: 1 });
+  });
+});
+
+for (const [name, options] of [
+  ['vapid', { vapid: undefined }],
+  ['vapid.previousKeys', { vapid: { ...vapid, previousKeys: generateVapidKeys() } }],
+  ['vapid.previousKeys[0]', { vapid: { ...vapid, previousKeys: ['key'] } }],
+  ['ca', { ca: certificate.cert }],
+  ['pushServices', { pushServices: 'https://push.example.org' }],
+  ['noProxy', { noProxy: 'localhost' }],
+  ['threads', { threads: -1 }],
+  ['threads', { threads: 1.5 }],
+  ['threads', { threads: '2' }],
+  ['sendTimeoutMs', { sendTimeoutMs: Number.NaN }],
+  ['sendTimeoutMs', { sendTimeoutMs: 2 ** 31 }],
+  ['worker', { worker: [] }],
+  ['worker.leaseMs', { worker: { leaseMs: 0 } }],
+  ['worker.leaseMs', { worker: { leaseMs: undefined } }],
+  ['worker.lease', { worker: { lease: 1 } }],
+  ['retryPolicy.maxDelayMs', { retryPolicy: { firstDelayMs: 1 } }],
+] as const) {
+  test(`a wrong "${name}" is named (${JSON.stringify(options).slice(0, 60)})`, () => {
+    assert.throws(
+      () => createSender({ vapid, ...options } as never),
+      (error) => {
+        assert.ok(error instanceof DeskbellError);
+        assert.equal(error.code, 'ERR_CONFIGURATION');
+        assert.ok(error.message.startsWith(`"${name}" `), error.message);
+        return true;
+      },
+    );
+  });
+}

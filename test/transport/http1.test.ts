@@ -108,6 +108,7 @@ async function exchangeWith(
     request: { origin, path: '/', headers: pushHeaders, body: pushBody },
     done() {},
     refusals: 0,
+    isSettled: false,
   });
   for (const piece of pieces) {
     await new Promise((resolve) => setImmediate(resolve));

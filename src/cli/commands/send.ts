@@ -117,16 +117,14 @@ function broadcastOption(flags: string, description: string): Option {
 
 async function sendToOne(
   flags: SendFlags,
-  { store: { subscriptions }, vapidKeys }: DataDirectory,
+  { store, vapidKeys }: DataDirectory,
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
-  const sender = await openSender(configuration, vapidKeys, context);
+  const sender = await openSender(configuration, vapidKeys, context, store);
   try {
-    const row = await findSubscription(subscriptions, flags);
+    const row = await findSubscription(store.subscriptions, flags);
     const result = await sender.send(row, messageOf(flags), optionsOf(flags));
-    // With its `auth`, so that a browser that has registered the endpoint again meanwhile is kept.
-    if (result.outcome.kind === 'gone') await subscriptions.removeByEndpoint(row.endpoint, row.auth);
     await printSendResult(context.output, row, result, { json: flags.json ?? false });
     if (result.outcome.kind !== 'accepted') {
       throw new DeskbellError('ERR_NOT_ACCEPTED', 'The push service did not accept the message');

@@ -88,7 +88,8 @@ function prepareStatements(database: SqliteDatabase) {
         select m.position, m.subscription_id,
                coalesce(m.endpoint, s.endpoint),
                hex(coalesce(m.p256dh, s.p256dh)) || hex(coalesce(m.auth, s.auth)),
-               s.vapid_key_id, s.updated_at_ms
+               coalesce(s.vapid_key_id, (select vapid_key_id from subscriptions where endpoint = m.endpoint)),
+               s.updated_at_ms
         from broadcasts b
         join audience_members m on m.audience_id = b.audience_id
         left join subscriptions s on s.id = m.subscription_id

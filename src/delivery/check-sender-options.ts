@@ -1,0 +1,75 @@
+// Checks what the types cannot hold callers in JavaScript to, so that a wrong option fails when the sender is made. The
+// transport checks its own.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { defaultRetryPolicy } from './retry-policy.ts';
+import { defaultWorkerSettings } from './settings.ts';
+
+/** What `setTimeout` takes; a longer time would end at once. */
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** @throws {DeskbellError} ERR_CONFIGURATION, naming the option, what is wrong with it and what to give instead */
+export function checkSenderOptions(options: {
+  readonly vapid?: unknown;
+  readonly threads?: unknown;
+  readonly sendTimeoutMs?: unknown;
+  readonly worker?: unknown;
+  readonly retryPolicy?: unknown;
+}): void {
+  const { vapid, threads, sendTimeoutMs, worker, retryPolicy } = options;
+  checkObject('vapid', vapid);
+  checkKeyPairs('vapid.previousKeys', vapid['previousKeys']);
+  if (threads !== undefined) checkNumber('threads', threads, { min: 0, max: 1024, isWhole: true });
+  if (sendTimeoutMs !== undefined) checkNumber('sendTimeoutMs', sendTimeoutMs, { min: 1, max: maxTimeoutMs });
+  checkNumbers('worker', worker, Object.keys(defaultWorkerSettings), []);
+  const policyNames = Object.keys(defaultRetryPolicy);
+  checkNumbers('retryPolicy', retryPolicy, policyNames, policyNames);
+}
+
+function checkKeyPairs(name: string, value: unknown): void {
+  if (value === undefined) return;
+  if (!Array.isArray(value)) throw wrong(name, `must be an array of key pairs, not ${kindOf(value)}`);
+  for (const [index, item] of value.entries()) checkObject(`${name}[${index}]`, item);
+}
+
+function checkObject(name: string, value: unknown): asserts value is Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw wrong(name, `must be an object, not ${kindOf(value)}`);
+}
+
+/** @param required of the names that are allowed */
+function checkNumbers(
+  name: string,
+  value: unknown,
+  allowed: readonly string[],
+  required: readonly string[],
+): void {
+  if (value === undefined) return;
+  checkObject(name, value);
+  for (const key of Object.keys(value)) {
+    if (!allowed.includes(key)) throw wrong(`${name}.${key}`, `is unknown; there are ${allowed.join(', ')}`);
+  }
+  for (const key of allowed) {
+    const isGiven = Object.hasOwn(value, key) || required.includes(key);
+    if (isGiven) checkNumber(`${name}.${key}`, value[key], { min: 1, max: Number.MAX_SAFE_INTEGER });
+  }
+}
+
+function checkNumber(
+  name: string,
+  value: unknown,
+  { min, max, isWhole = false }: { readonly min: number; readonly max: number; readonly isWhole?: boolean },
+): void {
+  const isInBounds = typeof value === 'number' && value >= min && value <= max;
+  if (isInBounds && (!isWhole || Number.isInteger(value))) return;
+  const given = typeof value === 'number' ? String(value) : kindOf(value);
+  throw wrong(name, `must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}, not ${given}`);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
+}
+
+function wrong(name: string, what: string): DeskbellError {
+  return new DeskbellError('ERR_CONFIGURATION', `"${name}" ${what}.`);
+}

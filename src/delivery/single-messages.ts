@@ -1,0 +1,143 @@
+// Sends single messages, on the same path as those of broadcasts, and tells the store what push services answered.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import type { Outcome } from '../protocol/outcome.ts';
+import { encodePayload, type Message } from '../protocol/payload.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
+import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
+import type { Store } from '../store/store.ts';
+import { AnswerLog } from './answer-log.ts';
+import type { Addressee } from './destinations.ts';
+import { gatherTurn } from './gather.ts';
+import type { MessagePath } from './message-path.ts';
+import type { Result } from './post.ts';
+import type { PushMessage } from './select.ts';
+import { readSubscription, type SubscriptionInput } from './subscription-input.ts';
+
+export interface SendResult {
+  readonly outcome: Outcome;
+  /** The push service's answer; `undefined` where none came, and then `error` or the outcome's detail says why. */
+  readonly response: PushResponse | undefined;
+  /** The network, TLS, time-out or address fault that there is no answer for. */
+  readonly error?: DeskbellError;
+}
+
+export interface SingleMessagesOptions {
+  readonly path: MessagePath;
+  /** Makes the path ready; `undefined` where it is. */
+  readonly prepare: () => Promise<void> | undefined;
+  readonly policy: EndpointPolicy;
+  readonly store: Store | undefined;
+  /** Some subscriptions were made with a key of before. */
+  readonly hasPreviousKeys: boolean;
+  /** For all that happens to a message. */
+  readonly timeoutMs: number;
+  readonly monotonicNow: () => number;
+  readonly onWarning: (warning: string) => void;
+}
+
+export interface SingleMessages {
+  /** As `Sender.send`. */
+  send(input: SubscriptionInput, message: Message, options?: PushOptions): Promise<SendResult>;
+  /** Resolves when all messages that were given are with the transport. */
+  flush(): Promise<void>;
+  /** Stores what is still to be told to the store. */
+  close(): Promise<void>;
+}
+
+/** A message and who waits for what comes of it. */
+interface WaitingMessage extends PushMessage {
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createSingleMessages({
+  path,
+  prepare,
+  policy,
+  store,
+  hasPreviousKeys,
+  timeoutMs,
+  monotonicNow,
+  onWarning,
+}: SingleMessagesOptions): SingleMessages {
+  const answers = store && new AnswerLog(store.ledger, onWarning);
+  const turn = gatherTurn<WaitingMessage>((messages) => {
+    try {
+      path.send(messages, admitAll, (message, result) => message.resolve(result));
+    } catch (error) {
+      for (const message of messages) message.reject(error);
+    }
+  });
+
+  /** A subscription's own key is in the store where the caller does not tell it. */
+  const findKey = async ({ endpoint }: Addressee): Promise<string | undefined> => {
+    const stored = await store?.subscriptions.findByEndpoint(endpoint);
+    return stored?.vapidPublicKey;
+  };
+
+  /** What must be there before the message can take its turn; nothing, as a rule. */
+  const prepareFor = (recipient: Addressee): Promise<Addressee> | undefined => {
+    const preparing = prepare();
+    const isKeyUnknown = hasPreviousKeys && recipient.vapidPublicKey === undefined;
+    if (preparing === undefined && !isKeyUnknown) return undefined;
+    return track(async () => {
+      await preparing;
+      return isKeyUnknown ? { ...recipient, vapidPublicKey: await findKey(recipient) } : recipient;
+    });
+  };
+
+  const preparing = new Set<Promise<unknown>>();
+  const track = <Value>(work: () => Promise<Value>): Promise<Value> => {
+    const promise = work().finally(() => preparing.delete(promise));
+    preparing.add(promise);
+    return promise;
+  };
+
+  return {
+    async send(input, message, options = {}) {
+      const deadlineMs = monotonicNow() + timeoutMs;
+      const payload = encodePayload(message);
+      checkPushOptions(options);
+      let recipient = readSubscription(input, policy);
+      const prepared = prepareFor(recipient);
+      if (prepared !== undefined) recipient = await prepared;
+      const destination = path.destinations.find(recipient);
+      const result = await new Promise<Result>((resolve, reject) => {
+        turn.add({ recipient, destination, payload, options, deadlineMs, resolve, reject });
+      });
+      await answers?.add(recipient, destination, result);
+      return toSendResult(result);
+    },
+
+    flush: async () => {
+      await Promise.allSettled(preparing);
+      turn.flush();
+    },
+    close: async () => answers?.close(),
+  };
+}
+
+/** Who sends a single message decides by himself when. */
+const admitAll = (): undefined => undefined;
+
+function toSendResult(result: Result): SendResult {
+  switch (result.kind) {
+    case 'posted': {
+      const { outcome, response, error } = result;
+      return error === undefined ? { outcome, response } : { outcome, response, error };
+    }
+    case 'deferred': {
+      const { afterMs, detail } = result;
+      const outcome: Outcome = { kind: 'retry', reason: 'deferred', afterMs, slowsOrigin: true, detail };
+      return { outcome, response: undefined };
+    }
+    case 'refused': {
+      const outcome: Outcome = { kind: 'rejected', scope: 'message', isAlarm: true, ...result.refusal };
+      return { outcome, response: undefined };
+    }
+    case 'heldBack':
+    case 'expired':
+      throw new Error(`A single message is never ${result.kind}.`);
+  }
+}
