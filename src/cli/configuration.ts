@@ -93,6 +93,15 @@ export const settings = {
       max: 1_000_000,
     }),
   ),
+  maxSubscriptions: integer({
+    description:
+      'Maximum number of stored subscriptions. Further registrations get 503; stored ones can still be updated.',
+    default: undefined,
+    defaultLabel: 'no limit',
+    unit: 'subscriptions',
+    min: 1,
+    max: 1_000_000_000,
+  }),
   logFile: text({
     description:
       'File to append log records to, as JSON Lines, instead of standard output. SIGHUP reopens it, for log rotation. ' +

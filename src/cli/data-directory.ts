@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
 import { loadOrCreateKeyFile, loadOrCreateSessionKey, readKeyFile } from '../keys/key-file.ts';
-import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 
 export interface DataDirectory {
@@ -17,6 +17,11 @@ export interface DataDirectory {
   /** 32 bytes. */
   readonly sessionKey: Uint8Array;
   close(): Promise<void>;
+}
+
+export interface DataDirectoryOptions {
+  /** How many subscriptions are stored at most. Default: any number. */
+  readonly subscriptionLimit?: SqliteStoreOptions['subscriptionLimit'];
 }
 
 /** The database's place in a data directory. */
@@ -35,14 +40,17 @@ export function exampleUsersPathOf(directory: string): string {
  * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database is there without its key file, ERR_KEY_FILE_CORRUPT,
  *   ERR_KEY_FILE_EXPOSED, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
-export async function openDataDirectory(directory: string): Promise<DataDirectory> {
+export async function openDataDirectory(
+  directory: string,
+  { subscriptionLimit }: DataDirectoryOptions = {},
+): Promise<DataDirectory> {
   await makeDirectory(directory);
   const databasePath = databasePathOf(directory);
   // the pair comes first, so that a first run cut short never leaves a database without one
   const isFirstRun = !existsSync(databasePath);
   const vapidKeys = isFirstRun ? await loadOrCreateKeyFile(directory) : await readKeyFile(directory);
   const sessionKey = await loadOrCreateSessionKey(directory);
-  const store = await openSqliteStore({ path: databasePath });
+  const store = await openSqliteStore({ path: databasePath, subscriptionLimit });
   return { databasePath, store, vapidKeys, sessionKey, close: () => store.close() };
 }
 

@@ -1,7 +1,7 @@
 // The data directory as commands use it: opened, used, and closed whether or not the work succeeds.
 import { stat } from 'node:fs/promises';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { DataDirectory } from './data-directory.ts';
+import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';
 
 /**
  * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
@@ -14,7 +14,7 @@ export async function withExistingData<Result>(
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
   await requireData(directory);
-  return withData(directory, work);
+  return withData(directory, {}, work);
 }
 
 /** @throws {DeskbellError} ERR_DATA_MISSING */
@@ -26,10 +26,11 @@ export async function requireData(directory: string): Promise<void> {
 /** The same for a directory that is created if it does not exist. */
 export async function withData<Result>(
   directory: string,
+  options: DataDirectoryOptions,
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
   const { openDataDirectory } = await import('./data-directory.ts');
-  const data = await openDataDirectory(directory);
+  const data = await openDataDirectory(directory, options);
   try {
     return await work(data);
   } finally {

@@ -37,7 +37,7 @@ const firstMessage = { title: 'Ding dong', message: 'This notification went all 
 export async function runDemo(context: Context, options: DemoOptions): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
   try {
-    await withData(folder, (data) => runIn(folder, data, context, options));
+    await withData(folder, {}, (data) => runIn(folder, data, context, options));
   } finally {
     await rm(folder, { recursive: true });
   }

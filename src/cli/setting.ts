@@ -51,11 +51,11 @@ export function text<const Default extends string | undefined>({
   };
 }
 
-export function integer({
+export function integer<const Default extends number | undefined>({
   min,
   max,
   ...common
-}: Common<number> & { readonly min: number; readonly max: number }): Setting<number> {
+}: Common<Default> & { readonly min: number; readonly max: number }): Setting<number | Default> {
   return {
     ...common,
     valid: `an integer from ${min} to ${max}`,

@@ -62,6 +62,12 @@ export const serviceErrors = {
     'Mount the service ahead of the middleware that reads bodies, or have that leave the body in request.body.',
   ),
   ERR_NOT_READY: entry(503, 'The store cannot be reached', 'Try again later.', true),
+  ERR_SUBSCRIPTION_LIMIT: entry(
+    503,
+    'No more subscriptions are stored',
+    'Try again later; the operator can raise maxSubscriptions.',
+    true,
+  ),
   ERR_STORE_UNAVAILABLE: entry(
     503,
     'The store does not answer',

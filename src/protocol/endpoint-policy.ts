@@ -35,6 +35,8 @@ const knownHosts: ReadonlySet<string> = new Set([
   'updates.push.services.mozilla.com',
 ]);
 
+const absoluteUrl = /^https?:\/\/[^/]/i;
+
 const knownDomains: readonly string[] = ['push.services.mozilla.com', 'notify.windows.com', 'push.apple.com'];
 
 /**
@@ -68,14 +70,12 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
     isNamedOrigin: (origin) => namedOrigins.has(origin),
 
     check(endpoint) {
-      if (endpoint.length > maxEndpointLength) {
-        return {
-          code: 'ERR_ENDPOINT_TOO_LONG',
-          detail: `The endpoint has ${endpoint.length} characters; at most ${maxEndpointLength} are allowed.`,
-        };
-      }
+      if (endpoint.length > maxEndpointLength) return tooLong(endpoint.length);
       const url = parseVerbatim(endpoint);
       if (typeof url === 'string') return { code: 'ERR_ENDPOINT_INVALID', detail: url };
+      // an empty path becomes "/"
+      const { length } = normalizeEndpoint(endpoint);
+      if (length > maxEndpointLength) return tooLong(length);
       if (namedOrigins.has(url.origin)) return undefined;
       if (url.protocol !== 'https:') {
         return { code: 'ERR_ENDPOINT_INVALID', detail: 'The endpoint must begin with https:.' };
@@ -90,6 +90,24 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
     },
   };
 }
+
+/**
+ * One spelling for all that mean the same endpoint: scheme, host and port in their normal form, path and query byte for
+ * byte. Text that is no endpoint stays as it is.
+ *
+ * @see RFC 3986 §6.2.2.1, §6.2.3
+ */
+export function normalizeEndpoint(endpoint: string): string {
+  const url = absoluteUrl.test(endpoint) ? URL.parse(endpoint) : null;
+  if (url === null || !isAuthorityOf(endpoint, url)) return endpoint;
+  const { origin, path } = splitEndpoint(endpoint);
+  return `${origin}${path}`;
+}
+
+const tooLong = (length: number): EndpointFault => ({
+  code: 'ERR_ENDPOINT_TOO_LONG',
+  detail: `The endpoint has ${length} characters; at most ${maxEndpointLength} are allowed.`,
+});
 
 /** Splits an endpoint that a policy has admitted. The path stays as it is: a `+` or `%2B` in it survives. */
 export function splitEndpoint(endpoint: string): EndpointParts {
@@ -106,20 +124,25 @@ export function splitEndpoint(endpoint: string): EndpointParts {
  */
 function parseVerbatim(endpoint: string): URL | string {
   const url = URL.parse(endpoint);
-  if (url === null || !/^https?:\/\/[^/]/i.test(endpoint))
-    return 'The endpoint is not an absolute https: URL.';
+  if (url === null || !absoluteUrl.test(endpoint)) return 'The endpoint is not an absolute https: URL.';
   if (endpoint.includes('#')) return 'The endpoint has a fragment; it must not.';
-  const end = authorityEnd(endpoint);
-  const authority = endpoint.slice(endpoint.indexOf('//') + 2, end).toLowerCase();
-  if (authority.includes('@')) return 'The endpoint has user information; it must not.';
-  const defaultPort = url.protocol === 'https:' ? ':443' : ':80';
-  if (authority !== url.host && authority !== url.host + defaultPort) {
-    return 'The host of the endpoint is not written in its normal form.';
-  }
+  if (authorityOf(endpoint).includes('@')) return 'The endpoint has user information; it must not.';
+  if (!isAuthorityOf(endpoint, url)) return 'The host of the endpoint is not written in its normal form.';
   if (splitEndpoint(endpoint).path !== url.pathname + url.search) {
     return 'The path of the endpoint holds white space, backslashes, dot segments or characters to be escaped.';
   }
   return url;
+}
+
+/** Scheme and host are not case-sensitive, and the default port may stand there (RFC 3986 §6.2.2.1, §6.2.3). */
+function isAuthorityOf(endpoint: string, url: URL): boolean {
+  const authority = authorityOf(endpoint).toLowerCase();
+  const defaultPort = url.protocol === 'https:' ? ':443' : ':80';
+  return authority === url.host || authority === url.host + defaultPort;
+}
+
+function authorityOf(endpoint: string): string {
+  return endpoint.slice(endpoint.indexOf('//') + 2, authorityEnd(endpoint));
 }
 
 /** Index of the first character behind scheme and host. */

@@ -4,12 +4,13 @@ import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';
 import { typeOf } from './check-arguments.ts';
-import type { EndpointPolicy } from './endpoint-policy.ts';
+import { normalizeEndpoint, type EndpointPolicy } from './endpoint-policy.ts';
 import { isP256Point, pointBytes } from './p256.ts';
 
 /** A parsed push subscription (Push API §8; RFC 8291 §2.1). */
 export interface Subscription {
-  /** Absolute URL of at most 4096 characters, used verbatim. A capability: never to be logged whole. */
+  /** Absolute URL of at most 4096 characters: scheme, host and port normalised, path and query verbatim. A capability:
+   *  never to be logged whole. */
   readonly endpoint: string;
   /** 65 bytes: uncompressed P-256 point. */
   readonly p256dh: Uint8Array;
@@ -65,7 +66,7 @@ export function parseSubscription(value: unknown, policy: EndpointPolicy): Subsc
   if (endpoint === undefined || p256dh === undefined || auth === undefined || faults.length > 0) {
     throw invalid(faults);
   }
-  return { endpoint, p256dh, auth };
+  return { endpoint: normalizeEndpoint(endpoint), p256dh, auth };
 }
 
 function readText(

@@ -13,16 +13,19 @@ export interface StoredSubscription extends Subscription {
 }
 
 export interface SubscriptionStore {
-  /** Inserts, or replaces the keys of the row with the same endpoint. Durable when the promise resolves. */
+  /** Inserts, or replaces the keys of the row with the same endpoint, in whatever spelling of scheme, host and port.
+   *  Durable when the promise resolves.
+   *  @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where a new row is one too many */
   put(subscription: Subscription, vapidPublicKey: string): Promise<StoredSubscription>;
   /** The same for many rows in one transaction (import). */
   putAll(
     rows: readonly { readonly subscription: Subscription; readonly vapidPublicKey: string }[],
   ): Promise<void>;
   findById(id: number): Promise<StoredSubscription | undefined>;
+  /** By any spelling of scheme, host and port. */
   findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;
   removeById(id: number): Promise<boolean>;
-  /** Removes the row only where `auth` is the row's own. */
+  /** Removes the row only where `auth` is the row's own. By any spelling of scheme, host and port. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
   count(): Promise<number>;
   /** Rows with `afterId < id ≤ throughId` in id order, at most `limit`: keyset, never offset. */

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { createEndpointPolicy, splitEndpoint } from '../../src/protocol/endpoint-policy.ts';
+import {
+  createEndpointPolicy,
+  normalizeEndpoint,
+  splitEndpoint,
+} from '../../src/protocol/endpoint-policy.ts';
 
 const policy = createEndpointPolicy();
 
@@ -211,5 +215,28 @@ const splits: readonly [string, string, string][] = [
 for (const [endpoint, origin, path] of splits) {
   test(`${endpoint} is split without changing its path`, () => {
     assert.deepEqual(splitEndpoint(endpoint), { origin, path });
+  });
+}
+
+const normalized: readonly (readonly [endpoint: string, normal: string])[] = [
+  ['https://fcm.googleapis.com/a', 'https://fcm.googleapis.com/a'],
+  ['HTTPS://FCM.googleapis.com:443/A%2b?B=+', 'https://fcm.googleapis.com/A%2b?B=+'],
+  ['https://push.example:8443/a', 'https://push.example:8443/a'],
+  ['https://push.example:80/a', 'https://push.example:80/a'],
+  ['HTTP://127.0.0.1:80/a', 'http://127.0.0.1/a'],
+  ['https://push.example', 'https://push.example/'],
+  ['https://push.example?a', 'https://push.example/?a'],
+  ['https://push.example//a/../b', 'https://push.example//a/../b'],
+  // no endpoints
+  ['', ''],
+  ['FCM.googleapis.com/a', 'FCM.googleapis.com/a'],
+  ['https://User@push.example/a', 'https://User@push.example/a'],
+  ['https://2130706433/a', 'https://2130706433/a'],
+  ['ftp://PUSH.example/a', 'ftp://PUSH.example/a'],
+];
+for (const [endpoint, normal] of normalized) {
+  test(`"${endpoint}" is normalised to "${normal}", and that to itself`, () => {
+    assert.equal(normalizeEndpoint(endpoint), normal);
+    assert.equal(normalizeEndpoint(normal), normal);
   });
 }

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
+import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { describePushServices } from './push-services-suite.ts';
@@ -19,7 +20,8 @@ import { describeStore, type StoreUnderTest } from './store-suite.ts';
 const prepare = async (): Promise<StoreUnderTest> => {
   const folder = mkdtempSync(join(tmpdir(), 'deskbell-store-'));
   return {
-    open: (now) => openSqliteStore({ path: join(folder, 'deskbell.db'), now }),
+    open: (now, subscriptionLimit) =>
+      openSqliteStore({ path: join(folder, 'deskbell.db'), now, subscriptionLimit }),
     remove: async () => rmSync(folder, { recursive: true }),
   };
 };
@@ -27,6 +29,7 @@ const prepare = async (): Promise<StoreUnderTest> => {
 describeStore('SQLite', prepare);
 describeBroadcasts('SQLite', prepare);
 describeHeldDeletions('SQLite', prepare);
+describeEndpointSpellings('SQLite', prepare);
 describePushServices('SQLite', prepare);
 
 describe('the SQLite file', () => {

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import type { SubscriptionLimit } from '../../src/store/sqlite/subscription-limit.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
 
 export interface StoreUnderTest {
   /** Opens an empty store that reads the clock given. */
-  open(now: () => number): Promise<Store>;
+  open(now: () => number, limit?: SubscriptionLimit): Promise<Store>;
   /** Removes what `open` made. */
   remove(): Promise<void>;
 }

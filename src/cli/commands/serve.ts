@@ -32,6 +32,7 @@ export function serveCommand(context: Context): Command {
       'redactSubscriptions',
       'bodyLimitBytes',
       'registrationsPerMinute',
+      'maxSubscriptions',
       'trustProxy',
       'deliver',
       ...senderSettings,
@@ -46,8 +47,12 @@ export function serveCommand(context: Context): Command {
     .option('--json', 'Prints JSON Lines: the address and the surface, then the log records.')
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      const { host, port, data, prefix, pushOnly, logFile, trustProxy } = configuration;
-      await withData(data, async ({ store, databasePath, vapidKeys, sessionKey }) => {
+      const { host, port, data, prefix, pushOnly, logFile, trustProxy, maxSubscriptions } = configuration;
+      const subscriptionLimit =
+        maxSubscriptions === undefined
+          ? undefined
+          : { maxSubscriptions, onWarning: (warning: string) => output.diagnostic(warning) };
+      await withData(data, { subscriptionLimit }, async ({ store, databasePath, vapidKeys, sessionKey }) => {
         const { createServer } = await import('../../service/create-server.ts');
         const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
         const { createLog } = await import('../../service/http/log.ts');

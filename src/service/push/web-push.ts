@@ -30,7 +30,13 @@ const postOperation: Operation = {
     },
   },
   responses: { 200: contentResponse('application/json', 'Stored.', Type.String(), acknowledgement) },
-  errors: ['ERR_SUBSCRIPTION_INVALID', 'ERR_VAPID_KEY_UNKNOWN', 'ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
+  errors: [
+    'ERR_SUBSCRIPTION_INVALID',
+    'ERR_VAPID_KEY_UNKNOWN',
+    'ERR_RATE_LIMITED',
+    'ERR_SUBSCRIPTION_LIMIT',
+    'ERR_STORE_UNAVAILABLE',
+  ],
 };
 const deleteOperation: Operation = {
   tag: 'Web Push',

@@ -2,6 +2,7 @@
 //
 // Answers of an origin are counted in windows of at least a hundred, by all workers and single sends together. Marks of a
 // window are judged when the next window is complete, or when a broadcast ends: then nothing more comes for a while.
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 const windowAnswers = 100;
@@ -87,15 +88,21 @@ export function createGoneMarks(database: SqliteDatabase): GoneMarks {
     },
     markByKeys: (origin, { endpoint, p256dh, auth }) => {
       const { number } = windowOf(origin);
-      return statements.markByKeys.first({ origin, number, nowMs: database.now(), endpoint, p256dh, auth })
-        ?.subscription_id;
+      return statements.markByKeys.first({
+        origin,
+        number,
+        nowMs: database.now(),
+        endpoint: normalizeEndpoint(endpoint),
+        p256dh,
+        auth,
+      })?.subscription_id;
     },
     hasMarks: (origin) => statements.hasMarks.first({ origin }) !== undefined,
     unmark: (id) => {
       statements.unmark.run({ id });
     },
     unmarkByEndpoint: (endpoint) => {
-      statements.unmarkByEndpoint.run({ endpoint });
+      statements.unmarkByEndpoint.run({ endpoint: normalizeEndpoint(endpoint) });
     },
     count: (origin, answers, accepted) => {
       const { number } = windowOf(origin);

@@ -1,5 +1,5 @@
 // How the database came to its present form. Numbered by position from 1 (SQLite's `user_version`); an entry
-// that has been released is never edited: a change is a new entry.
+// that has been released is never edited: a change is a new entry. `normalize_endpoint` is a function of ours.
 
 export const migrations: readonly string[] = [
   `
@@ -209,5 +209,51 @@ export const migrations: readonly string[] = [
   alter table retries add column draw_order integer;
   create index retries_held_back on retries (broadcast_id, push_service_id, draw_order)
     where push_service_id is not null;
+  `,
+
+  `
+  -- one row per endpoint: what differed in scheme, host and port only is merged. As after a second registration, the
+  -- oldest row stays, with the newest keys.
+  create temp table respelled as
+    select id, normalize_endpoint(endpoint) as endpoint from subscriptions
+    where endpoint <> normalize_endpoint(endpoint);
+
+  create temp table merged as
+    select s.id, n.endpoint,
+           min(s.id) over (partition by n.endpoint) as kept_id,
+           first_value(s.id) over (partition by n.endpoint order by s.updated_at_ms desc, s.id desc) as newest_id
+    from (
+      select id, endpoint from respelled
+      union
+      select id, endpoint from subscriptions where endpoint in (select endpoint from respelled)
+    ) n join subscriptions s on s.id = n.id;
+
+  create temp table kept as
+    select m.id, m.endpoint, s.p256dh, s.auth, s.vapid_key_id, s.updated_at_ms
+    from merged m join subscriptions s on s.id = m.newest_id
+    where m.id = m.kept_id;
+
+  delete from temp.merged where id = kept_id;
+
+  -- a list that has both loses one of them, which counts as removed
+  update or ignore audience_members
+    set subscription_id = (select kept_id from merged where id = subscription_id)
+    where subscription_id in (select id from merged);
+  update attempts
+    set subscription_id = (select kept_id from merged where id = subscription_id)
+    where subscription_id in (select id from merged);
+  update accepted_subscriptions
+    set subscription_id = (select kept_id from merged where id = subscription_id)
+    where subscription_id in (select id from merged);
+
+  delete from subscriptions where id in (select id from merged);
+  update subscriptions set
+    endpoint = k.endpoint, p256dh = k.p256dh, auth = k.auth,
+    vapid_key_id = k.vapid_key_id, updated_at_ms = k.updated_at_ms
+    from kept k where k.id = subscriptions.id;
+
+  drop table temp.respelled;
+  drop table temp.merged;
+  drop table temp.kept;
   `,
 ];

@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import { migrations } from './migrations.ts';
 import { isBusy, toStoreError } from './sqlite-error.ts';
 
@@ -42,6 +43,9 @@ function open(path: string): DatabaseSync {
       pragma synchronous = full;
       pragma journal_size_limit = ${64 * 1024 * 1024};
     `);
+    database.function('normalize_endpoint', { deterministic: true }, (endpoint) =>
+      normalizeEndpoint(String(endpoint)),
+    );
     migrate(database, path);
     return database;
   } catch (error) {

@@ -5,6 +5,7 @@ import { SqliteDatabase } from './sqlite-database.ts';
 import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
+import type { SubscriptionLimit } from './subscription-limit.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
 export interface SqliteStoreOptions {
@@ -12,6 +13,8 @@ export interface SqliteStoreOptions {
   readonly path: string;
   /** The clock, milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
+  /** How many subscriptions are stored at most. Default: any number. */
+  readonly subscriptionLimit?: SubscriptionLimit | undefined;
 }
 
 /**
@@ -22,7 +25,7 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const database = await SqliteDatabase.open(options);
   return {
-    subscriptions: createSqliteSubscriptions(database),
+    subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
     broadcasts: createSqliteBroadcasts(database),
     work: createSqliteWorkSource(database),
     ledger: createSqliteLedger(database),

@@ -1,5 +1,6 @@
 // Whom a broadcast is for: all subscriptions, or a list that is written down first, member by member.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
@@ -45,7 +46,7 @@ export function createAudiences(database: SqliteDatabase): Audiences {
           : statements.addSubscription.run({
               audienceId,
               position,
-              endpoint: member.endpoint,
+              endpoint: normalizeEndpoint(member.endpoint),
               p256dh: member.p256dh,
               auth: member.auth,
             });

@@ -1,8 +1,10 @@
 // Subscriptions in SQLite.
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
+import { createInsertGuard, type SubscriptionLimit } from './subscription-limit.ts';
 
 interface SubscriptionRow {
   readonly id: number;
@@ -24,8 +26,12 @@ const toStored = (row: SubscriptionRow): StoredSubscription => ({
   updatedAtMs: row.updated_at_ms,
 });
 
-export function createSqliteSubscriptions(database: SqliteDatabase): SubscriptionStore {
+export function createSqliteSubscriptions(
+  database: SqliteDatabase,
+  subscriptionLimit: SubscriptionLimit | undefined,
+): SubscriptionStore {
   const statements = prepareStatements(database);
+  const assertRoom = subscriptionLimit && createInsertGuard(database, subscriptionLimit);
 
   const vapidKeyId = (publicKey: string): number => {
     const known = statements.findVapidKey.first({ publicKey }) ?? statements.addVapidKey.first({ publicKey });
@@ -34,7 +40,9 @@ export function createSqliteSubscriptions(database: SqliteDatabase): Subscriptio
   };
 
   const put = (subscription: Subscription, vapidPublicKey: string): StoredSubscription => {
-    const { endpoint, p256dh, auth } = subscription;
+    const { p256dh, auth } = subscription;
+    const endpoint = normalizeEndpoint(subscription.endpoint);
+    if (assertRoom !== undefined && statements.findId.first({ endpoint }) === undefined) assertRoom();
     const row = statements.put.first({
       endpoint,
       p256dh,
@@ -70,14 +78,16 @@ export function createSqliteSubscriptions(database: SqliteDatabase): Subscriptio
 
     findByEndpoint: (endpoint) =>
       database.read(() => {
-        const row = statements.findByEndpoint.first({ endpoint });
+        const row = statements.findByEndpoint.first({ endpoint: normalizeEndpoint(endpoint) });
         return row && toStored(row);
       }),
 
     removeById: (id) => database.write(() => statements.removeById.run({ id }) > 0),
 
     removeByEndpoint: (endpoint, auth) =>
-      database.write(() => statements.removeByEndpoint.run({ endpoint, auth }) > 0),
+      database.write(
+        () => statements.removeByEndpoint.run({ endpoint: normalizeEndpoint(endpoint), auth }) > 0,
+      ),
 
     count: () => database.read(() => statements.count.first({})?.count ?? 0),
 
@@ -113,6 +123,9 @@ function prepareStatements(database: SqliteDatabase) {
           updated_at_ms = max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1)
         returning id, created_at_ms, updated_at_ms
       `),
+    findId: database.prepare<{ endpoint: string }, { id: number }>(
+      'select id from subscriptions where endpoint = :endpoint',
+    ),
     findById: database.prepare<{ id: number }, SubscriptionRow>(`${selectRow} where s.id = :id`),
     findByEndpoint: database.prepare<{ endpoint: string }, SubscriptionRow>(
       `${selectRow} where s.endpoint = :endpoint`,
