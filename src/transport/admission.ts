@@ -4,11 +4,10 @@ import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { readResponse } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { Breaker } from './breaker.ts';
+import type { Clock } from './clock.ts';
 import { Pacing } from './pacing.ts';
 
-export interface AdmissionSettings {
-  /** Milliseconds since any moment, never going backwards. */
-  readonly monotonicNow: () => number;
+export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now: () => number;
 }

@@ -18,6 +18,7 @@ import {
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { blocked, isPublicAddress } from './address-guard.ts';
+import type { Clock } from './clock.ts';
 import { SocketReader } from './socket-reader.ts';
 import type { Proxy } from './proxy.ts';
 import { openTunnel } from './proxy-tunnel.ts';
@@ -33,7 +34,7 @@ export interface Connection {
   readonly protocol: Protocol;
 }
 
-export interface ConnectSettings extends RouteSettings {
+export interface ConnectSettings extends RouteSettings, Pick<Clock, 'startTimer'> {
   /** The authorities that TLS trusts. */
   readonly trust: () => SecureContext;
   readonly connectTimeoutMs: number;
@@ -52,11 +53,12 @@ export async function connect(
 ): Promise<Connection> {
   // Ends every socket that the attempt has opened; never fired after it has succeeded.
   const attempt = new AbortController();
-  const timer = setTimeout(() => {
+  const timeOut = (): void => {
     const seconds = settings.connectTimeoutMs / 1000;
     const message = `${origin.host} could not be connected to within ${seconds} s.`;
     attempt.abort(new DeskbellError('ERR_TIMEOUT', message));
-  }, settings.connectTimeoutMs);
+  };
+  const timer = settings.startTimer(timeOut, settings.connectTimeoutMs, true);
   const abort = (): void => attempt.abort(aborted.reason);
   aborted.addEventListener('abort', abort);
   try {
@@ -65,7 +67,7 @@ export async function connect(
     if (!attempt.signal.aborted) attempt.abort(error);
     throw attempt.signal.reason;
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
     aborted.removeEventListener('abort', abort);
   }
 }

@@ -1,6 +1,7 @@
 // Creates the transport: each origin has its own queue, connections and pacing, so that a slow one delays no other.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { systemClock, type Clock } from './clock.ts';
 import { checkOptions } from './check-options.ts';
 import type { ConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
@@ -31,7 +32,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
     connectTimeoutMs: options.connectTimeoutMs ?? defaultTimeouts.connectTimeoutMs,
     responseTimeoutMs: options.responseTimeoutMs ?? defaultTimeouts.responseTimeoutMs,
     idleTimeoutMs: options.idleTimeoutMs ?? defaultTimeouts.idleTimeoutMs,
-    monotonicNow: options.monotonicNow ?? (() => performance.now()),
+    monotonicNow: options.monotonicNow ?? systemClock.monotonicNow,
+    startTimer: options.startTimer ?? systemClock.startTimer,
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
     proxy: options.proxy === undefined ? undefined : parseProxy(options.proxy),
@@ -58,17 +60,17 @@ export function createTransport(options: TransportOptions = {}): Transport {
         : checkRequest(request);
       const origin = fault ?? origins.get(request.origin) ?? openOrigin(request.origin);
       if (origin instanceof DeskbellError) return fail(exchange, origin);
-      if (timeoutMs !== undefined) expireAfter(timeoutMs, exchange, origin);
+      if (timeoutMs !== undefined) expireAfter(timeoutMs, exchange, origin, settings);
       origin.send(exchange);
     },
 
     async close(graceMs = 10_000) {
       isClosed = true;
-      let timer: NodeJS.Timeout | undefined;
-      const grace = new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)));
+      const { promise: grace, resolve: endGrace } = Promise.withResolvers<void>();
+      const timer = settings.startTimer(endGrace, graceMs, true);
       const all = [...origins.values()];
       await Promise.race([grace, Promise.all(all.map((origin) => origin.idle()))]);
-      clearTimeout(timer);
+      timer.cancel();
       const error = new DeskbellError('ERR_CLOSED', 'The transport was closed before an answer came.');
       for (const origin of all) origin.destroy(error);
     },
@@ -82,11 +84,12 @@ function forgetIdle(origins: Map<string, Origin>): void {
   }
 }
 
-function expireAfter(timeoutMs: number, exchange: Exchange, origin: Origin): void {
-  exchange.timeout = setTimeout(() => {
+function expireAfter(timeoutMs: number, exchange: Exchange, origin: Origin, { startTimer }: Clock): void {
+  const expire = (): void => {
     const message = `The message was not answered within its time (${Math.round(timeoutMs)} ms).`;
     origin.expire(exchange, new DeskbellError('ERR_TIMEOUT', message));
-  }, timeoutMs);
+  };
+  exchange.timeout = startTimer(expire, timeoutMs, true);
 }
 
 function fail(exchange: Exchange, error: DeskbellError): void {

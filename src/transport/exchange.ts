@@ -2,6 +2,7 @@
 // above it handles the queue and decides what may be sent.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
+import type { Clock, Timer } from './clock.ts';
 import type { PushRequest, TransportResult } from './transport.ts';
 
 /** One request from `send` until its result. */
@@ -11,7 +12,7 @@ export interface Exchange {
   /** How often a push service has handed it back unprocessed. */
   refusals: number;
   /** Ends it, where its sender gave it a time. */
-  timeout?: NodeJS.Timeout | undefined;
+  timeout?: Timer | undefined;
   isSettled: boolean;
 }
 
@@ -46,7 +47,7 @@ export interface SessionEvents {
   closed(session: Session, reason: DeskbellError): void;
 }
 
-export interface SessionLimits {
+export interface SessionSettings extends Clock {
   readonly connectTimeoutMs: number;
   readonly responseTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -56,7 +57,7 @@ export interface SessionLimits {
 export function settle(exchange: Exchange, result: TransportResult): void {
   if (exchange.isSettled) return;
   exchange.isSettled = true;
-  clearTimeout(exchange.timeout);
+  exchange.timeout?.cancel();
   try {
     exchange.done(result);
   } catch (error) {

@@ -11,9 +11,10 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Timer } from './clock.ts';
 import type { Connection } from './connect.ts';
 import { ConnectionAgent, ConnectionStream } from './connection-stream.ts';
-import type { Exchange, Session, SessionEvents, SessionLimits } from './exchange.ts';
+import type { Exchange, Session, SessionEvents, SessionSettings } from './exchange.ts';
 import { ResponseBody } from './response-body.ts';
 
 const maxHeaderBytes = 16_384;
@@ -26,31 +27,37 @@ export class Http1Session implements Session {
   readonly #agent: ConnectionAgent;
   readonly #host: string;
   readonly #events: SessionEvents;
-  readonly #limits: SessionLimits;
+  readonly #settings: SessionSettings;
   #exchange: Exchange | undefined;
   /** Of the exchange in flight, and until node:http has given the connection back. */
   #request: ClientRequest | undefined;
   #response: IncomingMessage | undefined;
   #body = new ResponseBody();
   /** When the exchange in flight began, or the last one ended. */
-  #sinceMs = performance.now();
+  #sinceMs: number;
   #wasUsed = false;
   #isRetired = false;
   readonly #checkEveryMs: number;
-  #timer: NodeJS.Timeout;
+  #timer: Timer;
   /** Why it is closed. */
   #reason: DeskbellError | undefined;
 
   /** @param host value of the `host` field */
-  constructor({ socket, reader }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
+  constructor(
+    { socket, reader }: Connection,
+    host: string,
+    events: SessionEvents,
+    settings: SessionSettings,
+  ) {
     this.#socket = socket;
     this.#stream = new ConnectionStream(socket);
     this.#agent = new ConnectionAgent(this.#stream);
     this.#host = host;
     this.#events = events;
-    this.#limits = limits;
-    this.#checkEveryMs = Math.min(limits.responseTimeoutMs, limits.idleTimeoutMs);
-    this.#timer = setTimeout(() => this.#checkTime(), this.#checkEveryMs).unref();
+    this.#settings = settings;
+    this.#sinceMs = settings.monotonicNow();
+    this.#checkEveryMs = Math.min(settings.responseTimeoutMs, settings.idleTimeoutMs);
+    this.#timer = this.#startTimer(this.#checkEveryMs);
     socket.on('end', () => this.#lose());
     socket.on('error', (error) => this.#lose(error));
     socket.on('close', () => this.#close());
@@ -75,7 +82,7 @@ export class Http1Session implements Session {
     const { path, headers, body } = exchange.request;
     this.#exchange = exchange;
     this.#wasUsed = true;
-    this.#sinceMs = performance.now();
+    this.#sinceMs = this.#settings.monotonicNow();
     this.#body = new ResponseBody();
     this.#socket.ref();
     const request = httpRequest({
@@ -139,7 +146,7 @@ export class Http1Session implements Session {
   #answer(response: IncomingMessage): void {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
-    const nowMs = performance.now();
+    const nowMs = this.#settings.monotonicNow();
     const latencyMs = nowMs - this.#sinceMs;
     this.#exchange = this.#response = undefined;
     this.#sinceMs = nowMs;
@@ -201,18 +208,24 @@ export class Http1Session implements Session {
   }
 
   #close(): void {
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
     this.#lose();
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
+  /** The process does not wait for it: what is in flight has a socket that it waits for. */
+  #startTimer(ms: number): Timer {
+    return this.#settings.startTimer(() => this.#checkTime(), ms, false);
+  }
+
   /** Runs at least once per shortest time-out, so that no request needs a timer of its own. */
   #checkTime(): void {
-    const { responseTimeoutMs, idleTimeoutMs } = this.#limits;
+    const { responseTimeoutMs, idleTimeoutMs } = this.#settings;
     const isBusy = this.#exchange !== undefined;
-    const leftMs = this.#sinceMs + (isBusy ? responseTimeoutMs : idleTimeoutMs) - performance.now();
+    const leftMs =
+      this.#sinceMs + (isBusy ? responseTimeoutMs : idleTimeoutMs) - this.#settings.monotonicNow();
     if (leftMs > 0) {
-      this.#timer = setTimeout(() => this.#checkTime(), Math.min(leftMs + 1, this.#checkEveryMs)).unref();
+      this.#timer = this.#startTimer(Math.min(leftMs + 1, this.#checkEveryMs));
     } else if (isBusy) {
       if (this.#response !== undefined) this.#answer(this.#response);
       const seconds = responseTimeoutMs / 1000;

@@ -1,6 +1,6 @@
 // Connects to an origin, and makes the session for the protocol that ALPN has settled on.
 import { connect, type ConnectSettings, type Protocol } from './connect.ts';
-import type { Session, SessionEvents, SessionLimits } from './exchange.ts';
+import type { Session, SessionEvents, SessionSettings } from './exchange.ts';
 import { Http1Session } from './http1.ts';
 import { Http2Session } from './http2/session.ts';
 
@@ -15,7 +15,7 @@ export interface OpenedSession {
  */
 export async function openSession(
   origin: URL,
-  settings: ConnectSettings & SessionLimits,
+  settings: ConnectSettings & SessionSettings,
   events: SessionEvents,
   aborted: AbortSignal,
 ): Promise<OpenedSession> {

@@ -14,7 +14,8 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { Admission, type AdmissionSettings, type Deferral } from './admission.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';
-import { settle, type Exchange, type Session, type SessionEvents, type SessionLimits } from './exchange.ts';
+import type { Timer } from './clock.ts';
+import { settle, type Exchange, type Session, type SessionEvents, type SessionSettings } from './exchange.ts';
 import { Fifo } from './fifo.ts';
 import { maxStreams } from './http2/protocol.ts';
 import { maxLimit } from './pacing.ts';
@@ -31,7 +32,7 @@ const reconnectAfterMs = 1000;
 /** When to ask again after a full queue. */
 const queueFullRetryMs = 250;
 
-export interface OriginSettings extends ConnectSettings, SessionLimits, AdmissionSettings {
+export interface OriginSettings extends ConnectSettings, SessionSettings, AdmissionSettings {
   /** From 0 to below 1, as `Math.random`. */
   readonly random: () => number;
 }
@@ -50,7 +51,7 @@ export class Origin implements SessionEvents {
   #inFlight = 0;
   #connecting = 0;
   /** Runs while no further connection is opened, since the last one could not be made. */
-  #connectPause: NodeJS.Timeout | undefined;
+  #connectPause: Timer | undefined;
   #isPumpDue = false;
 
   constructor(url: URL, settings: OriginSettings) {
@@ -104,7 +105,7 @@ export class Origin implements SessionEvents {
   /** Ends everything at once: what is queued fails as not sent, what is in flight in doubt. */
   destroy(error: DeskbellError): void {
     this.#aborted.abort(error);
-    clearTimeout(this.#connectPause);
+    this.#connectPause?.cancel();
     this.#failQueued(error);
     for (const session of this.#sessions) session.destroy(error);
   }
@@ -215,10 +216,11 @@ export class Origin implements SessionEvents {
   /** Those who waited for a connection get the reason why there is none, unless another one can serve them. */
   #connectionFailed(error: DeskbellError): void {
     if (this.#openSessions > 0) {
-      this.#connectPause ??= setTimeout(() => {
+      const resume = (): void => {
         this.#connectPause = undefined;
         this.#pumpSoon();
-      }, reconnectAfterMs);
+      };
+      this.#connectPause ??= this.#settings.startTimer(resume, reconnectAfterMs, true);
       return;
     }
     this.#admission.recordConnectFailure(error);

@@ -1,6 +1,7 @@
 // The interface of the transport: takes a push request, reports its result. Types only.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
+import type { Clock } from './clock.ts';
 
 /** Header fields of a push request, names in lower case. Messages that share them share the object itself: its
  *  encoding is cached by identity. */
@@ -60,8 +61,9 @@ export interface TransportOptions {
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
-  /** Milliseconds that never go backwards: pacing and circuit breakers. */
-  readonly monotonicNow?: () => number;
+  /** Milliseconds that never go backwards: time-outs, pacing and circuit breakers. */
+  readonly monotonicNow?: Clock['monotonicNow'];
+  readonly startTimer?: Clock['startTimer'];
   /** Milliseconds since 1970: `Retry-After` dates. */
   readonly now?: () => number;
   /** From 0 to below 1: spreads retries. */

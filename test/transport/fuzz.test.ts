@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 
+import { systemClock } from '../../src/transport/clock.ts';
 import type { Exchange, SessionEvents } from '../../src/transport/exchange.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
 import { FrameReader } from '../../src/transport/http2/frame-reader.ts';
@@ -24,7 +25,12 @@ import { MemorySocket } from './memory-socket.ts';
 import { pushBody, pushHeaders } from './sending.ts';
 
 const requests = 6;
-const limits = { connectTimeoutMs: 60_000, responseTimeoutMs: 60_000, idleTimeoutMs: 60_000 };
+const settings60s = {
+  ...systemClock,
+  connectTimeoutMs: 60_000,
+  responseTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
+};
 
 /** Feeds the chunks to a session, ends the connection, and checks what must hold. */
 async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array[]): Promise<string[]> {
@@ -42,8 +48,8 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
   const connection = socket.connection(protocol);
   const session =
     protocol === 'h2'
-      ? new Http2Session(connection, 'push.example.org', events, limits)
-      : new Http1Session(connection, 'push.example.org', events, limits);
+      ? new Http2Session(connection, 'push.example.org', events, settings60s)
+      : new Http1Session(connection, 'push.example.org', events, settings60s);
   let received = 0;
   for (const chunk of chunks) {
     while (session.room > 0 && results.size < requests) {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 
+import { systemClock } from '../../src/transport/clock.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
 import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
@@ -101,7 +102,7 @@ async function exchangeWith(
       changed: () => {},
       closed: () => {},
     },
-    { connectTimeoutMs: 60_000, responseTimeoutMs: 60_000, idleTimeoutMs: 60_000 },
+    { ...systemClock, connectTimeoutMs: 60_000, responseTimeoutMs: 60_000, idleTimeoutMs: 60_000 },
   );
   const origin = 'http://push.example.org';
   session.add({

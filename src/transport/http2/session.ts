@@ -15,8 +15,9 @@
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Timer } from '../clock.ts';
 import type { Connection } from '../connect.ts';
-import type { Exchange, Session, SessionEvents, SessionLimits } from '../exchange.ts';
+import type { Exchange, Session, SessionEvents, SessionSettings } from '../exchange.ts';
 import { FlowController } from './flow-controller.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { HpackDecoder, maxHeaderListBytes, type HeaderBlock } from './hpack-decoder.ts';
@@ -50,7 +51,7 @@ export class Http2Session implements Session {
   readonly #socket: Socket;
   readonly #host: string;
   readonly #events: SessionEvents;
-  readonly #limits: SessionLimits;
+  readonly #settings: SessionSettings;
   readonly #writer = new FrameWriter();
   readonly #peer = new PeerSettings();
   readonly #flow = new FlowController(this.#writer, this.#peer);
@@ -67,21 +68,26 @@ export class Http2Session implements Session {
   /** When the session was opened or last had something in flight. */
   #busyAtMs: number;
   readonly #checkEveryMs: number;
-  #timer: NodeJS.Timeout;
+  #timer: Timer;
   /** Why it is closed. */
   #reason: DeskbellError | undefined;
 
   /** @param host value of `:authority` */
-  constructor({ socket, reader }: Connection, host: string, events: SessionEvents, limits: SessionLimits) {
+  constructor(
+    { socket, reader }: Connection,
+    host: string,
+    events: SessionEvents,
+    settings: SessionSettings,
+  ) {
     this.#socket = socket;
     this.#host = host;
     this.#events = events;
-    this.#limits = limits;
+    this.#settings = settings;
     this.#encoder = new HpackEncoder(host);
-    this.#readAtMs = this.#busyAtMs = performance.now();
-    const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = limits;
+    this.#readAtMs = this.#busyAtMs = this.#settings.monotonicNow();
+    const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = settings;
     this.#checkEveryMs = Math.min(connectTimeoutMs, responseTimeoutMs, idleTimeoutMs);
-    this.#timer = setTimeout(() => this.#checkTime(), this.#checkEveryMs).unref();
+    this.#timer = this.#startTimer(this.#checkEveryMs);
     socket.on('drain', () => events.changed(this));
     socket.on('end', () => this.#lose());
     socket.on('error', (error) => this.#lose(error));
@@ -112,7 +118,7 @@ export class Http2Session implements Session {
     this.#nextStreamId += 2;
     if (this.#nextStreamId > maxStreamId) this.#retire();
     if (this.#streams.size === 0) this.#socket.ref();
-    const stream = new Stream(id, exchange, performance.now());
+    const stream = new Stream(id, exchange, this.#settings.monotonicNow());
     this.#streams.add(stream);
     const { path, headers, body } = exchange.request;
     const { pseudo, fields } = this.#encoder.encode(headers);
@@ -164,7 +170,7 @@ export class Http2Session implements Session {
 
   #read(chunk: Buffer): void {
     if (this.#state === 'CLOSED') return;
-    this.#readAtMs = performance.now();
+    this.#readAtMs = this.#settings.monotonicNow();
     try {
       this.#frames.read(chunk);
     } catch (error) {
@@ -301,7 +307,7 @@ export class Http2Session implements Session {
     this.#streams.delete(stream);
     this.#flow.forget(stream);
     if (this.#streams.size > 0) return;
-    this.#busyAtMs = performance.now();
+    this.#busyAtMs = this.#settings.monotonicNow();
     this.#socket.unref();
   }
 
@@ -350,15 +356,20 @@ export class Http2Session implements Session {
   }
 
   #close(): void {
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
     this.#failAll(connectionError(this.#host, 'closed the connection'));
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
+  /** The process does not wait for it: what is in flight has a socket that it waits for. */
+  #startTimer(ms: number): Timer {
+    return this.#settings.startTimer(() => this.#checkTime(), ms, false);
+  }
+
   /** Runs at least once per shortest time-out, so that no request needs a timer of its own. */
   #checkTime(): void {
-    const nowMs = performance.now();
-    const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = this.#limits;
+    const nowMs = this.#settings.monotonicNow();
+    const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = this.#settings;
     let dueMs = this.#busyAtMs + idleTimeoutMs;
     if (this.#state === 'GREETING') {
       dueMs = this.#busyAtMs + connectTimeoutMs;
@@ -373,7 +384,7 @@ export class Http2Session implements Session {
     this.flush();
     this.#closeWhenDone();
     const delayMs = Math.min(Math.max(dueMs - nowMs, 0) + 1, this.#checkEveryMs);
-    if (!this.#socket.destroyed) this.#timer = setTimeout(() => this.#checkTime(), delayMs).unref();
+    if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }
 
   #timeOut(stream: Stream): void {
@@ -381,7 +392,7 @@ export class Http2Session implements Session {
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
     this.#reset(stream, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
-    else this.#fail(stream, timeoutError(this.#host, 'answer', this.#limits.responseTimeoutMs));
+    else this.#fail(stream, timeoutError(this.#host, 'answer', this.#settings.responseTimeoutMs));
   }
 }
 

@@ -1,0 +1,25 @@
+// Time as the transport measures it: a parameter, so that tests can move it.
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since any moment, never going backwards. */
+  readonly monotonicNow: () => number;
+  /**
+   * Calls `done` once, `ms` from now.
+   *
+   * @param keepsProcess false where the process may end before
+   */
+  readonly startTimer: (done: () => void, ms: number, keepsProcess: boolean) => Timer;
+}
+
+export const systemClock: Clock = {
+  monotonicNow: () => performance.now(),
+  startTimer(done, ms, keepsProcess) {
+    const timer = setTimeout(done, ms);
+    if (!keepsProcess) timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
