@@ -84,6 +84,28 @@ test('which database is behind the store is known to the command line and the pa
   assert.deepEqual(wrong, []);
 });
 
+/** The folders of the service, and which of the others each may import. */
+const serviceParts: Readonly<Record<string, readonly string[]>> = {
+  http: [],
+  description: ['http'],
+  push: ['http', 'description'],
+  demonstration: ['http', 'description'],
+};
+
+test('the parts of the service that are mounted do not know of each other, and its plumbing of none of them', () => {
+  const partOf = (file: string): string | undefined => /^service[\\/](\w+)[\\/]/.exec(file)?.[1];
+  assert.deepEqual(
+    [...new Set(imports.map(({ file }) => partOf(file)))].filter((part) => part !== undefined).sort(),
+    Object.keys(serviceParts).sort(),
+  );
+  const wrong = imports.filter(({ file, specifier }) => {
+    const from = partOf(file);
+    const to = partOf(relative(source, resolve(source, dirname(file), specifier)));
+    return from !== undefined && to !== undefined && to !== from && !serviceParts[from]!.includes(to);
+  });
+  assert.deepEqual(wrong, []);
+});
+
 test('no folder or file is called utils, helpers, common or manager', () => {
   const wrong = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /(?:^|[\\/.-])(?:utils?|helpers?|common|managers?)(?:[\\/.-]|$)/.test(path),

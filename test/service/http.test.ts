@@ -138,6 +138,19 @@ describe('the service', () => {
     });
   }
 
+  for (const prefix of ['', '/deep/push']) {
+    test(`/docs/ leads to /docs under the prefix "${prefix}"`, async (t) => {
+      const { base } = await startService({ prefix }, t);
+      const response = await fetch(`${base}/docs/`);
+      assert.equal(response.url, `${base}/docs`);
+      assert.equal(response.status, 200);
+      const page = await response.text();
+      for (const [, address = ''] of page.matchAll(/(?:href|src)="([^"#]+)"/g)) {
+        assert.equal((await fetch(new URL(address, response.url))).status, 200, address);
+      }
+    });
+  }
+
   test('scripts are served as JavaScript whose imports are served, too', async () => {
     for (const path of ['/client/demo/demo.js', '/client/index.js', '/service-worker.js']) {
       const code = await (await fetch(service.base + path)).text();

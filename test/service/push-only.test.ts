@@ -80,7 +80,7 @@ describe('the service with pushOnly', () => {
     assert.deepEqual(document.components.securitySchemes, {});
     assert.deepEqual(
       document.tags.map(({ name }) => name),
-      ['Web Push', 'Service'],
+      ['Web Push', 'Service', 'Files'],
     );
     const text = JSON.stringify(document.paths) + (await (await fetch(`${service.base}/docs`)).text());
     assert.doesNotMatch(text, /csrf|session|\/api\/|\/v1\//i);

@@ -15,16 +15,17 @@ const contentSecurityPolicy =
 
 /** @param sendCommand how to send from a shell, up to the audience */
 export function addDemoPage(app: ServiceApp, sendCommand: string): void {
-  const options = { tag: 'Demonstration', contentSecurityPolicy } as const;
   serveFile(app, '/', {
-    ...options,
+    tag: 'Demonstration',
     summary: 'The demo page',
     contentType: 'text/html; charset=utf-8',
+    contentSecurityPolicy,
     read: async () =>
       (await readClientFile('demo/index.html')).replace('{{sendCommand}}', () => escapeHtml(sendCommand)),
   });
   for (const [path, file, contentType, summary] of files) {
-    serveFile(app, path, { ...options, summary, contentType, read: () => readClientFile(file) });
+    const read = () => readClientFile(file);
+    serveFile(app, path, { tag: 'Files', summary, contentType, contentSecurityPolicy, read });
   }
   // All addresses in the page are relative to its folder.
   if (app.prefix !== '') {

@@ -39,7 +39,7 @@ export function renderOperation(method: string, path: string, operation: Operati
 }
 
 export const operationId = (method: string, path: string): string =>
-  `${method}${path.replaceAll(/[^A-Za-z0-9]+/g, '-')}`.replace(/-$/, '');
+  `${method}${path.replaceAll(/\W+/g, '-')}`.replace(/-$/, '');
 
 /** Paragraphs, and code between backticks. */
 export function renderText(text: string): Html {

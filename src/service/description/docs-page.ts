@@ -29,7 +29,13 @@ export function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): v
     ['/docs/icon.svg', 'image/svg+xml', 'Icon of that page', () => readClientFile('demo/icon.svg')],
   ] as const;
   for (const [path, contentType, summary, read] of files) {
-    serveFile(app, path, { tag: 'Service', summary, contentType, contentSecurityPolicy, read });
+    serveFile(app, path, {
+      tag: path === '/docs' ? 'Service' : 'Files',
+      summary,
+      contentType,
+      contentSecurityPolicy,
+      read,
+    });
   }
   // Addresses in the page are relative to its folder, which this path would be one level below.
   app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));

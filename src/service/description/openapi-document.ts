@@ -10,9 +10,9 @@ const descriptionVersion = '1.1.0';
 
 const description = `Hands browsers the key to subscribe with and keeps their push subscriptions.
 
-Every path takes requests from any origin, without credentials. Wherever GET is answered, HEAD is; OPTIONS is answered
-everywhere (204, with \`allow\` or, to a preflight, with what was asked for). A path that is not described is a 404, a
-method that is not described a 405 with \`allow\`; both are problems of the form below.`;
+Every path takes requests from any origin, without credentials. HEAD is answered wherever GET is. OPTIONS is a 204
+everywhere, with \`allow\` or, to a preflight, with what was asked for. A path that is not described is a 404, a method that
+is not described a 405 with \`allow\`. Every error is an RFC 9457 problem with a stable \`code\`.`;
 
 export type SecuritySchemes = Readonly<Record<string, object>>;
 

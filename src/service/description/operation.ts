@@ -41,7 +41,8 @@ export const tags = {
   'Web Push': 'Subscribing browsers.',
   Demonstration: 'A page that subscribes a browser, and fixed answers to watch the logging mechanisms.',
   Example: 'An example user API.',
-  Service: 'Health, pages and this description.',
+  Service: 'Health and this description.',
+  Files: 'What pages load.',
 } as const;
 
 export type Tag = keyof typeof tags;

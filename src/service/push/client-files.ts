@@ -26,7 +26,7 @@ const files = [
 export function addClientFiles(app: ServiceApp): void {
   for (const [path, file, summary] of files) {
     serveFile(app, path, {
-      tag: 'Service',
+      tag: 'Files',
       summary,
       contentType: 'text/javascript; charset=utf-8',
       contentSecurityPolicy: "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
