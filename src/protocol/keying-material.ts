@@ -8,12 +8,13 @@ import { pointBytes } from './p256.ts';
 const label = Buffer.from('WebPush: info\0');
 
 /**
- * The input keying material of a push message, 32 bytes.
+ * Derives the input keying material of a push message.
  *
  * @param ecdhSecret 32 bytes
  * @param auth 16 bytes
  * @param userAgentPublicKey the subscription's p256dh, 65 bytes
  * @param applicationServerPublicKey the message's own key, 65 bytes
+ * @returns 32 bytes
  * @see RFC 8291 §3.4
  */
 export function deriveKeyingMaterial(

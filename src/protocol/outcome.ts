@@ -1,4 +1,5 @@
-// What the answer of a push service means, by status; how single push services word a refusal stands elsewhere.
+// What the response of a push service means, by its status. The reason that it gives for a refusal is read by
+// refusal-reason.ts.
 import type { PushResponse } from './push-response.ts';
 import { readRefusal, type RejectionReason } from './refusal-reason.ts';
 import { readRetryAfterMs } from './retry-after.ts';
@@ -10,23 +11,23 @@ export type RetryReason =
   | 'throttled'
   /** 5xx: a run of them should open the origin's breaker. */
   | 'server-error'
-  /** 408, 421, 425: this request met a passing condition. */
+  /** 408, 421, 425: this request met a temporary condition. */
   | 'not-handled'
   /** No answer: network, TLS or time-out. Made by the sender, never by `readResponse`. */
   | 'connection'
   /** The answer broke HTTP. Made by the sender, never by `readResponse`. */
   | 'protocol-error'
-  /** Nothing was sent, since the origin is being spared. Made by the sender, never by `readResponse`. */
+  /** Nothing was sent: the push service is to get no message for a while. Made by the sender, never by `readResponse`. */
   | 'deferred';
 
 /** What came of one attempt. */
 export type Outcome =
   | {
-      /** The push service took the message over. Not: it was shown. */
+      /** The push service accepted the message. Whether the user agent shows it is not known. */
       readonly kind: 'accepted';
       /** Absolute URL of the message at the push service (RFC 8030 §5). A capability, like the endpoint. */
       readonly messageUrl?: string;
-      /** The push service's own name of the message (`apns-id`, `x-wns-msg-id`). */
+      /** The push service's identifier of the message (`apns-id`, `x-wns-msg-id`). */
       readonly messageId?: string;
     }
   | {
@@ -39,7 +40,7 @@ export type Outcome =
       /** Keep the subscription and try again, never past the TTL. */
       readonly kind: 'retry';
       readonly reason: RetryReason;
-      /** Told by `Retry-After`: not before that. */
+      /** As `Retry-After` says: not earlier, at most four weeks. */
       readonly afterMs?: number;
       /** The whole origin asks for fewer messages, not only this subscription. */
       readonly slowsOrigin: boolean;
@@ -51,9 +52,9 @@ export type Outcome =
       /** Keep the subscription and do not repeat this message. */
       readonly kind: 'rejected';
       readonly reason: RejectionReason;
-      /** `message`: this message for this subscription. `origin`: every further message there would fare the same. */
+      /** `message`: this message to this subscription. `origin`: every further message to this push service as well. */
       readonly scope: 'message' | 'origin';
-      /** An operator should hear of it: once per origin and reason. */
+      /** An operator should be told, once per origin and reason. */
       readonly isAlarm: boolean;
       readonly detail?: string;
     };
@@ -64,9 +65,10 @@ export interface ResponseContext {
 }
 
 /**
- * Tells what an answer means.
+ * Reads what the response to a push message means.
  *
- * @param origin of the endpoint that the message was posted to
+ * @param origin of the endpoint that the message was posted to, as `URL.origin` gives it
+ * @returns what to do with the subscription and the message; every status has a meaning, and nothing is thrown
  * @see RFC 8030 §5, §8.4; RFC 8292 §4.2
  */
 export function readResponse(origin: string, response: PushResponse, { nowMs }: ResponseContext): Outcome {
@@ -94,7 +96,7 @@ function notAccepted(
     kind: 'rejected',
     reason,
     scope,
-    // What Windows drops, it drops because of the device or its user.
+    // Windows drops a message because of the device or its user.
     isAlarm: reason !== 'dropped',
     ...detail,
   });
@@ -105,7 +107,7 @@ function notAccepted(
   if (status >= 300 && status <= 399) return reject('redirected');
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
-  // One subscription made with another key says nothing about the others: anyone can register such a one.
+  // A subscription that was made with another key says nothing about the others: anyone can register one.
   if ((status === 400 || status === 401 || status === 403) && refusal.reason === 'vapid-key-mismatch') {
     return reject('vapid-key-mismatch');
   }
@@ -120,7 +122,7 @@ function notAccepted(
     case 404:
     case 410:
       return { kind: 'gone', ...detail };
-    case 406: // WNS' old way to say 429
+    case 406: // an older form of 429 (WNS)
     case 429:
       return retry('throttled', true);
     case 408:

@@ -18,7 +18,7 @@ export function isP256Point(bytes: Uint8Array): boolean {
   }
 }
 
-/** A fresh pair: the point of 65 bytes, the secret scalar of 32. */
+/** Generates a pair: a point of 65 bytes and its secret scalar of 32. */
 export function generateP256Pair(): { readonly publicKey: Uint8Array; readonly privateKey: Uint8Array } {
   const ecdh = createECDH(curve);
   const publicKey = ecdh.generateKeys();
@@ -29,7 +29,7 @@ export function generateP256Pair(): { readonly publicKey: Uint8Array; readonly p
   return { publicKey, privateKey };
 }
 
-/** A public key as a JSON Web Key (RFC 7518 §6.2.1), which is how Node takes one from its bytes. */
+/** A public key as a JSON Web Key (RFC 7518 §6.2.1): the form in which Node imports one. */
 export interface PointJwk {
   readonly kty: 'EC';
   readonly crv: 'P-256';

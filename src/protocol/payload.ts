@@ -1,9 +1,9 @@
-// The payload of a push message: what the service worker gets and shows.
+// The payload of a push message: what the service worker receives and shows.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { typeOf } from './check-arguments.ts';
 import { maxPlaintextBytes } from './encryption.ts';
 
-/** The notification to be shown. Further members travel only because the caller put them here. */
+/** The notification to be shown. Further members are sent as they are. */
 export interface Message {
   readonly title: string;
   /** Body text of the notification. */
@@ -12,7 +12,7 @@ export interface Message {
 }
 
 /**
- * The payload of a message: the UTF-8 bytes of its JSON text, `title` and `message` first.
+ * Encodes a message as a payload: the UTF-8 bytes of its JSON text, `title` and `message` first.
  *
  * @returns at most 3993 bytes
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE

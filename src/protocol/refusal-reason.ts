@@ -1,5 +1,5 @@
-// What push services say about a refusal, each in its own way: Windows in a header field, Apple and autopush in JSON,
-// FCM in text or HTML. They are told apart by what they say, since autopush is hosted by others too.
+// The reason that a push service gives for a refusal: Windows in a header field, Apple and autopush in JSON, FCM in text
+// or HTML. The form is recognized by the response, not by the host, since others host autopush too.
 import type { PushResponse } from './push-response.ts';
 
 /** Why a message will not be tried again. */
@@ -17,7 +17,7 @@ export type RejectionReason =
   /** The push service accepts no token of ours (401, 403). */
   | 'vapid-refused'
   | 'payload-too-large'
-  /** WNS took the request and dropped the message. */
+  /** WNS accepted the request and dropped the message. */
   | 'dropped'
   | 'redirected'
   /** The address is not one to connect to. Made by the sender, never by `readResponse`. */
@@ -31,7 +31,7 @@ export interface Refusal {
 }
 
 const maxDetailCharacters = 200;
-/** How the push services say that a subscription was made with another VAPID key: Apple, FCM old and new, Mozilla. */
+/** The wordings for a subscription that was made with another VAPID key: Apple, FCM old and new, Mozilla. */
 const keyMismatch =
   /VapidPkHashMismatch|UnauthorizedRegistration|credentials used to create the subscription|does not correspond to the sender ID|VAPID public key mismatch/i;
 
@@ -50,8 +50,10 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
 ]);
 
 /**
- * Finds what an answer says in words. The text is one short line, fit for a log and possibly empty; the reason stands
- * where the push service names one that we know.
+ * Reads the reason of a refusal.
+ *
+ * @returns `text`: one line of at most 200 characters without paths, tokens or control characters, empty where the
+ *   response has no text; `reason`: set where the push service names a known one
  */
 export function readRefusal({ headers, body }: PushResponse): Refusal {
   const refusal = readAnyRefusal(headers, body);
@@ -88,7 +90,7 @@ function parseObject(body: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Origin of a URL, then the rest: an endpoint is a capability, and so may be what looks like a piece of one. */
+/** Origin of a URL, then the rest: an endpoint is a capability, and a part of one may be. */
 const urls = /(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/gi;
 const paths = /(^|[\s"'(=:])\/(?!\/)[^\s"'<>)]*/g;
 /** Tokens, keys and signatures; no word of a reason is that long. */

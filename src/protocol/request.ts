@@ -1,5 +1,5 @@
-// The header fields of a push request (RFC 8030 §5, RFC 8188, RFC 8292) with the rules that single push services
-// add. The body is the encrypted message; its length is the transport's business.
+// The header fields of a push request (RFC 8030 §5, RFC 8188, RFC 8292), with the additional rules of single push
+// services. The body is the encrypted message; `content-length` is added by the transport.
 import { createHash } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -29,7 +29,7 @@ const ttlBounds = { name: 'ttlSeconds', min: 0, max: 2 ** 31 - 1 };
 const maxTopicCharacters = 32;
 
 /**
- * Checks options before anything is sent.
+ * Checks the options of a push message.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */

@@ -1,5 +1,5 @@
-// A push subscription: what a browser hands over so that it can be written to, and its strict parsing.
-// Which push services are admitted is decided by an endpoint policy, handed in.
+// Push subscriptions: what a browser gives an application server to send messages to, strictly parsed. Which push
+// services are admitted is decided by the endpoint policy that is passed in.
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';

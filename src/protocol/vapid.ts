@@ -25,7 +25,7 @@ export interface VapidAuthorizerOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** Gives the value of the `authorization` header for an origin; the same string until it is renewed. */
+/** @returns the value of the `authorization` header for an origin: the same string until the token is renewed */
 export type VapidAuthorizer = (origin: string) => string;
 
 /** RFC 8292 §2: `exp` must not be more than 24 hours ahead. */
@@ -39,14 +39,19 @@ const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Num
 /** A push service has few origins; the bound is for an operator who admits a whole domain. */
 const maxCachedOrigins = 1024;
 
-/** A new pair. Replacing a pair in use loses every subscriber. */
+/**
+ * Generates a P-256 pair. Subscriptions belong to the pair that they were made with: replacing one that is in use loses
+ * every subscriber.
+ *
+ * @see RFC 8292 §3.2
+ */
 export function generateVapidKeys(): VapidKeys {
   const { publicKey, privateKey } = generateP256Pair();
   return { publicKey: encodeBase64url(publicKey), privateKey: encodeBase64url(privateKey) };
 }
 
 /**
- * Checks that both halves are well-formed and belong together.
+ * Checks that both halves of a pair are well-formed and belong together.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID
  */
@@ -70,8 +75,8 @@ export function checkVapidKeys(keys: VapidKeys): void {
 }
 
 /**
- * Checks the contact that push services are told. Apple refuses tokens whose subject it does not like, with no
- * more reason than BadJwtToken, so it is checked before the first message.
+ * Checks the contact that push services are given. Apple refuses the token of a subject that it does not accept with
+ * BadJwtToken and no further reason, so it is checked before the first message.
  *
  * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
  */

@@ -1,4 +1,4 @@
-// What has to be known of single vendors by their host.
+// Push services that need a rule of their own, recognized by their host.
 
 /** True for Windows' push service, which Edge uses (WNS). */
 export function isWindowsPushService(origin: string): boolean {
