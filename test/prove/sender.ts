@@ -1,7 +1,6 @@
 // Changes that break sending.
 import type { ClaimChanges } from './source-change.ts';
 
-const senderFile = 'src/delivery/sender.ts';
 const request = 'src/protocol/request.ts';
 const vapid = 'src/protocol/vapid.ts';
 const webPush = 'src/service/push/web-push.ts';
@@ -46,10 +45,10 @@ export const sender: ClaimChanges = {
   ],
   'The result is the push service’s HTTP response': [
     {
-      what: 'the result has no response',
-      file: senderFile,
-      search: '{ outcome, response }',
-      replacement: '{ outcome, response: undefined }',
+      what: 'the status of the result is always 200',
+      file: 'src/delivery/post.ts',
+      search: 'const { response } = result;',
+      replacement: 'const response = { ...result.response, status: 200 };',
     },
   ],
   'One push request is sent to the subscription’s endpoint': [
