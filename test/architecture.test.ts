@@ -92,8 +92,9 @@ const serviceParts: Readonly<Record<string, readonly string[]>> = {
   demonstration: ['http', 'description'],
 };
 
+const partOf = (file: string): string | undefined => /^service[\\/](\w+)[\\/]/.exec(file)?.[1];
+
 test('the parts of the service that are mounted do not know of each other, and its plumbing of none of them', () => {
-  const partOf = (file: string): string | undefined => /^service[\\/](\w+)[\\/]/.exec(file)?.[1];
   assert.deepEqual(
     [...new Set(imports.map(({ file }) => partOf(file)))].filter((part) => part !== undefined).sort(),
     Object.keys(serviceParts).sort(),
