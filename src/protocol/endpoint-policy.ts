@@ -2,6 +2,7 @@
 // taken from the parsed URL, never searched for in its text. The address that a host resolves to is guarded where
 // the connection is made.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import { anyPath, knownDomains, knownHosts, type KnownPaths } from './known-push-services.ts';
 
 export const maxEndpointLength = 4096;
 
@@ -13,9 +14,14 @@ export interface EndpointPolicy {
   check(endpoint: string): EndpointFault | undefined;
   /**
    * Source of a regular expression (ECMA-262, flag `u`) of the scheme, host and port of admitted endpoints, in their
-   * normal form.
+   * normal form, each with what must not follow.
    */
   readonly originPattern: string;
+  /**
+   * False for a path that endpoints at a known push service do not have at present. Such a one is admitted, since vendors
+   * change their paths, but many of them are a reason to look.
+   */
+  hasKnownPath(endpoint: string): boolean;
   /** True for an origin that the operator named exactly: admitted over http and on loopback or private addresses. */
   isNamedOrigin(origin: string): boolean;
 }
@@ -28,16 +34,7 @@ export interface EndpointParts {
   readonly path: string;
 }
 
-const knownHosts: ReadonlySet<string> = new Set([
-  'fcm.googleapis.com',
-  'android.googleapis.com',
-  'jmt17.google.com', // Chromium without Google's API keys
-  'updates.push.services.mozilla.com',
-]);
-
 const absoluteUrl = /^https?:\/\/[^/]/i;
-
-const knownDomains: readonly string[] = ['push.services.mozilla.com', 'notify.windows.com', 'push.apple.com'];
 
 /**
  * The policy for the known push services and the operator's additions.
@@ -48,19 +45,26 @@ const knownDomains: readonly string[] = ['push.services.mozilla.com', 'notify.wi
  */
 export function createEndpointPolicy(pushServices: readonly string[] = []): EndpointPolicy {
   const namedOrigins = new Set<string>();
-  const domains = [...knownDomains];
+  const domains = new Map(knownDomains);
   for (const pushService of pushServices) {
     const domain = /^https:\/\/\*\.(.+)$/i.exec(pushService)?.[1];
     if (domain === undefined) namedOrigins.add(readOrigin(pushService, pushService));
-    else domains.push(readDomain(domain, pushService));
+    else domains.set(readDomain(domain, pushService), anyPath);
   }
 
-  const isKnownHost = (host: string): boolean =>
-    knownHosts.has(host) || (hasLabels(host) && domains.some((domain) => host.endsWith(`.${domain}`)));
+  /** @returns `undefined` for a host that is not known */
+  const pathsOf = (host: string): KnownPaths | undefined => {
+    const known = knownHosts.get(host);
+    if (known !== undefined || !hasLabels(host)) return known;
+    for (const [domain, paths] of domains) if (host.endsWith(`.${domain}`)) return paths;
+    return undefined;
+  };
 
   const originPatterns = [
-    ...Array.from(knownHosts, (host) => `https://${toPattern(host)}`),
-    ...domains.map((domain) => `https://${labelsPattern}${toPattern(domain)}`),
+    ...Array.from(knownHosts, ([host, paths]) => `https://${toPattern(host)}${notFollowedBy(paths)}`),
+    ...Array.from(domains, ([domain, paths]) => {
+      return `https://${labelsPattern}${toPattern(domain)}${notFollowedBy(paths)}`;
+    }),
     ...Array.from(namedOrigins, toPattern),
   ];
 
@@ -68,6 +72,11 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
     originPattern: `(?:${originPatterns.join('|')})`,
 
     isNamedOrigin: (origin) => namedOrigins.has(origin),
+
+    hasKnownPath: (endpoint) => {
+      const { origin, path } = splitEndpoint(endpoint);
+      return namedOrigins.has(origin) || (pathsOf(new URL(origin).hostname) ?? anyPath).endpoints.test(path);
+    },
 
     check(endpoint) {
       if (endpoint.length > maxEndpointLength) return tooLong(endpoint.length);
@@ -80,13 +89,18 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
       if (url.protocol !== 'https:') {
         return { code: 'ERR_ENDPOINT_INVALID', detail: 'The endpoint must begin with https:.' };
       }
-      if (url.port !== '' || !isKnownHost(url.hostname)) {
+      const paths = pathsOf(url.hostname);
+      if (url.port !== '' || paths === undefined) {
         return {
           code: 'ERR_ENDPOINT_HOST_REFUSED',
           detail: `${shorten(url.host)} is not a known push service; add its origin to "pushServices" if it is yours.`,
         };
       }
-      return undefined;
+      if (!paths.otherApis.test(splitEndpoint(endpoint).path)) return undefined;
+      return {
+        code: 'ERR_ENDPOINT_INVALID',
+        detail: `The endpoint is another API of ${url.host}, not a subscription; give what pushManager.subscribe gave.`,
+      };
     },
   };
 }
@@ -166,6 +180,8 @@ function readOrigin(origin: string, entry: string): string {
 
 /** One label or more, each with its dot; those that need decoding (RFC 5891 §4) are left out. */
 const labelsPattern = String.raw`(?:(?!xn--)[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+`;
+
+const notFollowedBy = ({ otherApis }: KnownPaths): string => `(?!${otherApis.source.slice('^'.length)})`;
 
 const toPattern = (origin: string): string => origin.replaceAll(/[.[\]]/g, String.raw`\$&`);
 

@@ -20,7 +20,8 @@ const admitted: readonly string[] = [
   'https://db5p.notify.windows.com/w/?token=BQYAAAD%2bPl%2f0vK%2B%3d%3d',
   'https://wns2-pn1p.notify.windows.com/w/?token=BQY+AAAD==',
   'https://web.push.apple.com/QGg9y1y_0mEvQ',
-  'https://api.push.apple.com/3/device/0',
+  'https://fcm.googleapis.com/a-path-of-next-year/x',
+  'https://updates.push.services.mozilla.com/wpush/v3/x',
   'HTTPS://FCM.GoogleAPIs.com/fcm/send/upper-case-host',
   'https://fcm.googleapis.com',
 ];
@@ -120,6 +121,64 @@ const refused: readonly [string, string, string][] = [
 for (const [what, endpoint, code] of refused) {
   test(`an endpoint is refused: ${what}`, () => assert.equal(policy.check(endpoint)?.code, code));
 }
+
+const otherApis: readonly string[] = [
+  'https://fcm.googleapis.com/v1/projects/x/messages:send',
+  'https://fcm.googleapis.com:443/v1/projects/x/messages:send?key=y',
+  'https://fcm.googleapis.com/v1beta1/projects/x/messages:send',
+  'https://fcm.googleapis.com/fcm/send',
+  'https://fcm.googleapis.com/fcm/send/',
+  'https://fcm.googleapis.com/fcm/send?key=x',
+  'https://fcm.googleapis.com/fcm/notification',
+  'https://fcm.googleapis.com/fcm/connect/subscribe',
+  'https://fcm.googleapis.com/batch',
+  'https://fcm.googleapis.com/$discovery/rest?version=v1',
+  'https://jmt17.google.com/fcm/send',
+  'https://android.googleapis.com/gcm/send',
+  'https://android.googleapis.com/gcm/notification',
+  'https://android.googleapis.com/gcm/googlenotification',
+  'https://updates.push.services.mozilla.com/m/gAAAAABnpdbulnTLVcG1dB8MMTW1w9txxdv6vnAid',
+  'https://updates.push.services.mozilla.com/v1/fcm/app/registration',
+  'https://updates.push.services.mozilla.com/__heartbeat__',
+  'https://updates.push.services.mozilla.com/status',
+  'https://autopush.stage.push.services.mozilla.com/v1/apns/app/registration/x',
+  'https://api.push.apple.com/3/device/00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0',
+  'https://api.sandbox.push.apple.com/3/device/0',
+  'https://api.push.apple.com/4/broadcasts/apps/com.example',
+  'https://api-manage-broadcast.push.apple.com/1/apps/com.example/channels',
+];
+for (const endpoint of otherApis) {
+  test(`another API than that of subscriptions is refused: ${endpoint.slice(0, 70)}`, () => {
+    const fault = policy.check(endpoint);
+    assert.equal(fault?.code, invalid);
+    assert.match(fault.detail, /another API of/);
+    const { pathname, search } = new URL(endpoint);
+    assert.ok(!fault.detail.includes(pathname + search), 'the path is not told');
+    const pattern = new RegExp(`^${policy.originPattern}/`, 'u');
+    assert.doesNotMatch(endpoint.replace(':443', ''), pattern, 'the description document says the same');
+  });
+}
+
+test('a push service of the operator has no paths that are other APIs', () => {
+  const own = createEndpointPolicy(['https://fcm.googleapis.com', 'https://*.push.example.org']);
+  assert.equal(own.check('https://fcm.googleapis.com/v1/projects/x/messages:send'), undefined);
+  assert.equal(own.check('https://a.push.example.org/v1/projects/x'), undefined);
+  const pattern = new RegExp(`^${own.originPattern}/`, 'u');
+  assert.match('https://a.push.example.org/3/device/0', pattern);
+});
+
+test('paths that endpoints do not have at present are told apart, though they are admitted', () => {
+  const known = admitted.filter((endpoint) => policy.hasKnownPath(endpoint));
+  const others = admitted.filter((endpoint) => !policy.hasKnownPath(endpoint));
+  assert.deepEqual(others, [
+    'https://fcm.googleapis.com/a-path-of-next-year/x',
+    'https://fcm.googleapis.com',
+  ]);
+  assert.equal(known.length + others.length, admitted.length);
+  const own = createEndpointPolicy(['http://127.0.0.1:8090', 'https://*.push.example.org']);
+  assert.equal(own.hasKnownPath('http://127.0.0.1:8090/anything'), true);
+  assert.equal(own.hasKnownPath('https://a.push.example.org/anything'), true);
+});
 
 test('4096 characters are admitted, 4097 are not', () => {
   const start = 'https://fcm.googleapis.com/';

@@ -277,6 +277,19 @@ describe('POST /webPush', () => {
     for (const value of [endpoint, p256dh, auth]) assert.ok(!text.includes(value));
   });
 
+  test('counts registrations with paths that push services are not known to have, and takes them', async (t) => {
+    const service = await startService({}, t);
+    const origin = 'https://fcm.googleapis.com';
+    for (const path of ['/fcm/send/token', '/a-path-of-next-year/token', '/another/token']) {
+      const subscription = { ...newSubscription(), endpoint: origin + path };
+      assert.equal((await sendJson(service.base, 'POST', '/webPush', subscription)).status, 200);
+    }
+    assert.deepEqual(
+      service.records.filter(({ event }) => event === 'unknown-path'),
+      [1, 2].map((count) => ({ event: 'unknown-path', origin, count })),
+    );
+  });
+
   test('keeps one row per endpoint, the newest', async (t) => {
     const service = await startService({}, t);
     const first = newSubscription();

@@ -49,6 +49,7 @@ const deleteOperation: Operation = {
 export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   const { store, endpointPolicy, log, onSubscribe, onUnsubscribe } = settings;
   const { redactSubscriptions, registrationsPerMinute } = settings;
+  let unknownPaths = 0;
   await app.register(rateLimit, { global: false, errorResponseBuilder: tooManyRegistrations });
 
   app.post(
@@ -72,6 +73,14 @@ export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Pro
           : { event: 'subscription', endpoint: subscription.endpoint, p256dh, auth },
       );
       const stored = await store.subscriptions.put(subscription, vapidPublicKey);
+      if (!endpointPolicy.hasKnownPath(subscription.endpoint)) {
+        unknownPaths += 1;
+        log.info({
+          event: 'unknown-path',
+          origin: new URL(subscription.endpoint).origin,
+          count: unknownPaths,
+        });
+      }
       await onSubscribe?.(stored, request);
       return sendJson(reply, acknowledgement);
     },
