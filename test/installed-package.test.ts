@@ -98,4 +98,21 @@ suite('an install of the package', () => {
       assert.deepEqual(unexpected, []);
     });
   }
+
+  test('`deskbell` loads nothing for connections, threads and databases before they are needed', async () => {
+    const late = ['child_process', 'dns', 'http', 'https', 'sqlite', 'tls', 'worker_threads', 'zlib'];
+    const program = `
+      const before = new Set(process.moduleLoadList);
+      await import('deskbell');
+      console.log(JSON.stringify(process.moduleLoadList.filter((name) => !before.has(name))));
+    `;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: project,
+    });
+    const loaded = JSON.parse(stdout) as string[];
+    assert.deepEqual(
+      late.filter((name) => loaded.includes(`NativeModule ${name}`)),
+      [],
+    );
+  });
 });

@@ -1,10 +1,9 @@
 // Runs workers on a store: in threads where there is much to do, otherwise in this one. Either is loaded when it is
 // needed, so that importing the sender is cheap.
-import { availableParallelism } from 'node:os';
-import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Encrypt } from '../protocol/encryption.ts';
 import type { Store } from '../store/store.ts';
 import type { DeliverySettings } from './settings.ts';
+import { resolveThreadCount } from './thread-count.ts';
 
 export interface RunWorkersOptions extends DeliverySettings {
   readonly store: Store;
@@ -36,14 +35,7 @@ export function createRunWorkers({
   onWarning,
   ...settings
 }: RunWorkersOptions): RunWorkers {
-  const functions = functionNames({ ...settings.transport, encrypt });
-  const maxThreads = threads ?? (functions.length === 0 ? availableParallelism() : 0);
-  if (maxThreads > 0 && functions.length > 0) {
-    throw new DeskbellError(
-      'ERR_CONFIGURATION',
-      `Functions cannot be given to threads: leave ${functions.join(' and ')} out or set threads to 0.`,
-    );
-  }
+  const maxThreads = resolveThreadCount(threads, { ...settings.transport, encrypt });
   const warnOnce = onceEach(onWarning);
 
   const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
@@ -62,10 +54,6 @@ export function createRunWorkers({
     const { runWorkerThreads } = await import('./worker-pool.ts');
     return runWorkerThreads(count, { storeAddress: store.address, settings, broadcastId }, signal, warnOnce);
   };
-}
-
-function functionNames(options: object): string[] {
-  return Object.entries(options).flatMap(([name, value]) => (typeof value === 'function' ? [name] : []));
 }
 
 /** Every thread has the same to say. */

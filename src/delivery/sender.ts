@@ -13,13 +13,14 @@ import { createTransport, defaultTimeouts } from '../transport/create-transport.
 import type { TransportOptions } from '../transport/transport.ts';
 import type { Audience } from './audience.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
-import { createBroadcaster, type Broadcaster, type BroadcastRun } from './broadcaster.ts';
+import type { Broadcaster, BroadcastRun } from './broadcaster.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
 import { createMessagePath } from './message-path.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { SenderVapid, WorkerSettings } from './settings.ts';
 import { createSingleMessages, type SendResult } from './single-messages.ts';
 import type { SubscriptionInput } from './subscription-input.ts';
+import { resolveThreadCount } from './thread-count.ts';
 
 export type { SenderVapid } from './settings.ts';
 export type { SendResult } from './single-messages.ts';
@@ -101,7 +102,8 @@ export function createSender(options: SenderOptions): Sender {
     encryptBatch = await loadEncryptBatch(encryption);
   };
   const path = createMessagePath(settings, transport, (messages) => encryptBatch!(messages));
-  const broadcaster = store && createBroadcaster({ ...settings, store, threads, encrypt, onWarning });
+  const maxThreads = store && resolveThreadCount(threads, { ...transportOptions, encrypt });
+  let broadcaster: Promise<Broadcaster> | undefined;
   const single = createSingleMessages({
     path,
     prepare: () => (encryptBatch ? undefined : (loading ??= loadEncryption())),
@@ -119,16 +121,21 @@ export function createSender(options: SenderOptions): Sender {
     throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
   };
 
-  const requireBroadcaster = (): Broadcaster => {
+  const loadBroadcaster = (): Promise<Broadcaster> => {
     assertOpen();
-    if (broadcaster !== undefined) return broadcaster;
-    throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
+    if (store === undefined) {
+      throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
+    }
+    broadcaster ??= import('./broadcaster.ts').then(({ createBroadcaster }) =>
+      createBroadcaster({ ...settings, store, threads: maxThreads, encrypt, onWarning }),
+    );
+    return broadcaster;
   };
 
   const closeAll = async (): Promise<void> => {
     // What was given to send before is still sent.
     await single.flush();
-    await Promise.all([broadcaster?.close(), transport.close()]);
+    await Promise.all([(await broadcaster)?.close(), transport.close()]);
     await single.close();
   };
 
@@ -138,10 +145,10 @@ export function createSender(options: SenderOptions): Sender {
       return single.send(input, message, pushOptions);
     },
 
-    broadcast: async (...message) => requireBroadcaster().broadcast(...message),
-    createBroadcast: async (...message) => requireBroadcaster().createBroadcast(...message),
-    resume: async (broadcastId) => requireBroadcaster().resume(broadcastId),
-    work: async (signal, onFault) => requireBroadcaster().work(signal, onFault),
+    broadcast: async (...message) => (await loadBroadcaster()).broadcast(...message),
+    createBroadcast: async (...message) => (await loadBroadcaster()).createBroadcast(...message),
+    resume: async (broadcastId) => (await loadBroadcaster()).resume(broadcastId),
+    work: async (signal, onFault) => (await loadBroadcaster()).work(signal, onFault),
 
     close() {
       closing ??= closeAll();
