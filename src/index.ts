@@ -4,7 +4,7 @@
 //   const { store, vapidKeys } = await openDataDirectory('deskbell-data');
 //
 //   // One notification to one subscription.
-//   const sender = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@your.domain' } });
+//   const sender = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@example.org' } });
 //   const { outcome } = await sender.send(subscription, { title: 'Hello', message: 'Backups are done' });
 //
 //   // To everyone: stored first, tried again where push services are busy, delivered by a thread per core.

@@ -11,7 +11,7 @@ import { boolean, integer, list, enumList, oneOf, orLiteral, text, type Setting 
 export const settings = {
   data: text({
     description:
-      'Directory of the database and the key files. Created on first use, readable by its owner only.',
+      'Directory of the database and the key files, readable by its owner only. Created by serve and keys generate.',
     default: 'deskbell-data',
     valid: 'a path',
     isPath: true,

@@ -54,14 +54,13 @@ export async function openDataDirectory(
   return { databasePath, store, vapidKeys, sessionKey, close: () => store.close() };
 }
 
-async function makeDirectory(directory: string): Promise<void> {
+/** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
+export async function makeDirectory(directory: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    throw new DeskbellError(
-      'ERR_STORE_UNAVAILABLE',
-      `The data directory ${directory} cannot be made: give a folder that may be written to.`,
-      { cause },
-    );
+    throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The data directory ${directory} cannot be created`, {
+      cause,
+    });
   }
 }

@@ -29,7 +29,7 @@ export async function openSender(
   if (subject === undefined) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
-      'Sending needs a contact for push services: give --subject mailto:you@your.domain, ' +
+      'Sending needs a contact for push services: give --subject mailto:you@example.org, ' +
         `${variableOf('subject')}, or the entry "subject" of the configuration file`,
     );
   }

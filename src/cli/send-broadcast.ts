@@ -1,6 +1,4 @@
 // `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
-import { createReadStream } from 'node:fs';
-import { addAbortSignal } from 'node:stream';
 import type { Audience } from '../delivery/audience.ts';
 import { broadcastToJson, formatCount, stateOf } from '../delivery/format-broadcast.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -15,6 +13,7 @@ import { createCommandHint, type CommandHint } from './command-hint.ts';
 import type { Context } from './context.ts';
 import { openSender } from './open-sender.ts';
 import type { Output } from './output.ts';
+import { readInput } from './read-input.ts';
 import { readLines } from './read-lines.ts';
 import { runBroadcast } from './run-broadcast.ts';
 import { maxLineBytes, parseLine } from './subscription-line.ts';
@@ -77,17 +76,11 @@ async function* readSubscriptions(
   file: string,
   pushServices: readonly string[],
   publicKey: string,
-  { input, stop }: Context,
+  context: Context,
 ): AsyncGenerator<Subscription> {
   const policy = createEndpointPolicy(pushServices);
-  const chunks = addAbortSignal(stop, file === '-' ? input : createReadStream(file));
-  try {
-    for await (const { number, text } of readLines(chunks, { maxLineBytes })) {
-      yield readLine(number, text, () => parseLine(text ?? '', policy, publicKey).subscription);
-    }
-  } catch (cause) {
-    if (cause instanceof DeskbellError) throw cause;
-    throw stop.aborted ? stop.reason : new DeskbellError('ERR_FILE', `${file} cannot be read`, { cause });
+  for await (const { number, text } of readLines(readInput(file, context), { maxLineBytes })) {
+    yield readLine(number, text, () => parseLine(text ?? '', policy, publicKey).subscription);
   }
 }
 

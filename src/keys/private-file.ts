@@ -13,8 +13,21 @@ const groupAndOthers = 0o077;
  *
  * @param options `replace`: takes the place of a file that is there
  * @returns false where the file is there and may not be replaced: nothing was written
+ * @throws {DeskbellError} ERR_FILE
  */
 export async function writePrivateFile(
+  path: string,
+  text: string,
+  options: { readonly replace: boolean },
+): Promise<boolean> {
+  try {
+    return await writeWhole(path, text, options);
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `${path} cannot be written`, { cause });
+  }
+}
+
+async function writeWhole(
   path: string,
   text: string,
   options: { readonly replace: boolean },

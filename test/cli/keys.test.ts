@@ -1,11 +1,11 @@
 // `deskbell keys`: a pair is made once, moves in and out as text, and is never lost by accident.
 import assert from 'node:assert/strict';
-import { rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, temporaryFolder } from './run-command.ts';
+import { runCommand, runUntilStopped, temporaryFolder } from './run-command.ts';
 
 // It brings no types.
 const webPush = createRequire(import.meta.url)('web-push') as {
@@ -118,6 +118,23 @@ suite('deskbell keys', { concurrency: true }, () => {
       assert.equal(exitCode, 1);
       assert.match(stderr, /ERR_KEY_FILE_CORRUPT/);
     }
+  });
+
+  test('a key file that cannot be written is named', async () => {
+    const data = await temporaryFolder();
+    await mkdir(join(data, 'vapid-keys.json'));
+    const { exitCode, stderr } = await runCommand(['keys', 'generate', '--force', '--data', data]);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^deskbell: .*vapid-keys\.json cannot be written: it is a directory.*ERR_FILE\]\n$/);
+  });
+
+  test('an import that waits for standard input ends on SIGINT and makes no pair', async () => {
+    const data = join(await temporaryFolder(), 'data');
+    const waiting = runUntilStopped(['keys', 'generate', '--import', '-', '--data', data]);
+    // What is written is taken by the process once it reads.
+    await new Promise((resolve) => waiting.child.stdin.write(' '.repeat(1_000_000), resolve));
+    assert.equal(await waiting.end('SIGINT'), 1);
+    await assert.rejects(stat(data), { code: 'ENOENT' });
   });
 
   test('show says that a data directory is missing', async () => {

@@ -15,7 +15,7 @@ export function resumeCommand(context: Context): Command {
     description:
       'Resumes a broadcast. Continues one that was paused or whose process ended, and shows its progress.',
     settings: ['data', ...senderSettings],
-    examples: ['deskbell broadcasts resume 7'],
+    examples: ['deskbell broadcasts resume 7 --subject mailto:you@example.org'],
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
     .option('--json', 'Prints JSON Lines: events, then the summary.')

@@ -11,7 +11,7 @@ export function broadcastsCommand(context: Context): Command {
   return createCommand({
     name: 'broadcasts',
     description: 'Lists, shows, pauses, resumes and cancels broadcasts.',
-    examples: ['deskbell broadcasts list', 'deskbell broadcasts resume 7'],
+    examples: ['deskbell broadcasts list', 'deskbell broadcasts show 7'],
   })
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))

@@ -1,6 +1,5 @@
 // `deskbell keys`: generates, imports and shows the VAPID key pair of a data directory.
-import { mkdir, readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { generateVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
@@ -8,6 +7,7 @@ import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { exists, requireData } from '../data.ts';
 import { parseKeyPair } from '../import-keys.ts';
+import { readInput } from '../read-input.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
 interface GenerateFlags {
@@ -26,7 +26,8 @@ export function keysCommand(context: Context): Command {
     .addCommand(showCommand(context));
 }
 
-function generateCommand({ environment, input, output }: Context): Command {
+function generateCommand(context: Context): Command {
+  const { environment, output } = context;
   return createCommand({
     name: 'generate',
     description:
@@ -50,11 +51,12 @@ function generateCommand({ environment, input, output }: Context): Command {
       const keys =
         flags.import === undefined
           ? generateVapidKeys()
-          : parseKeyPair(flags.import === '-' ? await readAll(input) : await readText(flags.import));
+          : parseKeyPair(await text(readInput(flags.import, context)));
       const force = flags.force ?? false;
       if (!force) await refuseToLoseSubscribers(data, keys);
       const { writeKeyFile } = await import('../../keys/key-file.ts');
-      await mkdir(data, { recursive: true, mode: 0o700 });
+      const { makeDirectory } = await import('../data-directory.ts');
+      await makeDirectory(data);
       await writeKeyFile(data, keys, { force });
       const { publicKey } = keys;
       await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
@@ -82,14 +84,6 @@ function showCommand({ environment, output }: Context): Command {
           : `Public key:  ${publicKey}${flags.private ? `\nPrivate key: ${privateKey}` : ''}`,
       );
     });
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new DeskbellError('ERR_FILE', `${path} cannot be read`, { cause });
-  }
 }
 
 /** A lost key file beside a database with subscribers asks for a backup, not for a new pair. */

@@ -37,9 +37,9 @@ export function sendCommand(context: Context): Command {
       'accepted.',
     settings: ['data', ...senderSettings],
     examples: [
-      "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@your.domain",
-      "deskbell send --id 17 --title Hello --message 'Only for you' --ttl 3600 --urgency high",
-      "deskbell send --all --at 2027-01-01T00:00:00Z --idempotency-key new-year --title '2027' --message 'Happy new year'",
+      "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
+      "deskbell send --id 17 --title Hello --message 'Only for you' --urgency high --subject mailto:you@example.org",
+      "DESKBELL_SUBJECT=mailto:you@example.org deskbell send --all --at 2027-01-01T00:00:00Z --title '2027' --message 'Happy new year'",
     ],
   })
     .requiredOption('--title <text>', 'Title of the notification.')

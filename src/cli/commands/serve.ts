@@ -40,7 +40,7 @@ export function serveCommand(context: Context): Command {
     examples: [
       'deskbell serve',
       'deskbell serve --push-only --port 8080 --data /var/lib/deskbell',
-      'deskbell serve --deliver --subject mailto:you@your.domain',
+      'deskbell serve --deliver --subject mailto:you@example.org',
       'deskbell serve --logging action,filter,authenticator,action-creator',
     ],
   })

@@ -1,7 +1,5 @@
 // `deskbell subscriptions import`: stores subscriptions from JSON Lines. A line that is not valid is reported and
 // skipped; a subscription that is stored already is updated, so that an interrupted import can be repeated.
-import { createReadStream } from 'node:fs';
-import { addAbortSignal, type Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory } from '../data-directory.ts';
@@ -10,6 +8,7 @@ import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
 import { readConfiguration } from '../read-configuration.ts';
+import { readInput } from '../read-input.ts';
 import { readLines, type Line } from '../read-lines.ts';
 import { maxLineBytes, parseLine, type ImportedRow } from '../subscription-line.ts';
 
@@ -46,7 +45,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       const policy = createEndpointPolicy(pushServices);
       await withExistingData(data, async (directory) => {
         const counts: Counts = { imported: 0, refused: 0 };
-        const lines = readLines(readChunks(file, input, stop), { maxLineBytes });
+        const lines = readLines(readInput(file, { input, stop }), { maxLineBytes });
         const report = flags.json
           ? (fault: Fault) => output.line(JSON.stringify(fault))
           : (fault: Fault) => output.diagnostic(describe(fault));
@@ -117,16 +116,3 @@ const describe = ({ line, errors }: Fault): string =>
   errors
     .map(({ pointer, code, detail }) => `line ${line}: ${pointer && `${pointer}: `}${detail} [${code}]`)
     .join('\n');
-
-/** @throws {DeskbellError} ERR_FILE; the reason to stop */
-async function* readChunks(
-  file: string,
-  standardInput: Readable,
-  stop: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* addAbortSignal(stop, file === '-' ? standardInput : createReadStream(file));
-  } catch (cause) {
-    throw stop.aborted ? stop.reason : new DeskbellError('ERR_FILE', `${file} cannot be read`, { cause });
-  }
-}

@@ -20,7 +20,7 @@ export function workerCommand(context: Context): Command {
       'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and those whose process ' +
       'ended. Prints a line when a broadcast starts, raises an alarm or ends. Any number of workers can run at the same time.',
     settings: ['data', ...senderSettings],
-    examples: ['deskbell worker --subject mailto:you@your.domain', 'deskbell worker --threads 8 --json'],
+    examples: ['deskbell worker --subject mailto:you@example.org'],
   })
     .option('--json', 'Prints JSON Lines: the events of broadcasts.')
     .action(async (flags: { readonly json?: true }) => {
