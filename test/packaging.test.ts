@@ -2,15 +2,15 @@
 // types and the command runs, on the newest Node and on the oldest one that is supported.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { findNode, oldestNodeMajor } from './journeys/node-versions.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
-const oldestMajor = 24;
 
 /** What a user's program may look like; every entry is used with its types. */
 const program = `
@@ -114,7 +114,7 @@ suite('the packed package', () => {
 
   for (const { name, find } of [
     { name: `Node ${process.versions.node}`, find: () => Promise.resolve(process.execPath) },
-    { name: `Node ${oldestMajor}`, find: () => findNode(oldestMajor) },
+    { name: `Node ${oldestNodeMajor}`, find: () => findNode(oldestNodeMajor) },
   ]) {
     test(`on ${name} every entry imports and the command runs`, async (t) => {
       const node = await find().catch((error: unknown) => {
@@ -147,7 +147,7 @@ suite('the packed package', () => {
         code: 1,
         stdout: '',
         stderr: new RegExp(
-          `^deskbell: Node ${oldestMajor} or newer is required, and this is Node ${major}\\.[\\d.]+\\. .*\\[ERR_NODE_VERSION\\]\n$`,
+          `^deskbell: Node ${oldestNodeMajor} or newer is required, and this is Node ${major}\\.[\\d.]+\\. .*\\[ERR_NODE_VERSION\\]\n$`,
         ),
       });
     });
@@ -157,25 +157,4 @@ suite('the packed package', () => {
 /** The packages that ours needs have just been installed in the project itself: npm's cache has them. */
 async function install(folder: string, ...what: readonly string[]): Promise<void> {
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...what], { cwd: folder });
-}
-
-/** Path of a Node of this major version, from the npm package `node`; kept in build/ for the next time. */
-async function findNode(major: number): Promise<string> {
-  const folder = join(root, `build/node-${major}`);
-  const node = join(folder, 'node_modules/node/bin/node');
-  if (
-    await access(node).then(
-      () => false,
-      () => true,
-    )
-  ) {
-    await mkdir(folder, { recursive: true });
-    await writeFile(
-      join(folder, 'package.json'),
-      JSON.stringify({ private: true, allowScripts: { node: true } }),
-    );
-    await install(folder, `node@${major}`);
-  }
-  assert.match((await run(node, ['--version'])).stdout, new RegExp(`^v${major}\\.`));
-  return node;
 }

@@ -1,0 +1,98 @@
+// What developers write: Deskbell mounted in an application of theirs, which sends from a route of its own.
+
+const dataAndSender = `
+import { createSender, openDataDirectory } from 'deskbell';
+
+const pushServices = [process.env.PUSH_SERVICE!];
+const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
+const sender = createSender({
+  store,
+  vapid: { ...vapidKeys, subject: 'mailto:you@example.org' },
+  pushServices,
+});
+const sendToAll = async () => {
+  const run = await sender.broadcast('all', { title: 'Hello', message: 'Backups are done' });
+  return (await run.finished).counts;
+};
+`;
+
+export const expressApplication = `
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { createServer } from 'deskbell/service';
+${dataAndSender}
+const service = createServer({
+  store,
+  vapidPublicKey: vapidKeys.publicKey,
+  sessionKey,
+  pushServices,
+  pushOnly: true,
+});
+await service.ready();
+
+const app = express();
+app.use('/push', (request, response) => service.routing(request, response));
+app.use(express.json());
+app.post('/notify', async (_request, response) => {
+  response.json(await sendToAll());
+});
+const server = app.listen(0, '127.0.0.1', () => {
+  console.log(\`listens on http://127.0.0.1:\${(server.address() as AddressInfo).port}\`);
+});
+`;
+
+export const fastifyApplication = `
+import Fastify from 'fastify';
+import { createService } from 'deskbell/service';
+${dataAndSender}
+const app = Fastify();
+app.register(
+  createService({
+    prefix: '/push',
+    store,
+    vapidPublicKey: vapidKeys.publicKey,
+    sessionKey,
+    pushServices,
+    onSubscribe: ({ id }) => console.log(\`subscription \${id}\`),
+  }),
+);
+app.post('/notify', () => sendToAll());
+console.log(\`listens on \${await app.listen({ host: '127.0.0.1', port: 0 })}\`);
+`;
+
+/** A page built by Vite; the code that makes its client is the documentation's. */
+export const viteFiles = (createClientCode: string): Readonly<Record<string, string>> => ({
+  'index.html': `<!doctype html>
+<title>Shop</title>
+<button id="subscribe">Notify me</button>
+<p id="state"></p>
+<ol></ol>
+<script type="module" src="/src/main.ts"></script>
+`,
+  'src/main.ts': `${createClientCode}
+const state = document.querySelector('#state')!;
+document.querySelector('#subscribe')!.addEventListener('click', () => {
+  client.subscribe().then(
+    () => (state.className = 'subscribed'),
+    (error: Error) => (state.textContent = error.message),
+  );
+});
+for await (const { title, message } of client.messages()) {
+  const item = document.createElement('li');
+  item.textContent = \`\${title}: \${message}\`;
+  document.querySelector('ol')!.append(item);
+}
+`,
+  'tsconfig.json': JSON.stringify({
+    compilerOptions: {
+      strict: true,
+      noEmit: true,
+      target: 'es2024',
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      lib: ['es2024', 'dom', 'dom.iterable', 'dom.asynciterable'],
+      types: ['vite/client'],
+    },
+    include: ['src'],
+  }),
+});

@@ -1,0 +1,41 @@
+// The browser of a journey that needs no page: a user agent at a push service on this machine, and what a page does.
+import assert from 'node:assert/strict';
+import { createUserAgent, startPushService } from '../../src/push-service/index.ts';
+
+export interface JourneyBrowser extends AsyncDisposable {
+  /** To be admitted by the service and the sender. */
+  readonly pushService: string;
+  /** Subscribes with a key; the form of `PushSubscription.toJSON()`. */
+  subscribe(vapidPublicKey: string): Promise<{ readonly endpoint: string; readonly keys: object }>;
+  /** Fetches the key, subscribes, and stores the subscription, as the page library does. */
+  subscribeAt(serviceUrl: string): Promise<void>;
+  /** The next message that arrives, decrypted. */
+  nextMessage(): Promise<unknown>;
+}
+
+export async function startJourneyBrowser(): Promise<JourneyBrowser> {
+  const pushService = await startPushService();
+  const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+  const browser: JourneyBrowser = {
+    pushService: pushService.origin,
+    async subscribe(vapidPublicKey) {
+      const { endpoint, p256dh, auth } = await userAgent.subscribe(vapidPublicKey);
+      return { endpoint, keys: { p256dh, auth } };
+    },
+    async subscribeAt(serviceUrl) {
+      const vapidPublicKey = (await (await fetch(`${serviceUrl}/vapidKey`)).json()) as string;
+      const response = await fetch(`${serviceUrl}/webPush`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'deskbell-vapid-key': vapidPublicKey },
+        body: JSON.stringify(await browser.subscribe(vapidPublicKey)),
+      });
+      assert.equal(response.status, 200, await response.text());
+    },
+    nextMessage: async () => (await userAgent.nextMessage()).json(),
+    async [Symbol.asyncDispose]() {
+      await userAgent.close();
+      await pushService.close();
+    },
+  };
+  return browser;
+}

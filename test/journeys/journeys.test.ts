@@ -1,0 +1,157 @@
+// The way of each kind of user from an empty directory to a notification, with the packed package: what the README and
+// the docs say, done literally.
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
+import { textOf, waitFor } from '../browser/demo-page.ts';
+import { startFirefoxSetting } from '../browser/firefox.ts';
+import { codeBlocks } from '../documentation/pages.ts';
+import { expressApplication, fastifyApplication, viteFiles } from './applications.ts';
+import { startJourneyBrowser } from './browser.ts';
+import { findNode, oldestNodeMajor } from './node-versions.ts';
+import { pack, Project } from './project.ts';
+
+const { dependencies, devDependencies } = JSON.parse(
+  await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'),
+) as Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>;
+/** In the version that the repository has, so that npm has it in its cache. */
+const pinned = (name: string) => `${name}@${dependencies[name] ?? devDependencies[name]}`;
+const vite = 'vite@8.3.8';
+
+/** The code blocks of a page of the documentation. */
+const documented = (page: string, language: string) =>
+  codeBlocks.filter((block) => block.path === page && block.language === language).map(({ code }) => code);
+
+const inFirefox = { skip: skipWithout('the journey with Vite', [firefox]) };
+
+suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
+  let folder: string;
+  let tarball: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'deskbell-packed-'));
+    tarball = await pack(folder);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  for (const { framework, application } of [
+    { framework: 'express', application: expressApplication },
+    { framework: 'fastify', application: fastifyApplication },
+  ]) {
+    test(`the developer of an application with ${framework} mounts the service and sends from a route`, async () => {
+      await using browser = await startJourneyBrowser();
+      await using project = await Project.create({ environment: { PUSH_SERVICE: browser.pushService } });
+      await project.install(tarball, pinned(framework));
+      await project.write('app.ts', application);
+      await using app = project.start('node app.ts');
+      const [, url = ''] = await app.waitFor(/^listens on (.+)$/);
+
+      await browser.subscribeAt(`${url}/push`);
+      const counts = (await (await fetch(`${url}/notify`, { method: 'POST' })).json()) as object;
+
+      assert.equal((counts as { accepted: number }).accepted, 1);
+      assert.deepEqual(await browser.nextMessage(), { title: 'Hello', message: 'Backups are done' });
+    });
+  }
+
+  test(`an operator on Node ${oldestNodeMajor} installs the command, serves, sends and looks at the broadcast`, async () => {
+    await using browser = await startJourneyBrowser();
+    await using project = await Project.create({
+      node: await findNode(oldestNodeMajor),
+      environment: { DESKBELL_PUSH_SERVICES: browser.pushService },
+    });
+    await project.installGlobally(tarball);
+    assert.match(await project.run('node --version'), new RegExp(`^v${oldestNodeMajor}\\.`));
+    await using service = project.start('deskbell serve --port 0');
+    const [, url = ''] = await service.waitFor(/listens on (http\S+)/);
+    await browser.subscribeAt(url);
+
+    // What the demo page shows, as a person copies it.
+    const [, command = ''] = /<code id="command">(.+)<\/code>/.exec(await (await fetch(url)).text())!;
+    await project.run(command);
+
+    assert.deepEqual(await browser.nextMessage(), { title: 'Ding dong', message: 'Tea is ready' });
+    assert.match(await project.run('deskbell broadcasts list'), /^ +1 +done +\S+ +1 +1 /m);
+    assert.match(await project.run('deskbell subscriptions list'), /127\.0\.0\.1/);
+    assert.equal(await service.stop(), 0);
+  });
+
+  test(
+    'a front-end developer builds a page with Vite that subscribes a real browser',
+    inFirefox,
+    async () => {
+      await using firefoxSetting = await startFirefoxSetting();
+      const { browser, access } = firefoxSetting;
+      await using project = await Project.create({
+        environment: { DESKBELL_PUSH_SERVICES: access.pushServices!.join(), NO_COLOR: '1' },
+      });
+      await project.install(tarball, vite, pinned('typescript'));
+      await using service = project.start('npx deskbell serve --port 0');
+      const [, serviceUrl = ''] = await service.waitFor(/listens on (http\S+)/);
+      const createClientCode = documented('docs/client.md', 'ts').find((code) => code.includes('?url'))!;
+      const files = viteFiles(createClientCode.replace('http://localhost:8080/', `${serviceUrl}/`));
+      for (const [path, content] of Object.entries(files)) await project.write(path, content);
+      await project.run('npx tsc && npx vite build');
+      await using preview = project.start('npx vite preview');
+      const [, siteUrl = ''] = await preview.waitFor(/(http:\/\/localhost:\d+\/)/);
+      await browser
+        .defaultBrowserContext()
+        .setPermission(new URL(siteUrl).origin, { permission: { name: 'notifications' }, state: 'granted' });
+
+      const page = await browser.newPage();
+      await page.goto(siteUrl);
+      await page.click('#subscribe');
+      await waitFor(page, '#state.subscribed');
+      await project.run(
+        "npx deskbell send --all --subject mailto:you@example.org --title Hello --message 'From Vite'",
+      );
+
+      await waitFor(page, 'li');
+      assert.equal(await textOf(page, 'li'), 'Hello: From Vite');
+      const [worker, notification] = (await page.evaluate(workerAndNotification)) as readonly [
+        string,
+        string,
+      ];
+      assert.equal(notification, 'Hello: From Vite');
+      assert.match(worker, /\/assets\/service-worker-\w+\.js/);
+      assert.equal(new URL(worker).searchParams.get('page'), siteUrl, 'a click on it opens the page');
+    },
+  );
+
+  test('a user of web-push moves its keys and subscriptions over', async () => {
+    await using browser = await startJourneyBrowser();
+    await using project = await Project.create({
+      environment: { DESKBELL_PUSH_SERVICES: browser.pushService },
+    });
+    await project.install(tarball, pinned('web-push'));
+    await project.run('npx web-push generate-vapid-keys --json > vapid-keys.json');
+    const { publicKey } = JSON.parse(await project.run('cat vapid-keys.json')) as { publicKey: string };
+    await project.write('subscriptions.json', JSON.stringify([await browser.subscribe(publicKey)]));
+
+    for (const commands of documented('docs/from-web-push.md', 'sh')) await project.run(commands);
+
+    assert.deepEqual(await browser.nextMessage(), { title: 'Hello', message: 'From Deskbell' });
+  });
+
+  for (const { name, find } of [
+    { name: 'this Node', find: async () => undefined },
+    { name: `Node ${oldestNodeMajor}`, find: () => findNode(oldestNodeMajor) },
+  ]) {
+    test(`a developer tests against the local push service, on ${name}`, async () => {
+      await using project = await Project.create({ node: await find() });
+      await project.install(tarball);
+      const [example] = documented('docs/push-service.md', 'ts');
+      await project.write('push.test.ts', example!);
+      assert.match(await project.run('node --test push.test.ts'), /pass 1\n/);
+    });
+  }
+});
+
+const workerAndNotification = `(async () => {
+  const [registration] = await navigator.serviceWorker.getRegistrations();
+  const [{ title, body }] = await registration.getNotifications();
+  return [registration.active.scriptURL, title + ': ' + body];
+})()`;
