@@ -1,9 +1,11 @@
 // Where messages go: a push service as the holder of one VAPID key sees it. Scheme, host and key are the same for
 // most rows, so that all which depends on them alone is found out once.
+import { findAppleSubjectFault } from '../protocol/apple-subject.ts';
 import { splitEndpoint, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import { createVapidAuthorizer } from '../protocol/vapid.ts';
+import { isApplePushService } from '../protocol/vendor.ts';
 import type { PushServiceAnswers, PushServiceState } from '../store/push-services.ts';
 import type { PushHeaders } from '../transport/transport.ts';
 import { createHeaderSource, type HeaderSource } from './header-source.ts';
@@ -62,10 +64,14 @@ export function createDestinations(
     const fault = policy.check(root);
     const headers = headerSources.get(vapidPublicKey);
     const origin = fault === undefined ? splitEndpoint(root).origin : (URL.parse(root)?.origin ?? 'null');
+    const refuse = (): Refusal | undefined => {
+      if (fault !== undefined) return { reason: 'address-blocked', detail: fault.detail };
+      return headers === undefined ? foreignKey : findSubjectRefusal(origin, vapid.subject);
+    };
     return {
       origin,
       vapidPublicKey,
-      refusal: fault ? { reason: 'address-blocked', detail: fault.detail } : headers ? undefined : foreignKey,
+      refusal: refuse(),
       gate: new OriginGate(),
       headersFor: (options) => headers?.(origin, options) ?? {},
     };
@@ -110,6 +116,12 @@ export function createDestinations(
 export function pathOf(endpoint: string): string {
   const root = rootOf(endpoint);
   return root === endpoint ? splitEndpoint(endpoint).path : endpoint.slice(root.length - 1);
+}
+
+/** Apple's answer to every message is known before the first. */
+function findSubjectRefusal(origin: string, subject: string): Refusal | undefined {
+  const detail = isApplePushService(origin) ? findAppleSubjectFault(subject) : undefined;
+  return detail === undefined ? undefined : { reason: 'vapid-refused', detail };
 }
 
 const foreignKey: Refusal = {

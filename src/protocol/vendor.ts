@@ -4,3 +4,8 @@
 export function isWindowsPushService(origin: string): boolean {
   return new URL(origin).hostname.endsWith('.notify.windows.com');
 }
+
+/** True for Apple's push service, which Safari uses. */
+export function isApplePushService(origin: string): boolean {
+  return new URL(origin).hostname.endsWith('.push.apple.com');
+}

@@ -22,7 +22,7 @@ import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { certificate } from '../transport/peers.ts';
-import { openBroadcastBench, timesReceived } from './broadcast-bench.ts';
+import { openBroadcastBench, timesReceived, vapid as benchVapid } from './broadcast-bench.ts';
 
 const keys = generateVapidKeys();
 const vapid = { ...keys, subject: 'mailto:push@example.org' };
@@ -407,6 +407,41 @@ describe('the time that a message may take in all', () => {
     assert.deepEqual(paths, ['/later']);
     await sender.close();
     server.close();
+  });
+});
+
+describe("a VAPID subject that is not at a domain which can exist is refused with Apple's own word", () => {
+  const unreal = { ...vapid, subject: 'mailto:push@printer.local' };
+  const apple = 'https://web.push.apple.com/QGg9y1y_0mEvQ';
+
+  test('where a single message goes to Apple, and nothing is sent', async () => {
+    let connections = 0;
+    const connectOverride = () => {
+      connections += 1;
+      return undefined;
+    };
+    const sender = createSender({ vapid: unreal, connectOverride });
+    const { outcome, response } = await sender.send({ endpoint: apple, ...texts }, message);
+    assert.ok(outcome.kind === 'rejected', outcome.kind);
+    assert.deepEqual([outcome.reason, outcome.isAlarm, response], ['vapid-refused', true, undefined]);
+    assert.match(outcome.detail ?? '', /^BadJwtToken: .*printer\.local/);
+    assert.equal(connections, 0);
+    await sender.close();
+  });
+
+  test('where an Apple endpoint is in the audience of a broadcast; the others get the message', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 3);
+    await bench.store.subscriptions.put({ endpoint: apple, p256dh, auth }, benchVapid.publicKey);
+    const sender = bench.createSender({ vapid: { ...benchVapid, subject: unreal.subject } });
+    const { counts, alarms } = await (await sender.broadcast('all', message)).finished;
+    assert.deepEqual([counts.accepted, counts.rejected], [3, 1]);
+    assert.deepEqual(
+      alarms.map(({ origin, reason }) => [origin, reason]),
+      [['https://web.push.apple.com', 'vapid-refused']],
+    );
+    assert.match(alarms[0]?.detail ?? '', /^BadJwtToken/);
   });
 });
 
