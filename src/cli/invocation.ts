@@ -3,16 +3,14 @@ import { basename, relative } from 'node:path';
 
 /**
  * @param argv of the process: the path of Node, then the path of the command
- * @returns `deskbell`, `npx deskbell` where the package is installed in the folder, or Node and the file
+ * @returns `deskbell`, `npx deskbell` where the package is installed in the folder, or Node and the file, as absolute paths, since another terminal
+ *   may have another Node and another directory
  */
 export function invocationOf([node = 'node', file = 'deskbell']: readonly string[], folder: string): string {
-  const path = relative(folder, file);
   if (basename(file) === 'deskbell') {
-    return path === 'node_modules/.bin/deskbell' ? 'npx deskbell' : 'deskbell';
+    return relative(folder, file) === 'node_modules/.bin/deskbell' ? 'npx deskbell' : 'deskbell';
   }
-  // The Node of the project's own packages, whatever Node the other terminal has.
-  const runtime = relative(folder, node).startsWith('node_modules/') ? 'npx node' : quote(node);
-  return `${runtime} ${quote(path.startsWith('..') ? file : path)}`;
+  return `${quote(node)} ${quote(file)}`;
 }
 
 /** `text` as one word of a shell command. */

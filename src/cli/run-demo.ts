@@ -1,6 +1,6 @@
-// One notification, all the way, on loopback: a push service, the service with a database of its own, a user agent
-// that subscribes with the service's key, and the sender. The user agent decrypts with another implementation than
-// the one that the sender encrypts with.
+// One notification from end to end on loopback: a push service, the service with a database of its own, a user agent that
+// subscribes with the service's key, and the sender. The user agent decrypts with another implementation than the
+// sender encrypts with.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,16 +23,16 @@ import type { Output } from './output.ts';
 
 export interface DemoOptions {
   readonly isOnce: boolean;
-  /** Default: 8080, or a free one where that is taken or nobody needs to know it. */
-  readonly port?: number;
+  /** Default: 8080, or a free one if that is in use; with `isOnce` a free one. */
+  readonly port?: number | undefined;
 }
 
-/** Prints one step: who did what. */
+/** Prints one step: which party does what. */
 type Tell = (party: string, what: string) => Promise<void>;
 
 const host = '127.0.0.1';
 const subject = 'mailto:demo@example.org';
-const firstMessage = { title: 'Ding dong', message: 'This notification went all the way.' };
+const firstMessage = { title: 'Ding dong', message: 'This notification was delivered from end to end.' };
 
 export async function runDemo(context: Context, options: DemoOptions): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
@@ -63,7 +63,9 @@ async function runIn(
     open.push(pushService);
     await tell('push service', `listens on ${pushService.origin}`);
 
+    // The page shows the command, so the file is there before the page is.
     const config = join(folder, 'deskbell.json');
+    await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
     const sendCommand = `${context.invocation} send --config ${quote(config)}`;
     const { address, server } = await serve(data, pushService.origin, options, sendCommand, tell, output);
     open.push(server);
@@ -80,7 +82,6 @@ async function runIn(
     await show(await userAgent.nextMessage(), context, tell);
     if (options.isOnce) return;
 
-    await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
     await output.line(describeNext(address, sendCommand));
     await Promise.race([untilStopped(stop), showAll(userAgent, context, tell)]);
   } finally {
@@ -106,7 +107,7 @@ async function serve(
       logging: [],
       log: { info: () => {}, error: (record) => output.diagnostic(inspect(record)) },
       onSubscribe: ({ id, endpoint }) =>
-        tell('store', `keeps the subscription at ${new URL(endpoint).origin} as row ${id}`),
+        tell('store', `stores the subscription of ${new URL(endpoint).origin} as row ${id}`),
     });
     await listenOn({ host, port: wanted }, () => server.listen({ host, port: wanted }));
     return server;
@@ -118,13 +119,13 @@ async function serve(
   return { address: addressOf(host, (server.server.address() as AddressInfo).port), server };
 }
 
-/** What the page does in a browser. Resolves to the endpoint. */
+/** Does what the page does in a browser. Resolves to the endpoint. */
 async function subscribe(userAgent: UserAgent, address: string, tell: Tell): Promise<string> {
   const vapidKey = (await (await fetch(`${address}/vapidKey`)).json()) as string;
-  await tell('user agent', `asks GET /vapidKey and gets ${vapidKey.slice(0, 8)}…${vapidKey.slice(-4)}`);
+  await tell('user agent', `calls GET /vapidKey and gets ${vapidKey.slice(0, 8)}…${vapidKey.slice(-4)}`);
   const subscription = await userAgent.subscribe(vapidKey);
   await tell('user agent', 'subscribes at the push service with that key');
-  await tell('user agent', 'hands its subscription to POST /webPush');
+  await tell('user agent', 'sends its subscription to POST /webPush');
   const response = await fetch(`${address}/webPush`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -144,7 +145,7 @@ async function send(
   if (!subscription) throw new Error('the subscription that was acknowledged is not in the store');
   const sender = createSender({ vapid: { ...vapidKeys, subject }, pushServices: [pushService] });
   try {
-    await tell('sender', 'reads the row, encrypts the message, signs for the push service, and posts');
+    await tell('sender', 'reads the row, encrypts the message, signs a VAPID token and posts the message');
     const { outcome, response } = await sender.send(subscription, firstMessage);
     await tell('push service', `answers ${response?.status ?? 'nothing'}: ${outcome.kind}`);
   } finally {
@@ -162,10 +163,10 @@ async function showAll(userAgent: UserAgent, context: Context, tell: Tell): Prom
 }
 
 const describeNext = (address: string, command: string): string => `
-The service goes on: its page is at ${address}/
-Send the next one from another terminal:
+The demo page is at ${address}/
+Send the next message from another terminal:
 
   ${command} --all --title Hello --message 'From another terminal'
 
-Ctrl-C ends the demo and removes its data.
+Press Ctrl-C to end the demo and remove its data.
 `;

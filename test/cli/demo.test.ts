@@ -31,19 +31,20 @@ suite('deskbell demo', () => {
   test('without --once it goes on, and the commands that it prints and that its page shows send the next ones', async () => {
     const environment = await emptyTemporaryFolder();
     const demo = runUntilStopped(['demo', '--port', '0'], { environment });
-    const [, address = ''] = await demo.waitFor(/its page is at (http:\S+)$/);
+    const [, address = ''] = await demo.waitFor(/The demo page is at (http:\S+)$/);
     const page = await fetch(address);
     assert.equal(page.status, 200);
     const html = await page.text();
     assert.match(html, /<title>Deskbell<\/title>/);
 
     const [, command = ''] = await demo.waitFor(/^ {2}(.+ send --config .+)$/);
-    const { stdout } = await promisify(exec)(command, { env: { ...process.env, ...environment } });
+    const elsewhere = { cwd: environment.TMPDIR, env: { ...process.env, ...environment } };
+    const { stdout } = await promisify(exec)(command, elsewhere);
     assert.match(stdout, /^ +1 accepted /m);
     await demo.waitFor(/^notification {"title":"Hello","message":"From another terminal"}$/);
 
     const [, shownCommand = ''] = /<code id="command">(.+)<\/code>/.exec(html)!;
-    await promisify(exec)(shownCommand.replaceAll('&#39;', "'"), { env: { ...process.env, ...environment } });
+    await promisify(exec)(shownCommand.replaceAll('&#39;', "'"), elsewhere);
     await demo.waitFor(/^notification {"title":"Ding dong","message":"Tea is ready"}$/);
 
     assert.equal(await demo.end('SIGINT'), 0);
@@ -53,7 +54,7 @@ suite('deskbell demo', () => {
   test('a port that is asked for and taken is a fault; the usual one being taken is not', async () => {
     const environment = await emptyTemporaryFolder();
     const first = runUntilStopped(['demo', '--port', '0'], { environment });
-    const [, port = ''] = await first.waitFor(/its page is at http:\S+:(\d+)\/$/);
+    const [, port = ''] = await first.waitFor(/The demo page is at http:\S+:(\d+)\/$/);
     const second = await runCommand(['demo', '--once', '--port', port], { environment });
     assert.equal(second.exitCode, 1);
     assert.match(second.stderr, /^deskbell: .* \[ERR_LISTEN\]\n$/);
@@ -61,8 +62,8 @@ suite('deskbell demo', () => {
       runUntilStopped(['demo'], { environment }),
       runUntilStopped(['demo'], { environment }),
     ];
-    await one.waitFor(/its page is at/);
-    await other.waitFor(/its page is at/);
+    await one.waitFor(/The demo page is at/);
+    await other.waitFor(/The demo page is at/);
     await Promise.all([first, one, other].map((demo) => demo.end('SIGTERM')));
     assert.deepEqual(await readdir(environment.TMPDIR), []);
   });

@@ -6,12 +6,11 @@ import { invocationOf, quote } from '../../src/cli/invocation.ts';
 const cases: readonly (readonly [what: string, node: string, file: string, typed: string])[] = [
   ['installed for all', '/usr/bin/node', '/usr/local/bin/deskbell', 'deskbell'],
   ['installed in the folder', '/usr/bin/node', '/home/me/app/node_modules/.bin/deskbell', 'npx deskbell'],
-  ['from the sources', '/usr/bin/node', '/home/me/app/src/cli/main.cts', '/usr/bin/node src/cli/main.cts'],
   [
-    'from the sources with the Node of the packages',
+    'from the sources',
     '/home/me/app/node_modules/node/bin/node',
     '/home/me/app/src/cli/main.cts',
-    'npx node src/cli/main.cts',
+    '/home/me/app/node_modules/node/bin/node /home/me/app/src/cli/main.cts',
   ],
   [
     'from elsewhere, with a space',

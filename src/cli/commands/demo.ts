@@ -16,6 +16,6 @@ export function demoCommand(context: Context): Command {
     .option('--port <port>', 'Port of the service. (default: 8080, or a free one if it is in use)', parsePort)
     .action(async ({ once, port }: { readonly once?: true; readonly port?: number }) => {
       const { runDemo } = await import('../run-demo.ts');
-      await runDemo(context, { isOnce: once ?? false, ...(port !== undefined && { port }) });
+      await runDemo(context, { isOnce: once ?? false, port });
     });
 }
