@@ -38,7 +38,7 @@ export function exampleUsersPathOf(directory: string): string {
  * Makes the folder with all that it holds at the first run (mode 0700), and opens it.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database is there without its key file, ERR_KEY_FILE_CORRUPT,
- *   ERR_KEY_FILE_EXPOSED, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ *   ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
 export async function openDataDirectory(
   directory: string,

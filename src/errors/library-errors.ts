@@ -39,6 +39,10 @@ export const libraryErrors = {
     'The key file can be read by others',
     "Take the others' rights away (chmod 600), and ask who may have read it.",
   ),
+  ERR_DATA_EXPOSED: entry(
+    'The database or the data directory can be used by others',
+    "Take the others' rights away (chmod 600 for files, go-w for the directory), and ask who may have used them.",
+  ),
   ERR_STORE_CORRUPT: entry('The database is damaged or from another program', 'Restore it from a backup.'),
   ERR_STORE_TOO_NEW: entry(
     'The database was made by a newer Deskbell',

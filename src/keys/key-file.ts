@@ -16,7 +16,7 @@ const sessionKeyBytes = 32;
 /**
  * Reads the VAPID pair of a data directory.
  *
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function readKeyFile(directory: string): Promise<VapidKeys> {
   const keys = await readPair(directory);
@@ -27,7 +27,7 @@ export async function readKeyFile(directory: string): Promise<VapidKeys> {
 /**
  * Reads the VAPID pair; makes one where there is none. To be called only where no subscription can be lost by it.
  *
- * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys> {
   const present = await readPair(directory);
@@ -58,7 +58,7 @@ export async function writeKeyFile(
  * Reads the key of the session cookies, 32 bytes; makes one where there is none: that ends sessions and loses
  * nothing else.
  *
- * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
   const path = join(directory, sessionFileName);

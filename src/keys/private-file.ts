@@ -1,12 +1,15 @@
 // Small files that nobody but their owner may read, written so that a crash leaves the old one or the new one,
 // never half of one.
 import { randomBytes } from 'node:crypto';
-import { link, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { link, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { assertDirectoryIsProtected, fileKind, formatMode, isOpenToOthers } from './file-permissions.ts';
 
 const ownerOnly = 0o600;
-const groupAndOthers = 0o077;
+/** A hundred times what any of them needs. */
+const maxFileBytes = 16_384;
 
 /**
  * Writes the file under a temporary name, syncs it, and gives it its name in one step.
@@ -52,17 +55,44 @@ async function writeWhole(
  * Reads the file.
  *
  * @returns `undefined` where there is none
- * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED where group or others could read it
+ * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED where group or others have a right to it, ERR_DATA_EXPOSED where they can
+ *   replace it, ERR_KEY_FILE_CORRUPT where it is no regular file or too large, ERR_FILE where it cannot be read
  */
 export async function readPrivateFile(path: string): Promise<string | undefined> {
+  assertDirectoryIsProtected(dirname(path));
+  const file = await openUnlessMissing(path);
+  if (file === undefined) return undefined;
   try {
-    // file modes say nothing on Windows
-    const { mode } = await stat(path);
-    if ((mode & groupAndOthers) !== 0 && process.platform !== 'win32') throw exposed(path, mode);
-    return await readFile(path, 'utf8');
+    const stats = await file.stat();
+    if (!stats.isFile()) throw notRegular(path, fileKind(stats));
+    if (isOpenToOthers(stats)) throw exposed(path, stats);
+    if (stats.size > maxFileBytes) {
+      throw new DeskbellError(
+        'ERR_KEY_FILE_CORRUPT',
+        `The key file ${path} has ${stats.size} bytes; at most ${maxFileBytes} are read.`,
+      );
+    }
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+/** Does not wait for the other end of a FIFO. */
+async function openUnlessMissing(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+    if (hasCode(error, 'ENXIO') || hasCode(error, 'EOPNOTSUPP'))
+      throw notRegular(path, 'a socket or a device');
+    throw new DeskbellError(
+      'ERR_FILE',
+      `The key file ${path} cannot be read: check its owner and permissions.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -88,11 +118,17 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-function exposed(path: string, mode: number): DeskbellError {
-  const octal = (mode & 0o777).toString(8).padStart(4, '0');
+function exposed(path: string, stats: Stats): DeskbellError {
   return new DeskbellError(
     'ERR_KEY_FILE_EXPOSED',
-    `The key file ${path} has mode ${octal}, so that others on this machine can read it; it must be 0600.`,
+    `The key file ${path} has mode ${formatMode(stats)}, so that others on this machine can use it; it must be 0600.`,
+  );
+}
+
+function notRegular(path: string, kind: string): DeskbellError {
+  return new DeskbellError(
+    'ERR_KEY_FILE_CORRUPT',
+    `The key file ${path} is ${kind}, and must be a regular file.`,
   );
 }
 

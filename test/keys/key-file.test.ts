@@ -1,17 +1,24 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data-directory.ts';
 import {
   loadOrCreateKeyFile,
@@ -48,6 +55,61 @@ describe('key files', () => {
     await loadOrCreateKeyFile(folder);
     await loadOrCreateSessionKey(folder);
     for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+  });
+
+  test('a directory that others may write to is refused', { skip: isWindows }, async () => {
+    await loadOrCreateKeyFile(folder);
+    for (const mode of [0o720, 0o702, 0o777, 0o1777]) {
+      chmodSync(folder, mode);
+      await assert.rejects(readKeyFile(folder), { code: 'ERR_DATA_EXPOSED', message: /chmod go-w/ });
+      await assert.rejects(loadOrCreateSessionKey(folder), { code: 'ERR_DATA_EXPOSED' });
+      await assert.rejects(openDataDirectory(folder), { code: 'ERR_DATA_EXPOSED' });
+    }
+    chmodSync(folder, 0o755);
+    await readKeyFile(folder);
+  });
+
+  describe('what is no regular file is refused, and nothing waits for it', { skip: isWindows }, () => {
+    const load = { 'vapid-keys.json': readKeyFile, 'session-key': loadOrCreateSessionKey };
+    for (const [name, read] of Object.entries(load)) {
+      const refused = (kind: RegExp) =>
+        assert.rejects(read(folder), { code: 'ERR_KEY_FILE_CORRUPT', message: kind });
+
+      test(`a FIFO as ${name}`, async () => {
+        execFileSync('mkfifo', ['-m', '600', join(folder, name)]);
+        await refused(/is a FIFO, and must be a regular file/);
+      });
+
+      test(`a directory as ${name}`, async () => {
+        mkdirSync(join(folder, name));
+        await refused(/is a directory, and must be a regular file/);
+      });
+
+      test(`a socket as ${name}`, async () => {
+        const server = createServer().listen(join(folder, name));
+        await once(server, 'listening');
+        await refused(/is a socket or a device, and must be a regular file/);
+        await promisify(server.close.bind(server))();
+      });
+
+      test(`a device as ${name}`, async () => {
+        symlinkSync('/dev/zero', join(folder, name));
+        await refused(/is a device, and must be a regular file/);
+      });
+
+      test(`a file as large as no key file as ${name}`, async () => {
+        writeFileSync(join(folder, name), '', { mode: 0o600 });
+        truncateSync(join(folder, name), 2 ** 40);
+        await refused(/has 1099511627776 bytes; at most/);
+      });
+    }
+  });
+
+  test('a link to a regular file is followed', { skip: isWindows }, async () => {
+    const made = await loadOrCreateKeyFile(folder);
+    renameSync(keyFile(), join(folder, 'elsewhere.json'));
+    symlinkSync('elsewhere.json', keyFile());
+    assert.deepEqual(await readKeyFile(folder), made);
   });
 
   test('a file that others may read is refused', { skip: isWindows }, async () => {

@@ -1,5 +1,6 @@
 // Where the example API's users are kept: a file of their own, which takes over what 0.1.0 kept in the database.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,6 +81,11 @@ describe('the example users', () => {
 
   test('nobody but the owner may read the file', { skip: process.platform === 'win32' }, async () => {
     await use({ path }, async () => assert.equal(statSync(path).mode & 0o777, 0o600));
+  });
+
+  test('a FIFO is ERR_STORE_UNAVAILABLE, and not waited for', { skip: process.platform === 'win32' }, () => {
+    execFileSync('mkfifo', [path]);
+    assert.throws(() => openExampleUsers({ path }), { code: 'ERR_STORE_UNAVAILABLE' });
   });
 
   test('a file that is not a database is ERR_STORE_UNAVAILABLE and is left alone', () => {

@@ -1,6 +1,6 @@
 // What migrations do to rows that are there: databases are filled at an older schema, and opened by this one.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -41,6 +41,7 @@ describe('the migration to one row per endpoint', () => {
     }
     database.exec(sql);
     database.close();
+    chmodSync(path, 0o600);
   };
 
   const use = async (work: (store: Store) => Promise<void>) => {

@@ -1,7 +1,17 @@
 // SQLite's own promises: durable through kill -9, shared by processes, and clear about files that are not usable.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,6 +26,8 @@ import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describeStore, type StoreUnderTest } from './store-suite.ts';
+
+const isWindows = process.platform === 'win32';
 
 const prepare = async (): Promise<StoreUnderTest> => {
   const folder = mkdtempSync(join(tmpdir(), 'deskbell-store-'));
@@ -201,11 +213,70 @@ describe('the SQLite file', () => {
     });
   });
 
-  test('nobody but the owner may read the file', { skip: process.platform === 'win32' }, async () => {
+  test('nobody but the owner may read the file', { skip: isWindows }, async () => {
     const path = newPath();
     await withStore(path, async () => {
       for (const file of [path, `${path}-wal`]) assert.equal(statSync(file).mode & 0o777, 0o600);
     });
+  });
+
+  test('a database, log or directory that others may use is refused', { skip: isWindows }, async () => {
+    const path = newPath();
+    await withStore(path, async () => {
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+        for (const mode of [0o640, 0o604, 0o620, 0o602]) {
+          chmodSync(file, mode);
+          await assert.rejects(openSqliteStore({ path }), {
+            code: 'ERR_DATA_EXPOSED',
+            message: /must be 0600/,
+          });
+        }
+        chmodSync(file, 0o600);
+      }
+      chmodSync(folder, 0o770);
+      await assert.rejects(openSqliteStore({ path }), { code: 'ERR_DATA_EXPOSED', message: /chmod go-w/ });
+      await assert.rejects(openSqliteStore({ path: newPath() }), { code: 'ERR_DATA_EXPOSED' });
+      chmodSync(folder, 0o700);
+    });
+  });
+
+  test('a file of zero bytes is no new database', async () => {
+    const path = newPath();
+    writeFileSync(path, '', { mode: 0o600 });
+    await assert.rejects(openSqliteStore({ path }), {
+      code: 'ERR_STORE_CORRUPT',
+      message: /zero bytes.*Restore it from a backup.*delete the file/,
+    });
+    assert.equal(statSync(path).size, 0, 'it is left alone');
+    rmSync(path);
+    await withStore(path, async () => {});
+  });
+
+  test('a log without its database is no new database', async () => {
+    const path = newPath();
+    writeFileSync(`${path}-wal`, 'rows that were not checkpointed', { mode: 0o600 });
+    await assert.rejects(openSqliteStore({ path }), { code: 'ERR_STORE_CORRUPT', message: /delete the log/ });
+  });
+
+  test('what is no regular file is refused, and nothing waits for it', { skip: isWindows }, async () => {
+    const fifo = newPath();
+    execFileSync('mkfifo', ['-m', '600', fifo]);
+    await assert.rejects(openSqliteStore({ path: fifo }), {
+      code: 'ERR_STORE_CORRUPT',
+      message: /is a FIFO/,
+    });
+    const directory = newPath();
+    mkdirSync(directory);
+    await assert.rejects(openSqliteStore({ path: directory }), {
+      code: 'ERR_STORE_CORRUPT',
+      message: /is a directory/,
+    });
+  });
+
+  test('a new database leaves nothing else behind', async () => {
+    const alone = mkdtempSync(join(folder, 'alone-'));
+    await withStore(join(alone, 'deskbell.db'), async () => {});
+    assert.deepEqual(readdirSync(alone), ['deskbell.db']);
   });
 
   test('close() waits for the writes that were asked for, and refuses later ones', async () => {

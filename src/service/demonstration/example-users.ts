@@ -1,6 +1,6 @@
 // The users of the example API, in a SQLite file of their own: they have nothing to do with subscriptions. Ids are int64
 // and stay `bigint` all the way.
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
@@ -31,8 +31,7 @@ const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
 /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
 export function openExampleUsers({ path, importFrom }: ExampleUsersOptions = {}): ExampleUsers {
   return orUnavailable(path, () => {
-    // the mode is the owner's alone, as for everything in a data directory
-    if (path !== undefined) closeSync(openSync(path, 'a', 0o600));
+    if (path !== undefined) createFile(path);
     const database = new DatabaseSync(path ?? ':memory:', { timeout: lockTimeoutMs });
     createUsers(database, importFrom);
     const select = database.prepare('select id, name, email from users where id = ?');
@@ -49,6 +48,12 @@ export function openExampleUsers({ path, importFrom }: ExampleUsersOptions = {})
       close: () => database.close(),
     };
   });
+}
+
+/** Its mode is the owner's alone, as for everything in a data directory. A FIFO is an error, and not waited for. */
+function createFile(path: string): void {
+  const { O_WRONLY, O_CREAT, O_NONBLOCK = 0 } = constants;
+  closeSync(openSync(path, O_WRONLY | O_CREAT | O_NONBLOCK, 0o600));
 }
 
 function createUsers(database: DatabaseSync, importFrom: string | undefined): void {

@@ -1,9 +1,13 @@
 // Opens a database file: makes it where there is none, refuses what is not ours, brings it to the newest schema.
-import { closeSync, openSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';
 import { isBusy, toStoreError } from './sqlite-error.ts';
 
@@ -18,7 +22,7 @@ const migrationTimeoutMs = 10_000;
 /**
  * Opens the database, in WAL mode with a sync at every commit: what is acknowledged survives a power failure.
  *
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_DATA_EXPOSED
  */
 export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
   const startedAtMs = Date.now();
@@ -34,18 +38,24 @@ export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
 }
 
 function open(path: string): DatabaseSync {
-  createPrivateFile(path);
+  assertDirectoryIsProtected(dirname(path));
+  createIfMissing(path);
+  assertRegular(path);
+  assertNotEmpty(path);
+  // looked at before SQLite, which gives them the mode of the database
+  for (const sideFile of [`${path}-wal`, `${path}-shm`]) {
+    assertRegular(sideFile);
+    assertPrivate(sideFile);
+  }
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   try {
     assertOurs(database, path);
+    assertPrivate(path);
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
       pragma journal_size_limit = ${64 * 1024 * 1024};
     `);
-    database.function('normalize_endpoint', { deterministic: true }, (endpoint) =>
-      normalizeEndpoint(String(endpoint)),
-    );
     migrate(database, path);
     return database;
   } catch (error) {
@@ -54,17 +64,68 @@ function open(path: string): DatabaseSync {
   }
 }
 
+/**
+ * Creates the database under a temporary name, so that it has its name only when it is whole: a file of zero bytes is
+ * never one of ours that is being created, but one that was emptied.
+ */
+function createIfMissing(path: string): void {
+  // asked first: a database that has a log exists, however fast another process is
+  const hasLog = existsSync(`${path}-wal`);
+  if (existsSync(path)) return;
+  if (hasLog) {
+    throw new DeskbellError(
+      'ERR_STORE_CORRUPT',
+      `The database ${path} is missing, but its log ${path}-wal is there. Restore both from a backup; ` +
+        'to begin with an empty database, delete the log.',
+    );
+  }
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  createPrivateFile(temporary, path);
+  try {
+    const database = new DatabaseSync(temporary);
+    try {
+      migrate(database, path);
+    } finally {
+      database.close();
+    }
+    linkUnlessThere(temporary, path);
+    syncDirectory(dirname(path));
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
 /** The rows hold capabilities (endpoint, `auth`): nobody but the owner may read them. SQLite gives its side files
  *  the mode of the main one. */
-function createPrivateFile(path: string): void {
+function createPrivateFile(file: string, path: string): void {
   try {
-    closeSync(openSync(path, 'a', 0o600));
+    closeSync(openSync(file, 'wx', 0o600));
   } catch (cause) {
     throw new DeskbellError(
       'ERR_STORE_UNAVAILABLE',
-      `The database ${path} cannot be opened for writing: its folder is missing, or it or the folder is read-only.`,
+      `The database ${path} cannot be created: its folder is missing or read-only.`,
       { cause },
     );
+  }
+}
+
+/** Of two processes that create the database at once, one does. */
+function linkUnlessThere(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}
+
+/** The new name survives a power failure only when the folder itself is synced. */
+function syncDirectory(path: string): void {
+  if (process.platform === 'win32') return;
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
   }
 }
 
@@ -81,6 +142,9 @@ function assertOurs(database: DatabaseSync, path: string): void {
 
 function migrate(database: DatabaseSync, path: string): void {
   if (readPragma(database, 'user_version') === migrations.length) return;
+  database.function('normalize_endpoint', { deterministic: true }, (endpoint) =>
+    normalizeEndpoint(String(endpoint)),
+  );
   database.exec('begin immediate');
   try {
     // read again: another process may have been faster
