@@ -9,6 +9,7 @@ import { systemClock } from '../../src/transport/clock.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
 import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
+import { ManualClock } from './manual-clock.ts';
 import { MemorySocket } from './memory-socket.ts';
 import { startServer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
@@ -266,42 +267,51 @@ test('a half answer whose status is known counts', async () => {
 });
 
 test('no answer costs the response time-out and that connection', async () => {
+  const clock = new ManualClock();
   await withScript(
     (socket, request) => {
-      if (request > 1) socket.write(created);
+      if (request === 1) clock.advance(11_000);
+      else socket.write(created);
     },
     async (transport, origin, connections) => {
       assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
       assert.equal(describe(await sendOne(transport, origin)), '201');
       assert.equal(connections(), 2);
     },
-    { responseTimeoutMs: 200 },
+    clock,
   );
 });
 
 test('dripped bytes without end cost the response time-out', async () => {
+  const clock = new ManualClock();
+  const drip = async (socket: Socket): Promise<void> => {
+    socket.write('HTTP/1.1 201 Created\r\nx: ');
+    for (let second = 1; second <= 10; second += 1) {
+      await new Promise((resolve) => socket.write('x', resolve));
+      clock.advance(1000);
+    }
+  };
   await withScript(
-    (socket) => {
-      socket.write('HTTP/1.1 201 Created\r\nx: ');
-      const timer = setInterval(() => socket.write('x'), 20);
-      socket.on('close', () => clearInterval(timer));
-    },
+    (socket) => void drip(socket),
     async (transport, origin) => {
       assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
     },
-    { responseTimeoutMs: 200 },
+    clock,
   );
 });
 
-test('an answer that nobody asked for ends the connection, and the next request is not answered by it', async () => {
+test('an answer without a request ends the connection, and the next request is not answered by it', async () => {
+  let first: Socket | undefined;
   await withScript(
-    (socket, request) => {
+    (socket) => {
+      first ??= socket;
       socket.write(created);
-      if (request === 1) setTimeout(() => socket.write('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n'), 20);
     },
     async (transport, origin, connections) => {
       assert.equal(describe(await sendOne(transport, origin)), '201');
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      assert.ok(first);
+      first.write('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n');
+      await once(first, 'close');
       assert.equal(describe(await sendOne(transport, origin)), '201');
       assert.equal(connections(), 2);
     },
@@ -362,30 +372,37 @@ test('repeated fields are joined, and a field may be called constructor', async 
 });
 
 test('an idle connection is closed after its time', async () => {
+  const clock = new ManualClock();
   let ended: Promise<unknown> | undefined;
   await withScript(
     (socket) => {
       ended = once(socket, 'end');
       socket.write(created);
     },
-    async (transport, origin) => {
+    async (transport, origin, connections) => {
       assert.equal(describe(await sendOne(transport, origin)), '201');
+      clock.advance(59_000);
+      assert.equal(describe(await sendOne(transport, origin)), '201');
+      assert.equal(connections(), 1);
+      clock.advance(61_000);
       await ended;
     },
-    { idleTimeoutMs: 100 },
+    clock,
   );
 });
 
-test('a slow answer holds up no other connection of the origin', async () => {
+test('a slow answer delays no other connection of the origin', async () => {
+  let slow: Socket | undefined;
   await withScript(
-    (socket, request) => void setTimeout(() => socket.write(created), request === 1 ? 500 : 0),
+    (socket, request) => {
+      if (request === 1) slow = socket;
+      else socket.write(created);
+    },
     async (transport, origin) => {
       const late = sendOne(transport, origin);
-      let isLateAnswered = false;
-      void late.then(() => (isLateAnswered = true));
       const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
       assert.deepEqual(tally(await sendMany(transport, 20, 5, () => request)), { 201: 20 });
-      assert.equal(isLateAnswered, false);
+      slow?.write(created);
       assert.equal(describe(await late), '201');
     },
   );

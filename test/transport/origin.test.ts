@@ -1,5 +1,6 @@
 // An origin as a whole: queue, connections, pace and breaker against servers that fail, slow down and come back.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:net';
@@ -11,6 +12,7 @@ import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { maxQueued } from '../../src/transport/origin.ts';
 import type { Transport, TransportResult } from '../../src/transport/transport.ts';
+import { ManualClock } from './manual-clock.ts';
 import { certificate, serverTls, startServer, type Peer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
 
@@ -243,23 +245,27 @@ test('close ends a connection attempt that hangs', async () => {
 });
 
 test('a resolver that hangs or a TCP peer that says nothing costs the connect time-out', async () => {
-  const silent = await startServer(
-    createServer(() => {}),
-    'https',
-  );
+  const clock = new ManualClock();
+  const asked = Promise.withResolvers<void>();
+  const server = createServer();
+  const accepted = once(server, 'connection');
+  const silent = await startServer(server, 'https');
   const transport = createTransport({
+    ...clock,
     pushServices: [silent.origin],
-    connectTimeoutMs: 200,
-    resolve: (hostname) =>
-      hostname === 'localhost'
-        ? Promise.resolve([{ address: '127.0.0.1', family: 4 }])
-        : new Promise(() => {}),
+    resolve: (hostname) => {
+      if (hostname === 'localhost') return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+      asked.resolve();
+      return new Promise(() => {});
+    },
   });
-  const results = await Promise.all([
+  const results = Promise.all([
     sendOne(transport, 'https://hanging.example.org'),
     sendOne(transport, silent.origin),
   ]);
-  assert.deepEqual(results.map(describe), ['ERR_TIMEOUT', 'ERR_TIMEOUT']);
+  await Promise.all([asked.promise, accepted]);
+  clock.advance(11_000);
+  assert.deepEqual((await results).map(describe), ['ERR_TIMEOUT', 'ERR_TIMEOUT']);
   await transport.close();
   await silent.close();
 });

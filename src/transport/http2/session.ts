@@ -383,7 +383,8 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    const delayMs = Math.min(Math.max(dueMs - nowMs, 0) + 1, this.#checkEveryMs);
+    // What is due in the past has been done. A closed socket gets the time to write its last frames.
+    const delayMs = dueMs > nowMs ? Math.min(dueMs - nowMs + 1, this.#checkEveryMs) : this.#checkEveryMs;
     if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }
 
