@@ -3,7 +3,7 @@ import { WebSocketServer } from 'ws';
 import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
 import { parseApplicationServerKey } from './application-server-key.ts';
 import { serveUserAgent } from './browser-side/autopush.ts';
-import { makeCertificate } from './http/certificate.ts';
+import { makeCertificate, type Certificate } from './http/certificate.ts';
 import { serveControl } from './control.ts';
 import { createEventLog } from './events.ts';
 import { Exchange } from './http/exchange.ts';
@@ -25,7 +25,7 @@ const maxFrameBytes = 64 * 1024;
  * Starts a push service in this process, in memory.
  *
  * @throws {RangeError} a limit is unknown or not a positive integer
- * @throws {TypeError} `origin` is not an http or https origin
+ * @throws {TypeError} `origin` is not an http or https origin, or `tls` not what it may be
  * @throws {Error} with the system's `code`, such as EADDRINUSE, where it cannot listen
  * @see RFC 8030, RFC 8292, and the autopush protocol for user agents
  */
@@ -33,10 +33,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
   const { host = '127.0.0.1', now = Date.now } = options;
   const limits = withDefaultLimits(options.limits ?? {});
   const givenOrigin = options.origin === undefined ? undefined : checkOrigin(options.origin);
-  const tls =
-    options.tls === true
-      ? makeCertificate([...new Set(['localhost', '127.0.0.1', '::1', host])])
-      : options.tls || undefined;
+  const { certificate: tls, ca } = resolveTls(options.tls, host);
   const log = createEventLog(options.onEvent);
   const webSocketOptions = {
     noServer: true,
@@ -89,7 +86,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     webSocketUrl: addresses.webSocketUrl,
     controlUrl: addresses.controlUrl,
     port: listener.port,
-    ca: options.tls === true && tls !== undefined ? [tls.cert] : [],
+    ca,
     faults,
     createSinks(count, { vapidPublicKey } = {}) {
       const key = vapidPublicKey === undefined ? undefined : parseApplicationServerKey(vapidPublicKey);
@@ -121,4 +118,19 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     serveControl: (exchange) => serveControl(service, exchange),
   };
   return service;
+}
+
+/** The certificate to serve with, `undefined` for plain http, and what clients need to trust for it. */
+function resolveTls(
+  tls: unknown,
+  host: string,
+): { certificate: Certificate | undefined; ca: readonly string[] } {
+  if (tls === undefined || tls === false) return { certificate: undefined, ca: [] };
+  if (tls === true) {
+    const certificate = makeCertificate([...new Set(['localhost', '127.0.0.1', '::1', host])]);
+    return { certificate, ca: [certificate.cert] };
+  }
+  const { key, cert } = Object(tls) as { key?: unknown; cert?: unknown };
+  if (typeof key === 'string' && typeof cert === 'string') return { certificate: { key, cert }, ca: [] };
+  throw new TypeError('"tls" must be true, false, or { key, cert } with both as PEM texts');
 }

@@ -219,6 +219,15 @@ test('a port that is taken, a wrong origin and a wrong limit are said at once', 
   }
 });
 
+test('"tls" is true, false, or key and certificate as texts', async () => {
+  for (const tls of ['yes', 1, null, {}, { key: 'x' }, { key: Buffer.from('x'), cert: 'x' }]) {
+    await assert.rejects(startPushService({ tls } as object), {
+      name: 'TypeError',
+      message: /^"tls" must be true, false, or/,
+    });
+  }
+});
+
 test('a request needs exactly one Host, which is a host with an optional port', async (t) => {
   const service = await start(t);
   const statusFor = async (lines: string, version = '1.1'): Promise<number> => {
