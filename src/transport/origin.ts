@@ -237,7 +237,7 @@ export class Origin implements SessionEvents {
     while (this.#queued > 0) this.#defer(this.#next(), deferral);
   }
 
-  /** A fifth more at random, so that those who wait do not come back all at once. */
+  /** Up to a fifth more at random, so that deferred requests are not retried all at once. */
   #defer(exchange: Exchange, { waitMs, reason, isIncompatible }: Deferral): void {
     const retryAfterMs = Math.ceil(waitMs * (1 + this.#settings.random() / 5));
     queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason, isIncompatible }));

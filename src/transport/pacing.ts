@@ -48,7 +48,7 @@ export class Pacing {
     if (latencyMs < this.#baseMs) this.#baseMs = latencyMs;
     this.#roundLatencyMs += latencyMs;
     this.#roundAnswers += 1;
-    // With a limit to restore, what was in flight before comes back first.
+    // With a limit to restore, answers to requests from before the round come first.
     if (this.#roundAnswers >= this.#limit + this.#limitToRestore) this.#endRound(nowMs);
   }
 

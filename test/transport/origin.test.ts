@@ -1,4 +1,4 @@
-// An origin as a whole: queue, connections, pace and breaker against servers that fail, slow down and come back.
+// An origin as a whole: queue, connections, pacing and breaker against servers that fail, slow down and recover.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
@@ -57,7 +57,7 @@ test('a result never comes before send returns, whatever it is', async () => {
   await transport.close();
 });
 
-/** A push service that can go away and come back: its name stays, its port changes. Nobody listens on port 1. */
+/** A push service that can stop and start again: its name stays, its port changes. Nothing listens on port 1. */
 function movable(): { origin: string; transport: Transport; port: number } {
   const origin = 'http://push.example.org';
   const connectOverride = (): { host: string; port: number } => ({ host: '127.0.0.1', port: push.port });
@@ -87,7 +87,7 @@ test('a push service that is down fails who waited for the connection, defers th
   await peer.close();
 });
 
-test('a push service that goes down under way and comes back gets every message in the end', async () => {
+test('a push service that stops during a broadcast and starts again gets every message in the end', async () => {
   const push = movable();
   const { transport, origin } = push;
   const start = async (): Promise<Peer> => {

@@ -97,7 +97,7 @@ export class AutopushClient {
     this.#socket?.resume();
   }
 
-  /** Connects and says hello, once: whoever asks meanwhile waits for the same connection. */
+  /** Connects and says hello, once: further calls wait for the same connection. */
   async #open(): Promise<void> {
     if (this.#opening === undefined && this.#socket?.readyState === WebSocket.OPEN) return;
     this.#opening ??= this.#openSocket().finally(() => {

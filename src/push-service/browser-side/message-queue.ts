@@ -1,4 +1,4 @@
-// A queue between what arrives and who reads it: `for await` takes from it, and waits where it is empty.
+// A queue of received messages: `for await` takes from it, and waits where it is empty.
 
 type Reader<Item> = PromiseWithResolvers<IteratorResult<Item, undefined>>;
 
@@ -17,7 +17,7 @@ export class MessageQueue<Item> implements AsyncIterable<Item> {
     return this.#items.length;
   }
 
-  /** An error is thrown at whoever reads it. */
+  /** An error is thrown to its reader. */
   push(item: Item | Error): void {
     const reader = this.#readers.shift();
     if (reader === undefined) this.#items.push(item);

@@ -95,7 +95,7 @@ export class UserAgents {
     this.#log.record({ type: 'disconnected', uaid: agent.uaid });
   }
 
-  /** Closes every user agent's connection; they are expected to come back. */
+  /** Closes every user agent's connection; they are expected to reconnect. */
   disconnectAll(): void {
     for (const agent of this.#agents.values()) agent.connection?.close(1001, 'disconnected on demand');
   }

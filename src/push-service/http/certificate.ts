@@ -1,4 +1,4 @@
-// A certificate that no authority has signed (RFC 5280): whoever connects is given it as the authority. For loopback and
+// A self-signed certificate (RFC 5280), which clients are given as an authority to trust. For loopback and
 // tests; made here in a few lines of DER, since packages that make certificates weigh several megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';

@@ -68,7 +68,7 @@ test('what is not for its keys is thrown at the reader, and the next message com
   assert.deepEqual(codes, [101, 100]);
 });
 
-test('it comes back by itself with its uaid and gets what it has missed, once', async (t) => {
+test('it reconnects by itself with its uaid and gets what it has missed, once', async (t) => {
   const service = await start(t);
   const agent = await connectAgent(t, service.webSocketUrl);
   const keys = generateVapidKeys();
