@@ -37,6 +37,8 @@ export type { ResolvedAddress, TransportOptions } from './transport/transport.ts
 export { openDataDirectory, openSqliteStore } from './open.ts';
 export type { DataDirectory, DataDirectoryOptions } from './cli/data-directory.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
+export type { GoneHook } from './delivery/gone-hook.ts';
+export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';
 export type { Store } from './store/store.ts';
 export type { StoredSubscription, SubscriptionStore } from './store/subscriptions.ts';
 

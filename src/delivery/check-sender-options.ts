@@ -12,14 +12,22 @@ export function checkSenderOptions(options: {
   readonly vapid?: unknown;
   readonly threads?: unknown;
   readonly sendTimeoutMs?: unknown;
+  readonly store?: unknown;
+  readonly onGone?: unknown;
   readonly worker?: unknown;
   readonly retryPolicy?: unknown;
 }): void {
-  const { vapid, threads, sendTimeoutMs, worker, retryPolicy } = options;
+  const { vapid, threads, sendTimeoutMs, store, onGone, worker, retryPolicy } = options;
   checkObject('vapid', vapid);
   checkKeyPairs('vapid.previousKeys', vapid['previousKeys']);
   if (threads !== undefined) checkNumber('threads', threads, { min: 0, max: 1024, isWhole: true });
   if (sendTimeoutMs !== undefined) checkNumber('sendTimeoutMs', sendTimeoutMs, { min: 1, max: maxTimeoutMs });
+  if (onGone !== undefined && typeof onGone !== 'function') {
+    throw wrong('onGone', `must be a function, not ${kindOf(onGone)}`);
+  }
+  if (onGone !== undefined && store === undefined) {
+    throw wrong('onGone', 'needs a store: it is told of subscriptions that leave it');
+  }
   checkNumbers('worker', worker, Object.keys(defaultWorkerSettings), []);
   const policyNames = Object.keys(defaultRetryPolicy);
   checkNumbers('retryPolicy', retryPolicy, policyNames, policyNames);

@@ -15,6 +15,7 @@ import type { Audience } from './audience.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
 import type { Broadcaster, BroadcastRun } from './broadcaster.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
+import { startGoneReports, type GoneHook } from './gone-hook.ts';
 import { createMessagePath } from './message-path.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { SenderVapid, WorkerSettings } from './settings.ts';
@@ -34,6 +35,11 @@ export interface SenderOptions extends TransportOptions {
   readonly encryption?: EncryptionMethod;
   /** Where broadcasts stand. `send` needs none, but where there is one it deletes subscriptions that have ended. */
   readonly store?: Store;
+  /**
+   * Called for each subscription that has left the store because its push service called it gone, at least once, whichever
+   * process deleted it. What it throws is a warning, and it is called again. Needs a store.
+   */
+  readonly onGone?: GoneHook | undefined;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number;
   /** Told in words of what goes worse than it could: why Node's builtins encrypt (once), a store that fails. */
@@ -92,7 +98,7 @@ export interface Sender {
  */
 export function createSender(options: SenderOptions): Sender {
   const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...rest } = options;
-  const { sendTimeoutMs, ...transportOptions } = rest;
+  const { sendTimeoutMs, onGone, ...transportOptions } = rest;
   checkSenderOptions(options);
   const transport = createTransport(transportOptions);
   const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
@@ -114,6 +120,7 @@ export function createSender(options: SenderOptions): Sender {
     monotonicNow: transportOptions.monotonicNow ?? (() => performance.now()),
     onWarning: onWarning ?? (() => {}),
   });
+  const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning ?? (() => {}));
   let closing: Promise<void> | undefined;
 
   const assertOpen = (): void => {
@@ -137,6 +144,7 @@ export function createSender(options: SenderOptions): Sender {
     await single.flush();
     await Promise.all([(await broadcaster)?.close(), transport.close()]);
     await single.close();
+    await goneReports?.close();
   };
 
   return {

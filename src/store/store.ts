@@ -1,5 +1,6 @@
 // The store as everyone else sees it: one interface by role, any database behind it. Types only.
 import type { BroadcastStore } from './broadcasts.ts';
+import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
 import type { Ledger } from './ledger.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
@@ -18,6 +19,7 @@ export interface Store {
   readonly work: WorkSource;
   readonly ledger: Ledger;
   readonly heldDeletions: HeldDeletions;
+  readonly ended: EndedSubscriptions;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

@@ -256,4 +256,22 @@ export const migrations: readonly string[] = [
   drop table temp.merged;
   drop table temp.kept;
   `,
+
+  `
+  -- subscriptions that were deleted as gone, until an application has taken note of them
+  create table ended_subscriptions (
+    id integer primary key,
+    endpoint text not null,
+    gone_at_ms integer not null
+  ) strict;
+  create index ended_subscriptions_by_time on ended_subscriptions (gone_at_ms);
+  create trigger subscription_ended before delete on subscriptions
+    when exists (select 1 from gone_marks where subscription_id = old.id)
+  begin
+    insert into ended_subscriptions (id, endpoint, gone_at_ms)
+      select old.id, old.endpoint, marked_at_ms from gone_marks where subscription_id = old.id;
+    delete from ended_subscriptions
+      where gone_at_ms < (select max(gone_at_ms) from ended_subscriptions) - 2592000000; -- 30 days
+  end;
+  `,
 ];

@@ -2,6 +2,7 @@
 import type { Store } from '../store.ts';
 import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
+import { createSqliteEndedSubscriptions } from './sqlite-ended-subscriptions.ts';
 import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
@@ -30,6 +31,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     work: createSqliteWorkSource(database),
     ledger: createSqliteLedger(database),
     heldDeletions: createSqliteHeldDeletions(database),
+    ended: createSqliteEndedSubscriptions(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

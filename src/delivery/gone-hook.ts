@@ -1,0 +1,58 @@
+// Tells an application of subscriptions that have left the store as gone. Any thread or process may have deleted them; the
+// store keeps them until they have been told, so that each is told at least once.
+import type { EndedSubscription, EndedSubscriptions } from '../store/ended-subscriptions.ts';
+
+export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>;
+
+const intervalMs = 1000;
+const batchSize = 100;
+
+export interface GoneReports {
+  /** Tells what there is to tell by now, and ends. */
+  close(): Promise<void>;
+}
+
+/** Looks for ended subscriptions once a second until it is closed. */
+export function startGoneReports(
+  ended: EndedSubscriptions,
+  onGone: GoneHook,
+  onWarning: (warning: string) => void,
+): GoneReports {
+  let reporting = Promise.resolve();
+  let isReporting = false;
+  let isFailing = false;
+
+  const report = async (): Promise<void> => {
+    for (;;) {
+      const subscriptions = await ended.list(batchSize);
+      for (const subscription of subscriptions) {
+        await onGone(subscription);
+        await ended.remove([subscription.id]);
+      }
+      if (subscriptions.length < batchSize) return;
+    }
+  };
+  /** What fails is told again the next time, with one warning until it works. */
+  const reportSafely = async (): Promise<void> => {
+    isReporting = true;
+    try {
+      await report();
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) onWarning(`onGone is called again, since it or the store failed: ${String(error)}`);
+      isFailing = true;
+    }
+    isReporting = false;
+  };
+  const timer = setInterval(() => {
+    if (!isReporting) reporting = reportSafely();
+  }, intervalMs).unref();
+
+  return {
+    async close() {
+      clearInterval(timer);
+      await reporting;
+      await reportSafely();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+// onGone: told at least once of each subscription that its push service has ended, whoever deleted the row.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { EndedSubscription } from '../../src/store/ended-subscriptions.ts';
+import { broadcastToAll, message, openStage, vapidKeys } from './fault-stage.ts';
+
+describe('onGone', () => {
+  for (const [threads, alive] of [
+    [0, 100],
+    [1, 2000],
+  ] as const) {
+    test(`is told once of each row that a broadcast deletes, with ${threads} threads`, async (t) => {
+      const stage = await openStage(t, 'HTTP/2');
+      const [witness] = stage.witnesses;
+      assert.ok(witness);
+      const gone = witness.sinks(15);
+      await stage.enroll([
+        ...gone,
+        ...witness.service.createSinks(alive, { vapidPublicKey: vapidKeys.publicKey }),
+      ]);
+      const expected = (await stage.stored()).slice(0, 15).map(({ id, endpoint }) => ({ id, endpoint }));
+      for (const { endpoint } of gone) witness.faults.inject({ kind: 'status', status: 410, endpoint });
+      const told: EndedSubscription[] = [];
+      const onGone = (subscription: EndedSubscription): void => void told.push(subscription);
+      const sender = stage.sender({ threads, onGone });
+      const run = await sender.broadcast('all', message);
+      assert.equal((await run.finished).counts.gone, 15);
+      await sender.close();
+      assert.deepEqual(
+        told.map(({ id, endpoint }) => ({ id, endpoint })),
+        expected,
+      );
+      assert.ok(told.every(({ goneAtMs }) => goneAtMs > 0));
+      assert.equal((await stage.stored()).length, alive);
+      assert.deepEqual(await stage.store.ended.list(10), []);
+    });
+  }
+
+  test('is told after a single message, and by itself', async (t) => {
+    const stage = await openStage(t, 'HTTP/2');
+    const [witness] = stage.witnesses;
+    assert.ok(witness);
+    const [sink] = witness.sinks(1);
+    await stage.enroll([sink!]);
+    witness.faults.inject({ kind: 'status', status: 404, endpoint: sink!.endpoint });
+    const told = Promise.withResolvers<EndedSubscription>();
+    const sender = stage.sender({ onGone: told.resolve });
+    const [row] = await stage.stored();
+    assert.equal((await sender.send(row!, message)).outcome.kind, 'gone');
+    assert.equal((await told.promise).id, row!.id);
+  });
+
+  test('is told of what another sender has deleted, and again where it throws', async (t) => {
+    const stage = await openStage(t, 'HTTP/2');
+    const [witness] = stage.witnesses;
+    assert.ok(witness);
+    const sinks = witness.sinks(3);
+    await stage.enroll(sinks);
+    for (const { endpoint } of sinks) witness.faults.inject({ kind: 'status', status: 410, endpoint });
+    const rows = await stage.stored();
+    const broadcast = await broadcastToAll(stage);
+    assert.equal(broadcast.counts.gone, 3);
+
+    const warnings: string[] = [];
+    const failing = stage.sender({
+      onGone: ({ id }) => {
+        if (id === rows[1]!.id) throw new Error('the application is away');
+      },
+      onWarning: (warning) => warnings.push(warning),
+    });
+    await failing.close();
+    assert.match(warnings.join(), /onGone is called again.*the application is away/);
+
+    const told: number[] = [];
+    const working = stage.sender({ onGone: async ({ id }) => void told.push(id) });
+    await working.close();
+    assert.deepEqual(told, [rows[1]!.id, rows[2]!.id]);
+  });
+
+  test('is not told of a subscription that its client removes, nor of one that is only held', async (t) => {
+    const stage = await openStage(t, 'HTTP/2');
+    const [witness] = stage.witnesses;
+    assert.ok(witness);
+    await stage.enroll([...witness.service.createSinks(200, { vapidPublicKey: vapidKeys.publicKey })]);
+    const [first] = await stage.stored();
+    await stage.store.subscriptions.removeByEndpoint(first!.endpoint, first!.auth);
+    witness.faults.inject({ kind: 'status', status: 404 });
+    assert.equal((await broadcastToAll(stage)).counts.gone, 199);
+    assert.deepEqual(await stage.store.ended.list(1), []);
+    assert.equal(await stage.store.heldDeletions.confirm(witness.origin), 199);
+    assert.equal((await stage.store.ended.list(1000)).length, 199);
+  });
+});
