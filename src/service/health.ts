@@ -1,4 +1,4 @@
-// GET /healthz: the process answers. GET /readyz: the store does, too.
+// GET /healthz: the process responds. GET /readyz: the store responds as well.
 import { Type } from './schema.ts';
 
 import type { ServiceErrorCode } from '../errors/service-errors.ts';

@@ -1,4 +1,4 @@
-// What the service is made from: everything that it needs is handed in, nothing is read from the environment.
+// The options of the service. Everything is passed in; nothing is read from the environment.
 import type { FastifyRequest } from 'fastify';
 
 import type { Store } from '../store/store.ts';
@@ -32,15 +32,15 @@ export interface ServiceOptions {
   readonly exampleUsers?: ExampleUsers | undefined;
   /** How to send from a shell on this machine, up to the audience: the demo page shows it. Default: `deskbell send …`. */
   readonly sendCommand?: string | undefined;
-  /** Path that everything stands under, such as `/push`. Default: none. */
+  /** Path prefix of all routes, such as `/push`. Default: none. */
   readonly prefix?: string | undefined;
-  /** Push services to admit beside the known ones (see `createEndpointPolicy`). Default: none. */
+  /** Push services to admit in addition to the known ones (see `createEndpointPolicy`). Default: none. */
   readonly pushServices?: readonly string[] | undefined;
   /** Default: the filter alone. */
   readonly logging?: readonly LoggingMechanism[] | undefined;
-  /** The demonstration actions that ask for a session. Default: `all` where the authenticator logs, else `none`. */
+  /** The demonstration actions that require a session. Default: `all` where the authenticator logs, else `none`. */
   readonly authenticate?: 'none' | 'all' | readonly DemoActionName[] | undefined;
-  /** Whether the console is spared the three values of a subscription. Default: false. */
+  /** Whether the log has only the origin of a subscription instead of its three values. Default: false. */
   readonly redactSubscriptions?: boolean | undefined;
   /** Default: 16 384. */
   readonly bodyLimitBytes?: number | undefined;
@@ -48,11 +48,11 @@ export interface ServiceOptions {
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /** Where records go. Default: standard output, as JSON lines or, on a terminal, readable lines. */
   readonly log?: Log | undefined;
-  /** Called after a subscription is stored and before it is acknowledged; a throw becomes the answer. */
+  /** Called after a subscription is stored and before it is acknowledged; what it throws becomes the response. */
   readonly onSubscribe?: SubscriptionHook | undefined;
   /** Called after a client has removed its subscription; what it throws is logged. */
   readonly onUnsubscribe?: SubscriptionHook | undefined;
-  /** Says whether a present session value may pass the authenticator; `false` is a 403. Default: any may. */
+  /** Whether a session value may pass the authenticator; `false` is a 403. Default: every value may. */
   readonly authorize?: Authorize | undefined;
 }
 
@@ -61,23 +61,23 @@ export type SubscriptionHook = (
   request: FastifyRequest,
 ) => void | Promise<void>;
 
-/** What a server of its own adds: how long and how much it bears of one client. */
+/** What `createServer` adds: time-outs and limits of connections. */
 export interface ServerOptions extends ServiceOptions {
-  /** Until the headers of a request are complete, counted from the connection's start too. Default: 10 000. */
+  /** Time for the headers of a request to arrive, also from the start of the connection. Default: 10 000. */
   readonly headersTimeoutMs?: number | undefined;
-  /** Until a whole request has arrived. Default: 30 000. */
+  /** Time for a whole request to arrive. Default: 30 000. */
   readonly requestTimeoutMs?: number | undefined;
-  /** Between two requests of one connection. Default: 10 000. */
+  /** Idle time between two requests of one connection. Default: 10 000. */
   readonly keepAliveTimeoutMs?: number | undefined;
-  /** For a client to take the next part of what it is sent: at least once, at most twice as long. Default: 60 000. */
+  /** Time for a client to read more of its response; the connection is closed after once to twice this time. Default: 60 000. */
   readonly readTimeoutMs?: number | undefined;
-  /** How often the first two are looked at. Default: 1000. */
+  /** Interval of checking the first two. Default: 1000. */
   readonly timeoutCheckIntervalMs?: number | undefined;
-  /** Request line and headers together. Default: 16 384. */
+  /** Maximum size of request line and headers together. Default: 16 384. */
   readonly maxHeaderBytes?: number | undefined;
-  /** Connections open at once; further ones are closed at once. Default: 10 000. */
+  /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
   readonly maxConnections?: number | undefined;
-  /** Proxies whose `x-forwarded-for` is believed, as Fastify's option of this name. Default: none. */
+  /** Proxies whose `x-forwarded-for` is trusted, as Fastify's option of this name. Default: none. */
   readonly trustProxy?: boolean | string | readonly string[] | number | undefined;
 }
 
@@ -88,7 +88,7 @@ type Resolved<Options> = {
   readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined>;
 };
 
-/** The options with their defaults, and what is made of them once. */
+/** The options with their defaults, and what is created from them. */
 export interface Settings
   extends
     Resolved<Omit<ServiceOptions, 'sessionKey' | 'pushServices' | OptionalName>>,

@@ -1,4 +1,4 @@
-// A file that is served as it is: read when it is first asked for, kept in memory, asked about again by its etag.
+// A file of the client: read at the first request, kept in memory, revalidated by its etag.
 import { Type } from './schema.ts';
 
 import { represent, sendRepresentation, type Representation } from './http/conditional.ts';

@@ -1,4 +1,4 @@
-// The demonstration actions under /api: fixed JSON strings, there to show the four logging mechanisms at work.
+// The demonstration actions under /api: each answers one fixed JSON string. They show the four logging mechanisms.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from '../schema.ts';
 
@@ -40,7 +40,7 @@ export function createDemoActions({ logging, log }: Settings): DemoActions {
   };
 }
 
-/** To be registered in a scope of its own: the action creator and the class's authenticator hold for all of it. */
+/** To be registered in a scope of its own: the action creator and the class's authenticator apply to all of it. */
 export function addActionRoutes(
   app: ServiceApp,
   settings: Settings,
@@ -59,7 +59,7 @@ export function addActionRoutes(
   }
   const annotation = (name: DemoActionName): { authenticator?: Authenticator } =>
     Array.isArray(authenticate) && authenticate.includes(name) ? { authenticator } : {};
-  // What an action gives is answered as JSON, a string as a JSON string.
+  // The result of an action is answered as JSON, a string as a JSON string.
   const run = (action: Action) => (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('content-type', jsonContentType);
     const value = action(new ActionRequest(request, readSession));

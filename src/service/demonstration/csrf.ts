@@ -1,5 +1,5 @@
-// Protection against forged requests: an unsafe method that carries the session cookie needs a token that only whoever
-// made the session can have told. Without the cookie there is nothing to forge, and the request passes.
+// Protection against cross-site request forgery: an unsafe method with the session cookie needs a token that only the
+// creator of the session can have given out. Without the cookie there is nothing to forge, and the request passes.
 import { Tokens } from '@fastify/csrf';
 import type { FastifyInstance } from 'fastify';
 
@@ -9,12 +9,12 @@ import { readSessionCookie, type RequestSessions, type Session } from './session
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Annotation of a route: it takes unsafe methods without a CSRF token. */
+    /** Annotation of a route: no CSRF token is needed. */
     csrfExempt?: boolean;
   }
 }
 
-// Nothing is stored: a token is salted and hashed with the session's own secret, so that it is good for no other.
+// Nothing is stored: a token is salted and hashed with the session's own secret, so that it is valid for no other.
 const tokens = new Tokens({ userInfo: false });
 
 export const createCsrfToken = ({ secret }: Session): string => tokens.create(secret);

@@ -1,5 +1,5 @@
 // The users of the example API, in a SQLite file of their own: they have nothing to do with subscriptions. Ids are int64
-// and stay `bigint` all the way.
+// and stay `bigint` throughout.
 import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

@@ -1,4 +1,4 @@
-// Making a session from server-side code: the cookie to set or to send, and the CSRF token that goes with it.
+// Creates a session in server-side code: the cookie to set or to send, and its CSRF token.
 import { randomBytes } from 'node:crypto';
 
 import { createCsrfToken } from './csrf.ts';
@@ -7,7 +7,7 @@ import { createSessionVault, sessionCookieName } from './session.ts';
 export interface SessionCookieOptions {
   /** The service's own session key: 32 bytes. */
   readonly sessionKey: Uint8Array;
-  /** The entry `SESSION`; may be empty. Left out, the session has no such entry and the authenticator refuses it. */
+  /** The entry `SESSION`; may be empty. If it is absent, the session has no such entry and the authenticator rejects it. */
   readonly value?: string;
   /** Default: a day. */
   readonly lifetimeSeconds?: number;

@@ -1,8 +1,8 @@
 // The session: a few entries in one cookie, an encrypted JWT under a key derived from the service's own. The service
 // reads sessions and never sets one: a value comes from server-side code only, by `createSessionCookie`.
 //
-// Not @fastify/secure-session: it decorates every request of the application and works on each one, wanted or not,
-// and brings 18 MB of native code for this one cookie.
+// Not @fastify/secure-session: it decorates and processes every request of the application, and adds 18 MB of
+// native code for one cookie.
 import { hkdfSync } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
@@ -10,9 +10,9 @@ import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 export const sessionCookieName = 'deskbell_session';
 
 export interface Session {
-  /** The entry that the authenticator asks for. */
+  /** The entry that the authenticator requires. */
   readonly SESSION?: string;
-  /** Random, for this session alone and told to nobody: CSRF tokens are made with it. */
+  /** Random and never disclosed: CSRF tokens of this session are derived from it. */
   readonly secret: string;
 }
 
@@ -53,9 +53,9 @@ export function createSessionVault(sessionKey: Uint8Array): SessionVault {
   };
 }
 
-/** The sessions that requests have come with. */
+/** The sessions of requests. */
 export interface RequestSessions {
-  /** Opens the session of each request of the scope before anything asks for it. */
+  /** Opens the session of each request of the scope before anything reads it. */
   openSessions(app: FastifyInstance): void;
   /** `undefined` where the request has none that is valid. */
   of(request: FastifyRequest): Session | undefined;
@@ -79,7 +79,7 @@ export function createRequestSessions(vault: SessionVault): RequestSessions {
   };
 }
 
-/** The value of the session cookie in a `Cookie` header (RFC 6265 §5.4), sealed as it came. */
+/** The value of the session cookie in a `Cookie` header (RFC 6265 §5.4), still sealed. */
 export function readSessionCookie(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const start = `${sessionCookieName}=`;

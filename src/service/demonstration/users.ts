@@ -16,7 +16,7 @@ const decimal = /^(0|-?[1-9][0-9]{0,18})$/;
 const userParams = Type.Object({
   user_id: Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description: 'A decimal int64.' }),
 });
-/** Not empty, and without half a surrogate pair, which would not come back as it was. */
+/** Not empty, and without a lone surrogate, which UTF-8 cannot represent. */
 const nonEmptyText = Type.String({ minLength: 1, pattern: wellFormed });
 const userUpdate = Type.Object(
   { name: nonEmptyText, email: nonEmptyText },
@@ -70,7 +70,7 @@ export function addUserRoutes(app: ServiceApp, users: ExampleUsers): void {
   );
 }
 
-// A path parameter is text: it is read as an int64 instead of being held against the schema.
+// A path parameter is text: it is read as an int64 instead of being validated by the schema.
 const validatorCompiler: typeof compileValidator = (route) =>
   route.httpPart === 'params' ? validateUserId : compileValidator(route);
 

@@ -1,5 +1,5 @@
-// Requests that break off or are not HTTP: oversized, too slow, malformed, or with a method that Node's parser does not
-// know. Each gets one answer, behind those to the requests before it.
+// Requests that Node's parser rejects: oversized, too slow, malformed, or with a method that it does not know. Each gets
+// one response, after those to earlier requests of the connection.
 import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -13,7 +13,7 @@ import { rejectUnmatched } from './unknown-paths.ts';
 
 export interface ClientError extends Error {
   readonly code?: string | undefined;
-  /** What the parser was given, and how far it came. */
+  /** The bytes that the parser was given, and how many of them it accepted. */
   readonly rawPacket?: unknown;
   readonly bytesParsed?: number | undefined;
 }
@@ -26,11 +26,11 @@ const errorCodes: Readonly<Record<string, ServiceErrorCode>> = {
 
 const endedTooEarly = 'HPE_INVALID_EOF_STATE';
 
-/** The answer to the request that a connection carried last. */
+/** The response to the newest request of a connection. */
 const newestResponse = Symbol('newest response');
 type AnsweredSocket = Duplex & { [newestResponse]?: ServerResponse<IncomingMessage> };
 
-/** Has each connection know its newest answer, which `handleClientError` must not write into. */
+/** Records the newest response of each connection: `handleClientError` must not write into it. */
 export function trackResponses(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     (request.raw.socket as AnsweredSocket)[newestResponse] = reply.raw;
@@ -50,7 +50,7 @@ export function handleClientError(
   if (response === undefined || response.writableFinished) {
     endConnection(socket, renderUnparsed(app, error, startMs, filters));
   } else if (response.req.complete) {
-    // The fault is in a later request of the same connection; answers keep their order.
+    // The error is in a later request of the same connection; responses keep their order.
     response.once('finish', () => endConnection(socket, renderUnparsed(app, error, startMs, filters)));
   } else if (response.headersSent || error.code === endedTooEarly) {
     socket.destroy();
@@ -66,14 +66,14 @@ export function handleClientError(
   }
 }
 
-/** The answer to something that never became a request. */
+/** The response to bytes that never became a request. */
 function renderUnparsed(
   app: FastifyInstance,
   error: ClientError,
   startMs: number,
   filters: readonly Filter[],
 ): RenderedResponse {
-  // A method of the client's own is well-formed HTTP (RFC 9110 §9.1); Node's parser has a list and knows no others.
+  // Any token is a well-formed method (RFC 9110 §9.1); Node's parser accepts those of its list only.
   const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error) : '';
   const [, method, url] = requestLine.exec(line) ?? [];
   const rejection = method && url ? rejectUnmatched(app, method, url) : { fault: toFault(error) };
@@ -82,7 +82,7 @@ function renderUnparsed(
 
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.[01]\r?\n/;
 
-/** What the parser was given, from the line on that it stopped in. */
+/** What the parser was given, from the line that it rejected. */
 function rejectedLine({ rawPacket, bytesParsed = 0 }: ClientError): string {
   if (!Buffer.isBuffer(rawPacket)) return '';
   const start = rawPacket.lastIndexOf('\n', Math.max(bytesParsed - 1, 0)) + 1;

@@ -1,5 +1,5 @@
-// Requests that are HTTP and still no route's: a URL that cannot be decoded, CONNECT, an expectation. Fastify
-// and Node would answer them in forms of their own.
+// Valid HTTP that Fastify and Node would answer in their own format: a URL that cannot be decoded, CONNECT, an unknown
+// expectation, a content type without a body.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -28,7 +28,7 @@ export function renderMalformedUrl(
     .send(status === 204 ? undefined : body);
 }
 
-/** A content type without a body says nothing; Fastify would wait for a body that has ended before it began. */
+/** Drops a content type without a body: Fastify would wait for a body that never comes. */
 export function dropContentType(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
     const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
@@ -44,6 +44,6 @@ export function handleConnectAndExpect(app: FastifyInstance, filters: readonly F
     const { method = '', url = '' } = request;
     endConnection(socket, renderError(toRequestHead(request), rejectUnmatched(app, method, url), filters));
   });
-  // RFC 9110 §10.1.1 lets a server look away from an expectation that it does not know.
+  // RFC 9110 §10.1.1: a server may ignore an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }

@@ -1,5 +1,5 @@
 // Reading request bodies: JSON in strict UTF-8 and nothing else (RFC 8259 §8.1). `JSON.parse` makes members such as
-// `__proto__` plain own properties, which nobody reads; it does not recurse, so nesting is bounded by the body limit.
+// `__proto__` plain own properties, which are never read; it does not recurse, so the body limit bounds nesting.
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';

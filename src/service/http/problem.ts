@@ -1,5 +1,5 @@
-// Errors as RFC 9457 problems: every fault, ours or Fastify's, becomes a `DeskbellError`, and every `DeskbellError`
-// becomes one body of one form.
+// Errors as RFC 9457 problems: every error, ours or Fastify's, becomes a `DeskbellError`, and every `DeskbellError` becomes
+// a problem.
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
@@ -8,7 +8,7 @@ import type { Log } from './log.ts';
 
 export const problemType = 'application/problem+json';
 
-/** Body of every answer from 400 on (RFC 9457 §3). */
+/** Body of every response with a status of 400 or above (RFC 9457 §3). */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -37,7 +37,7 @@ export function toProblem(fault: DeskbellError): Problem {
     type: `urn:deskbell:error:${code}`,
     title,
     status,
-    // The details of a server's fault belong in the server's log.
+    // Details of a server error are for the server's log only.
     detail: status >= 500 ? remedy : fault.message,
     code,
     ...(status < 500 && fault.fields.length > 0 && { errors: fault.fields }),
@@ -52,7 +52,7 @@ interface ErrorSettings {
   readonly bodyLimitBytes: number;
 }
 
-/** Answers whatever is thrown in a route or hook of this scope. */
+/** Sends what a route or hook of this scope throws as a problem. */
 export function sendProblems(app: FastifyInstance, { log, bodyLimitBytes }: ErrorSettings): void {
   app.setErrorHandler((error, request, reply) => {
     const fault = toFault(error, bodyLimitBytes);

@@ -1,11 +1,11 @@
-// Clients that do not read what they are sent. Node's own time-out for this is set anew for every request, which costs
-// a tenth of a small answer; looking at all connections once in a while costs nothing.
+// Clients that do not read their responses. Node's own time-out is reset for every request, which takes a tenth of the time
+// of a small response; checking all connections at an interval takes none.
 import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 
-/** Ends connections on which answers wait and none of them has gone out between two looks. */
+/** Closes connections with waiting output of which nothing was sent between two checks. */
 export function closeSlowClients(app: FastifyInstance, readTimeoutMs: number): void {
-  /** Bytes that each open connection had taken when it was looked at last. */
+  /** Bytes that each open connection had taken at the last check. */
   const taken = new Map<Socket, number>();
   app.server.on('connection', (socket) => {
     taken.set(socket, 0);

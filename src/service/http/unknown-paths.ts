@@ -1,12 +1,12 @@
-// Paths and methods that no route takes: 404, or 405 with `allow` where the path is known, and OPTIONS wherever
-// something is. (A preflight has been answered by then.)
+// Requests that match no route: 404, or 405 with `allow` if the path has other methods. Answers OPTIONS on every path that
+// has a route. (Preflights are answered earlier.)
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isOneSegment } from './last-segment.ts';
 import type { Rejection } from './render-error.ts';
 
-/** Answers OPTIONS on each path of this scope, also where the unknown paths around it are someone else's. */
+/** Answers OPTIONS on each path of this scope, also if unknown paths around it belong to the host application. */
 export function handleOptions(app: FastifyInstance): void {
   const paths = new Set<string>();
   app.addHook('onRoute', ({ url, routePath, config }) => {
@@ -20,9 +20,9 @@ export function handleOptions(app: FastifyInstance): void {
   });
 }
 
-/** Takes the paths that nothing answers. To be called where all of them, or all under a prefix, are the service's. */
+/** Answers paths that match no route. Only for a server of its own or a scope with a prefix. */
 export function handleUnknownPaths(app: FastifyInstance): void {
-  // Ahead of reading the body, which has no meaning here.
+  // Before the body is read: it has no meaning here.
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done();
     const { fault, allow } = rejectUnmatched(app, request.method, request.url);
@@ -34,7 +34,7 @@ export function handleUnknownPaths(app: FastifyInstance): void {
   });
 }
 
-/** Why no route takes a request, and the `allow` header where the path is known (RFC 9110 §15.5.6). */
+/** Why a request matches no route, and the `allow` header where the path is known (RFC 9110 §15.5.6). */
 export function rejectUnmatched(app: FastifyInstance, method: string, url: string): Rejection {
   const allow = allowedMethods(app, url).join(', ');
   if (allow === '')

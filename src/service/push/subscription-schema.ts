@@ -1,5 +1,5 @@
-// The bodies of POST and DELETE /webPush as schemas, as strict as a schema can be: only the curve that a point has to be
-// on is beyond it, and named by a format.
+// The bodies of POST and DELETE /webPush as schemas, as strict as a schema can be: that p256dh is a point on
+// the curve is beyond it and stated as a format.
 import { Type } from '../schema.ts';
 
 import { maxEndpointLength } from '../../protocol/endpoint-policy.ts';

@@ -1,5 +1,5 @@
-// Which VAPID key a browser subscribed with: the client names it in a request header. Push services take messages for a
-// subscription from that key alone, so a subscription of a key that the service does not have is of no use to it.
+// Which VAPID key a browser subscribed with: the client names it in a request header. Push services accept messages
+// for a subscription from that key only, so the service cannot use a subscription of a key that it does not have.
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';

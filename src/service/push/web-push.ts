@@ -56,7 +56,7 @@ export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Pro
     '/webPush',
     {
       schema: { body: createSubscriptionBody(endpointPolicy.originPattern) },
-      // Checked by `parseSubscription`, which knows more than a schema can say and names every wrong field at once.
+      // `parseSubscription` checks more than a schema can, and names every wrong field at once.
       validatorCompiler: () => () => true,
       config: {
         operation: postOperation,
@@ -92,7 +92,7 @@ export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Pro
     async (request, reply) => {
       const { endpoint, auth } = request.body;
       const authBytes = decodeBase64(auth);
-      // Text that is not base64 is a wrong `auth` like any other; whether there was a row is not told.
+      // Text that is not base64 is a wrong `auth` like any other; the response does not show whether there was a row.
       if (authBytes === undefined) return reply.code(204).send();
       const stored = onUnsubscribe && (await store.subscriptions.findByEndpoint(endpoint));
       const isRemoved = await store.subscriptions.removeByEndpoint(endpoint, authBytes);
@@ -102,7 +102,7 @@ export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Pro
   );
 }
 
-/** The row is gone by now, and the response must not tell: what the application throws is for the log. */
+/** The row is deleted by now, and the response must not show that: what the application throws is logged. */
 async function tellOfRemoval(
   stored: StoredSubscription,
   request: FastifyRequest,

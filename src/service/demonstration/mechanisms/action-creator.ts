@@ -1,5 +1,5 @@
-// The action creator: stands around every action of a scope, attached by one entry. It is handed the request with its
-// body and session, and the action's result as an opaque entity that it must give back.
+// The action creator: wraps every action of a scope, attached by one entry. It receives the request with its body and
+// session, and the action's result as an opaque entity that it must return.
 import type { FastifyInstance } from 'fastify';
 
 import { ActionRequest, type ReadSession } from './action-request.ts';
@@ -18,7 +18,7 @@ export type ActionCreator = (
   action: () => Promise<ActionResult>,
 ) => Promise<ActionResult>;
 
-/** Has the creator stand around every route of the scope that comes after. Handlers there return what they answer. */
+/** Wraps every route that is added to the scope afterwards. Handlers there return what they answer. */
 export function useActionCreator(
   app: FastifyInstance,
   creator: ActionCreator,

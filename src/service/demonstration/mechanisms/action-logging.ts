@@ -1,14 +1,14 @@
-// Logging inside each action: it sees everything, the answer included. One call in the action's own body.
+// Logging inside each action, by one call in the action's body: it sees everything, the result included.
 import type { ActionRequest } from './action-request.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
-/** Something that a route does: takes a request, gives the value to be answered as JSON. */
+/** What a route does: takes a request, returns the value to be answered as JSON. */
 export type Action = (request: ActionRequest) => unknown;
 
-/** Does the work of an action. */
+/** Runs the work of an action. */
 export type InAction = (request: ActionRequest, work: () => unknown) => unknown;
 
-/** Does the work of an action and writes one record: the request and the answer, or the failure. */
+/** Runs the work of an action and writes one record: the request with the result or the failure. */
 export function createActionLogging(log: RecordLog): InAction {
   return async (request, work) => {
     const record = { mechanism: 'action', phase: 'result', ...requestRecord(request) } as const;

@@ -1,5 +1,5 @@
-// A request as an action, its authenticator and its action creator are handed it: method, URL, body and session, and
-// no way from there to the response.
+// A request as actions, authenticators and action creators receive it: method, URL, body and session. The response cannot
+// be reached from it.
 import type { FastifyRequest } from 'fastify';
 
 /** The entries of a session by name; empty where there is none. */
@@ -20,7 +20,7 @@ export class ActionRequest {
     return this.#request.method;
   }
 
-  /** Path and query as they came. */
+  /** Path and query, unchanged. */
   get url(): string {
     return this.#request.url;
   }

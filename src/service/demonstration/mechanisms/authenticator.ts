@@ -1,5 +1,5 @@
-// Authenticators: attached to one action, or to a class of actions, by annotation of the route. One is handed the
-// request with its body and session, before the action exists, so that there is no response to be seen.
+// Authenticators: attached to one action, or to a class of actions, by annotation of the route. It receives
+// the request with its body and session before the action runs, so that there is no response to see.
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
@@ -37,9 +37,9 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
       unjudged.add(request);
       done();
     });
-    // Once the body is there to be seen, and before anything is said about it.
+    // After the body is parsed, before it is validated.
     route.preValidation = [preValidation, authenticate].flat();
-    // A body that cannot be read ends the request earlier; without a session that is a 401 all the same.
+    // A body that cannot be parsed ends the request earlier; without a session it is a 401 as well.
     route.errorHandler = async function authenticateFirst(cause, request, reply): Promise<unknown> {
       const isUnreadable = unjudged.has(request) && !request.raw.socket.destroyed;
       const fault = isUnreadable ? await authenticate(request).then(() => cause, toError) : cause;
@@ -70,7 +70,7 @@ export function annotateClass(app: FastifyInstance, authenticator: Authenticator
 /** @param session the entry `SESSION`, present but perhaps empty */
 export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
 
-/** Passes whoever has the session entry `SESSION`, even empty, unless `authorize` refuses its value. */
+/** Passes requests with the session entry `SESSION`, even an empty one, unless `authorize` rejects its value. */
 export function createSessionAuthenticator(authorize: Authorize, log?: RecordLog): Authenticator {
   return async (request) => {
     const verdict = await judge(request, authorize);

@@ -2,7 +2,7 @@
 import type { Filter } from '../../http/filter.ts';
 import type { RecordLog } from './record.ts';
 
-/** Writes one record per request, and tells each client how long its request was handled: `Request-Time`, in ms. */
+/** Writes one record per request, and sets the response header `Request-Time`, in ms. */
 export function createLoggingFilter(log: RecordLog): Filter {
   return ({ method, url, startMs }) => {
     return (response) => {

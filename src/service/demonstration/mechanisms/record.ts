@@ -1,4 +1,4 @@
-// What a logging mechanism writes: which of the four it is, before or after, the request's method and URL, and what
+// A record of a logging mechanism: which of the four, before or after the action, the request's method and URL, and what
 // else that mechanism sees.
 import type { ActionRequest, SessionEntries } from './action-request.ts';
 
@@ -11,18 +11,18 @@ export interface MechanismRecord {
   readonly url?: string | undefined;
   readonly body?: unknown;
   readonly session?: SessionEntries;
-  /** What the action answered; seen by the action alone. */
+  /** The result of the action; only the action's own logging sees it. */
   readonly result?: unknown;
-  /** Why the action answered nothing, or true where only that it did not is seen. */
+  /** Why the action failed, or true for a mechanism that sees only that it did. */
   readonly failure?: string | true;
   readonly verdict?: string;
   readonly status?: number;
   readonly elapsedMs?: number;
-  /** The client was gone before its answer was. */
+  /** The client disconnected before its response was sent. */
   readonly isAborted?: true;
 }
 
-/** Where mechanisms write to; a pino logger will do. */
+/** Where mechanisms write to; a pino logger is one. */
 export interface RecordLog {
   info(record: MechanismRecord): void;
 }
