@@ -1,6 +1,5 @@
 // Which VAPID subjects Apple's push service refuses, beyond what `checkVapidSubject` refuses for everybody: it answers 403
 // BadJwtToken where the contact is not at a domain that can exist.
-import { isIP } from 'node:net';
 
 /** Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and those that ICANN keeps for private use. */
 const unreachable: ReadonlySet<string> = new Set([
@@ -30,7 +29,7 @@ export function findAppleSubjectFault(subject: string): string | undefined {
   const topLevel = labels.at(-1) ?? '';
   const isName =
     /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*$/u.test(host);
-  if (isIP(host) === 0 && isName && !unreachable.has(topLevel)) return undefined;
+  if (isName && !unreachable.has(topLevel)) return undefined;
   return `BadJwtToken: Apple takes no VAPID subject at ${host}; give a contact at a domain of yours, such as mailto:push@your.domain.`;
 }
 
