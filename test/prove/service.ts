@@ -46,8 +46,8 @@ export const service: ClaimChanges = {
     {
       what: 'nothing is written',
       file: webPush,
-      search: 'log.info(',
-      replacement: '(() => undefined)(',
+      search: 'log.info(\n        redactSubscriptions',
+      replacement: '(() => undefined)(\n        redactSubscriptions',
     },
     {
       what: 'the values are left out by default',

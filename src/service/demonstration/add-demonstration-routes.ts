@@ -5,7 +5,7 @@ import type { Settings } from '../options.ts';
 import { addActionRoutes } from './actions.ts';
 import { rejectForgedRequests } from './csrf.ts';
 import { addDemoPage } from './demo-page.ts';
-import { openExampleUsers } from './example-users.ts';
+import { openExampleUsers, type ExampleUsers } from './example-users.ts';
 import type { ReadSession } from './mechanisms/action-request.ts';
 import { sessionCookieName, type RequestSessions } from './session.ts';
 import { addUserRoutes } from './users.ts';
@@ -29,8 +29,15 @@ export function protectSessions(app: ServiceApp, sessions: RequestSessions): voi
 
 export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   await app.register(async (scope) => addActionRoutes(scope, settings, sessionReader(settings.sessions)));
-  addUserRoutes(app, settings.exampleUsers ?? openExampleUsers());
+  addUserRoutes(app, settings.exampleUsers ?? openOwnUsers(app));
   addDemoPage(app, settings.sendCommand);
+}
+
+/** In memory, as long as the application runs. */
+function openOwnUsers(app: ServiceApp): ExampleUsers {
+  const users = openExampleUsers();
+  app.addHook('onClose', async () => users.close());
+  return users;
 }
 
 function sessionReader(sessions: RequestSessions): ReadSession {
