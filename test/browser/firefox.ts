@@ -3,6 +3,7 @@ import { launch } from 'puppeteer-core';
 import { find, firefox } from '../../scripts/install-test-tools.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import type { Setting } from './facts.ts';
+import { until } from './until.ts';
 
 export async function startFirefoxSetting(): Promise<Setting> {
   let pushService = await startPushService();
@@ -23,6 +24,20 @@ export async function startFirefoxSetting(): Promise<Setting> {
       'network.dns.disabled': true,
     },
   });
+  let failure: unknown;
+  // On a slow machine it answers before its window has loaded, and refuses to open pages until then.
+  await until(
+    async () => {
+      try {
+        await (await browser.newPage()).close();
+        return true;
+      } catch (error) {
+        failure = error;
+        return false;
+      }
+    },
+    () => `Firefox does not open a page: ${String(failure)}`,
+  );
   const setting: Setting = {
     browser,
     access: { pushServices: [origin] },

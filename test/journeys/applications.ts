@@ -19,20 +19,20 @@ const sendToAll = async () => {
 export const expressApplication = `
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { createServer } from 'deskbell/service';
+import { createMiddleware } from 'deskbell/service';
 ${dataAndSender}
-const service = createServer({
-  store,
-  vapidPublicKey: vapidKeys.publicKey,
-  sessionKey,
-  pushServices,
-  pushOnly: true,
-});
-await service.ready();
-
 const app = express();
-app.use('/push', (request, response) => service.routing(request, response));
 app.use(express.json());
+app.use(
+  '/push',
+  createMiddleware({
+    store,
+    vapidPublicKey: vapidKeys.publicKey,
+    sessionKey,
+    pushServices,
+    pushOnly: true,
+  }),
+);
 app.post('/notify', async (_request, response) => {
   response.json(await sendToAll());
 });

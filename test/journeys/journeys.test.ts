@@ -59,23 +59,22 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
 
   test(`an operator on Node ${oldestNodeMajor} installs the command, serves, sends and looks at the broadcast`, async () => {
     await using browser = await startJourneyBrowser();
-    await using project = await Project.create({
-      node: await findNode(oldestNodeMajor),
-      environment: { DESKBELL_PUSH_SERVICES: browser.pushService },
-    });
+    await using project = await Project.create({ node: await findNode(oldestNodeMajor) });
     await project.installGlobally(tarball);
     assert.match(await project.run('node --version'), new RegExp(`^v${oldestNodeMajor}\\.`));
-    await using service = project.start('deskbell serve --port 0');
+    await using service = project.start(
+      `deskbell serve --port 0 --data "push data" --push-services ${browser.pushService}`,
+    );
     const [, url = ''] = await service.waitFor(/listens on (http\S+)/);
     await browser.subscribeAt(url);
 
     // What the demo page shows, as a person copies it.
     const [, command = ''] = /<code id="command">(.+)<\/code>/.exec(await (await fetch(url)).text())!;
-    await project.run(command);
+    await project.run(command.replaceAll('&#39;', "'").replaceAll('&quot;', '"'));
 
     assert.deepEqual(await browser.nextMessage(), { title: 'Ding dong', message: 'Tea is ready' });
-    assert.match(await project.run('deskbell broadcasts list'), /^ +1 +done +\S+ +1 +1 /m);
-    assert.match(await project.run('deskbell subscriptions list'), /127\.0\.0\.1/);
+    assert.match(await project.run('deskbell broadcasts list --data "push data"'), /^ +1 +done +\S+ +1 +1 /m);
+    assert.match(await project.run('deskbell subscriptions list --data "push data"'), /127\.0\.0\.1/);
     assert.equal(await service.stop(), 0);
   });
 
