@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { startBackend } from '../test/browser/backend.ts';
-import { startChromiumSetting } from '../test/browser/chromium.ts';
+import { startChromium } from '../test/browser/chromium.ts';
 import { openDemoPage, press, received } from '../test/browser/demo-page.ts';
 import { startDesktop } from '../test/browser/desktop.ts';
 import { until } from '../test/browser/until.ts';
@@ -30,8 +30,8 @@ async function makeScreenshot(): Promise<void> {
     // A little over the edge, where the window's border is.
     furtherArguments: [`--window-size=${width + 4},${height + 4}`, '--window-position=0,0', '--test-type'],
   };
-  await using setting = await startChromiumSetting(options);
-  const { browser, access } = setting;
+  await using testBrowser = await startChromium(options);
+  const { browser, access } = testBrowser;
   await using backend = await startBackend(access, { port: 8080 });
   const { origin } = new URL(backend.url);
   await browser

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { CDPSession, Page } from 'puppeteer-core';
 import { chromium, skipWithout } from '../../scripts/install-test-tools.ts';
-import { startChromiumSetting } from './chromium.ts';
+import { startChromium } from './chromium.ts';
 import { startBackend } from './backend.ts';
 import {
   notificationsOnScreen,
@@ -15,73 +15,85 @@ import {
   waitFor,
 } from './demo-page.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
-import { createFacts } from './facts.ts';
+import { createBrowserTests } from './browser-test.ts';
 
-const fact = createFacts(startChromiumSetting, skipWithout('the Chromium tests', [chromium]));
-testDemoPage(fact);
+const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
+testDemoPage(browserTest);
 
-fact('whatever JSON values title and message have, a notification is shown', async ({ openSubscribed }) => {
-  const page = await openSubscribed();
-  const push = await openPushInjection(page);
-  const values = fc.jsonValue({ maxDepth: 2 });
-  const payloads = fc.sample(fc.oneof(values, fc.record({ title: values, message: values })), {
-    numRuns: 40,
-    seed: 8291,
-  });
-  for (const [index, payload] of payloads.entries()) {
-    await push(JSON.stringify(payload));
-    const [latest] = await received(page, index + 1);
-    const [notification] = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
-    assert.equal(latest, `${notification?.title}: ${notification?.body}`, JSON.stringify(payload));
-  }
-});
+browserTest(
+  'whatever JSON values title and message have, a notification is shown',
+  async ({ openSubscribed }) => {
+    const page = await openSubscribed();
+    const push = await openPushInjection(page);
+    const values = fc.jsonValue({ maxDepth: 2 });
+    const payloads = fc.sample(fc.oneof(values, fc.record({ title: values, message: values })), {
+      numRuns: 40,
+      seed: 8291,
+    });
+    for (const [index, payload] of payloads.entries()) {
+      await push(JSON.stringify(payload));
+      const [latest] = await received(page, index + 1);
+      const [notification] = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
+      assert.equal(latest, `${notification?.title}: ${notification?.body}`, JSON.stringify(payload));
+    }
+  },
+);
 
-fact('Background Sync makes the service worker subscribe anew', async ({ backend, openSubscribed }) => {
-  const page = await openSubscribed();
-  const [former] = await backend.subscriptions();
-  await page.evaluate(unsubscribeSilently);
-  const { session, origin, registrationId } = await findServiceWorker(page);
+browserTest(
+  'Background Sync makes the service worker subscribe anew',
+  async ({ backend, openSubscribed }) => {
+    const page = await openSubscribed();
+    const [former] = await backend.subscriptions();
+    await page.evaluate(unsubscribeSilently);
+    const { session, origin, registrationId } = await findServiceWorker(page);
 
-  await session.send('ServiceWorker.dispatchSyncEvent', {
-    origin,
-    registrationId,
-    tag: 'deskbell',
-    lastChance: false,
-  });
+    await session.send('ServiceWorker.dispatchSyncEvent', {
+      origin,
+      registrationId,
+      tag: 'deskbell',
+      lastChance: false,
+    });
 
-  await untilReplaced(backend, former!);
-});
+    await untilReplaced(backend, former!);
+  },
+);
 
-fact('a page that was not loaded securely is told so', async ({ setting, backend }) => {
-  const page = await setting.browser.newPage();
+browserTest('a page that was not loaded securely is told so', async ({ testBrowser, backend }) => {
+  const page = await testBrowser.browser.newPage();
   await page.goto(backend.url.replace('localhost', 'insecure.test'));
   await waitFor(page, '.failure');
   assert.match(await textOf(page, '#failure'), /^This page was not loaded securely.*https/);
 });
 
-fact('page, library and service worker work below a prefix as well', async ({ setting, permit }) => {
-  await using backend = await startBackend(setting.access, { prefix: '/some/folder' });
-  await permit(backend.url, 'granted');
-  const page = await openDemoPage(setting.browser, backend.url.replace(/\/$/, ''));
-  assert.equal(page.url(), backend.url);
-  await press(page, 'Subscribe');
-  await backend.sendToAll({ title: 'Down', message: 'here' });
-  assert.deepEqual(await received(page, 1), ['Down: here']);
-});
+browserTest(
+  'page, library and service worker work below a prefix as well',
+  async ({ testBrowser, permit }) => {
+    await using backend = await startBackend(testBrowser.access, { prefix: '/some/folder' });
+    await permit(backend.url, 'granted');
+    const page = await openDemoPage(testBrowser.browser, backend.url.replace(/\/$/, ''));
+    assert.equal(page.url(), backend.url);
+    await press(page, 'Subscribe');
+    await backend.sendToAll({ title: 'Down', message: 'here' });
+    assert.deepEqual(await received(page, 1), ['Down: here']);
+  },
+);
 
-fact('the page fits a window 320 pixels wide, whatever it received', async ({ backend, openSubscribed }) => {
-  const page = await openSubscribed();
-  await backend.sendToAll({ title: 'Long'.repeat(100), message: 'Longer'.repeat(100) });
-  await received(page, 1);
-  await page.setViewport({ width: 320, height: 640 });
-  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320);
-  const linesOfButtons = await page.evaluate(`[...document.querySelectorAll('button')].map((button) => {
+browserTest(
+  'the page fits a window 320 pixels wide, whatever it received',
+  async ({ backend, openSubscribed }) => {
+    const page = await openSubscribed();
+    await backend.sendToAll({ title: 'Long'.repeat(100), message: 'Longer'.repeat(100) });
+    await received(page, 1);
+    await page.setViewport({ width: 320, height: 640 });
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320);
+    const linesOfButtons = await page.evaluate(`[...document.querySelectorAll('button')].map((button) => {
     const text = document.createRange();
     text.selectNodeContents(button);
     return text.getClientRects().length;
   })`);
-  assert.deepEqual(linesOfButtons, [1, 1, 1], 'no word of a button is broken');
-});
+    assert.deepEqual(linesOfButtons, [1, 1, 1], 'no word of a button is broken');
+  },
+);
 
 /** Hands payloads straight to the service worker, as the developer tools do. */
 async function openPushInjection(page: Page): Promise<(data: string) => Promise<void>> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch } from 'puppeteer-core';
 import { chromium, find } from '../../scripts/install-test-tools.ts';
-import type { Setting } from './facts.ts';
+import type { TestBrowser } from './browser-test.ts';
 import { startFakeGcm } from './fake-gcm/fake-gcm.ts';
 
 export interface ChromiumOptions {
@@ -13,7 +13,7 @@ export interface ChromiumOptions {
   readonly furtherArguments?: readonly string[];
 }
 
-export async function startChromiumSetting(options: ChromiumOptions = {}): Promise<Setting> {
+export async function startChromium(options: ChromiumOptions = {}): Promise<TestBrowser> {
   const { isHeadless = true, environment = process.env, furtherArguments = [] } = options;
   const gcm = await startFakeGcm();
   // Push needs a profile on disk: Chromium refuses it off the record.
@@ -49,9 +49,9 @@ export async function startChromiumSetting(options: ChromiumOptions = {}): Promi
       // Chromium drops them when notifications are blocked, and tells the service worker when they are allowed again.
       const settings = await browser.newPage();
       await settings.goto('chrome://settings/content/notifications');
-      const choose = (setting: string) =>
+      const choose = (value: string) =>
         settings.evaluate(
-          `chrome.send('setOriginPermissions', ['${new URL(siteUrl).origin}', 'notifications', '${setting}'])`,
+          `chrome.send('setOriginPermissions', ['${new URL(siteUrl).origin}', 'notifications', '${value}'])`,
         );
       await choose('allow');
       await browser.defaultBrowserContext().clearPermissionOverrides();

@@ -1,5 +1,5 @@
-// What the demo page must do in every browser, written once: each fact is shown from the page by pressing its
-// buttons, with the real service, store and sender behind it. One backend, and with it one origin, for each fact.
+// What the demo page must do in every browser, written once: each test uses the page by pressing its
+// buttons, with the real service, store and sender behind it. One backend, and with it one origin, for each test.
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { unusualPayloads } from '../client/unusual-payloads.ts';
@@ -16,35 +16,38 @@ import {
 } from './demo-page.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Backend } from './backend.ts';
-import type { Fact } from './facts.ts';
+import type { BrowserTest } from './browser-test.ts';
 import { startOtherSite } from './other-site.ts';
 import { until } from './until.ts';
 
-export function testDemoPage(fact: Fact): void {
-  fact("a press on Subscribe stores this browser's subscription and says so", async ({ backend, open }) => {
-    const consoleErrors: string[] = [];
-    const page = await open(consoleErrors);
-    assert.equal(await textOf(page, '#headline'), 'Not subscribed');
-    assert.equal(await textOf(page, '#permission'), 'Notifications allowed');
+export function testDemoPage(browserTest: BrowserTest): void {
+  browserTest(
+    "a press on Subscribe stores this browser's subscription and says so",
+    async ({ backend, open }) => {
+      const consoleErrors: string[] = [];
+      const page = await open(consoleErrors);
+      assert.equal(await textOf(page, '#headline'), 'Not subscribed');
+      assert.equal(await textOf(page, '#permission'), 'Notifications allowed');
 
-    await press(page, 'Subscribe');
+      await press(page, 'Subscribe');
 
-    const [row, ...further] = await backend.subscriptions();
-    assert.equal(further.length, 0);
-    assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-    assert.equal(await textOf(page, '#push-service'), new URL(row!.endpoint).host);
-    assert.equal(await textOf(page, '#stored'), 'Stored');
-    assert.deepEqual((await steps(page)).slice(-5), [
-      'Asking the server for its public key.',
-      'The server gave its public key, which the push service will know it by.',
-      'The push service has a subscription for this browser. Sending it to the server.',
-      'The server has stored the subscription.',
-      'This browser is subscribed.',
-    ]);
-    assert.deepEqual(consoleErrors, [], 'the console stays empty, under the content security policy too');
-  });
+      const [row, ...further] = await backend.subscriptions();
+      assert.equal(further.length, 0);
+      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
+      assert.equal(await textOf(page, '#push-service'), new URL(row!.endpoint).host);
+      assert.equal(await textOf(page, '#stored'), 'Stored');
+      assert.deepEqual((await steps(page)).slice(-5), [
+        'Asking the server for its public key.',
+        'The server gave its public key, which the push service will know it by.',
+        'The push service has a subscription for this browser. Sending it to the server.',
+        'The server has stored the subscription.',
+        'This browser is subscribed.',
+      ]);
+      assert.deepEqual(consoleErrors, [], 'the console stays empty, under the content security policy too');
+    },
+  );
 
-  fact(
+  browserTest(
     'the page sends three strings, p256dh and auth in standard base64 with padding',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -66,7 +69,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'a message shows as a notification that stays, and in the open page',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -90,7 +93,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'a second message replaces the notification of the first; the page lists both',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -105,32 +108,35 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact('a message to two open pages reaches both', async ({ backend, open, openSubscribed }) => {
+  browserTest('a message to two open pages reaches both', async ({ backend, open, openSubscribed }) => {
     const pages = [await openSubscribed(), await open()];
     await backend.sendToAll({ title: 'Both', message: 'of you' });
     for (const page of pages) assert.deepEqual(await received(page, 1), ['Both: of you']);
   });
 
-  fact('whatever bytes the payload has, a notification is shown', async ({ backend, openSubscribed }) => {
-    const page = await openSubscribed();
-    const [row] = await backend.subscriptions();
-    // Chromium discards a message whose plaintext is empty before any service worker sees it.
-    const payloads = unusualPayloads.filter(({ payload }) => payload.length > 0);
-    for (const [index, { payload, title, body }] of payloads.entries()) {
-      assert.equal(await backend.sendBytes(row!, Buffer.from(payload as string)), 'accepted');
-      const [latest] = await received(page, index + 1);
-      const notifications = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
-      // Chromium hands over no text where the bytes are not UTF-8.
-      const text = typeof payload === 'string' || latest !== `${title}: ` ? body : '';
-      assert.equal(latest!.toWellFormed(), `${title}: ${text}`.toWellFormed());
-      assert.deepEqual(
-        notifications.map((shownOne) => [shownOne.title.toWellFormed(), shownOne.body.toWellFormed()]),
-        [[title.toWellFormed(), text.toWellFormed()]],
-      );
-    }
-  });
+  browserTest(
+    'whatever bytes the payload has, a notification is shown',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [row] = await backend.subscriptions();
+      // Chromium discards a message whose plaintext is empty before any service worker sees it.
+      const payloads = unusualPayloads.filter(({ payload }) => payload.length > 0);
+      for (const [index, { payload, title, body }] of payloads.entries()) {
+        assert.equal(await backend.sendBytes(row!, Buffer.from(payload as string)), 'accepted');
+        const [latest] = await received(page, index + 1);
+        const notifications = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
+        // Chromium hands over no text where the bytes are not UTF-8.
+        const text = typeof payload === 'string' || latest !== `${title}: ` ? body : '';
+        assert.equal(latest!.toWellFormed(), `${title}: ${text}`.toWellFormed());
+        assert.deepEqual(
+          notifications.map((shownOne) => [shownOne.title.toWellFormed(), shownOne.body.toWellFormed()]),
+          [[title.toWellFormed(), text.toWellFormed()]],
+        );
+      }
+    },
+  );
 
-  fact('a message arrives with no page open', async ({ setting, backend, openSubscribed }) => {
+  browserTest('a message arrives with no page open', async ({ testBrowser, backend, openSubscribed }) => {
     const page = await openSubscribed();
     await page.close();
 
@@ -140,14 +146,14 @@ export function testDemoPage(fact: Fact): void {
 
     await setTimeout(1000);
     // A page without any script of ours, only to look at what is on the screen.
-    const onlooker = await setting.browser.newPage();
+    const onlooker = await testBrowser.browser.newPage();
     await onlooker.goto(`${backend.url}healthz`);
     const [notification] = await shown(onlooker, 'Nobody home');
     assert.equal(notification?.body, 'still shown');
     assert.equal(notification.requireInteraction, true);
   });
 
-  fact(
+  browserTest(
     'a press on Unsubscribe removes the row, and a send to what was there is gone',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -165,7 +171,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'who unsubscribes while the server is away is gone at the next send, and the row disappears',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -184,7 +190,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'after a change of the server key, loading the page subscribes anew',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -208,7 +214,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'after the server has lost its row, loading the page brings it back',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -225,13 +231,13 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'when the push service drops a subscription, the service worker subscribes anew by itself',
-    async ({ setting, backend, openSubscribed }) => {
+    async ({ testBrowser, backend, openSubscribed }) => {
       const page = await openSubscribed();
       const [former] = await backend.subscriptions();
 
-      await setting.dropSubscriptions(backend.url);
+      await testBrowser.dropSubscriptions(backend.url);
 
       await untilReplaced(backend, former!);
       assert.deepEqual(await backend.sendToAll({ title: 'Again', message: 'anew' }), { accepted: 1 });
@@ -239,14 +245,14 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'where the service answers 500 then, the service worker tries again until it is subscribed',
-    async ({ setting, backend, openSubscribed }) => {
+    async ({ testBrowser, backend, openSubscribed }) => {
       await openSubscribed();
       const [former] = await backend.subscriptions();
       const requests = await backend.startOutage();
 
-      await setting.dropSubscriptions(backend.url);
+      await testBrowser.dropSubscriptions(backend.url);
 
       await until(
         async () => requests.length > 0,
@@ -259,7 +265,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'a subscription that was dropped without a word is replaced when the page is loaded',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -273,7 +279,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'who has unsubscribed stays so, also when the page is loaded again',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -284,7 +290,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'an endpoint on permanently-removed.invalid makes the page subscribe anew',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();
@@ -298,10 +304,10 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'where the service takes another key while the page subscribes, the page subscribes with that one',
-    async ({ setting, backend }) => {
-      const page = await setting.browser.newPage();
+    async ({ testBrowser, backend }) => {
+      const page = await testBrowser.browser.newPage();
       await page.exposeFunction('changeKeys', () => backend.changeKeys());
       await page.evaluateOnNewDocument(changeKeysBeforeFirstPost);
       await page.goto(backend.url);
@@ -319,7 +325,7 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact('a denied permission is told with what to do', async ({ backend, permit, open }) => {
+  browserTest('a denied permission is told with what to do', async ({ backend, permit, open }) => {
     await permit(backend.url, 'denied');
     const page = await open();
     await press(page, 'Subscribe');
@@ -331,7 +337,7 @@ export function testDemoPage(fact: Fact): void {
     assert.deepEqual(await backend.subscriptions(), []);
   });
 
-  fact(
+  browserTest(
     'a server that is down is told, also on the console; once it is up, the same button works',
     async ({ backend, open }) => {
       const consoleErrors: string[] = [];
@@ -349,11 +355,11 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact(
+  browserTest(
     'a push service that is down is told; once it is up, the same button works',
-    async ({ setting, backend, open }) => {
+    async ({ testBrowser, backend, open }) => {
       const page = await open();
-      await setting.stopPushService();
+      await testBrowser.stopPushService();
 
       await press(page, 'Subscribe');
 
@@ -362,25 +368,28 @@ export function testDemoPage(fact: Fact): void {
         /^The browser's push service cannot be reached.*press Subscribe again/,
       );
       assert.deepEqual(await backend.subscriptions(), []);
-      await setting.startPushServiceAgain();
+      await testBrowser.startPushServiceAgain();
       await press(page, 'Subscribe');
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
     },
   );
 
-  fact('who unsubscribes while the push service is away is removed from the store', async (stage) => {
-    const { setting, backend, openSubscribed } = stage;
-    const page = await openSubscribed();
-    await setting.stopPushService();
+  browserTest(
+    'who unsubscribes while the push service is away is removed from the store',
+    async (context) => {
+      const { testBrowser, backend, openSubscribed } = context;
+      const page = await openSubscribed();
+      await testBrowser.stopPushService();
 
-    await press(page, 'Unsubscribe');
+      await press(page, 'Unsubscribe');
 
-    assert.equal(await textOf(page, '#headline'), 'Not subscribed');
-    assert.deepEqual(await backend.subscriptions(), []);
-    await setting.startPushServiceAgain();
-  });
+      assert.equal(await textOf(page, '#headline'), 'Not subscribed');
+      assert.deepEqual(await backend.subscriptions(), []);
+      await testBrowser.startPushServiceAgain();
+    },
+  );
 
-  fact('the keyboard alone is enough, and shows where it is', async ({ backend, open }) => {
+  browserTest('the keyboard alone is enough, and shows where it is', async ({ backend, open }) => {
     const page = await open();
     await page.focus('body');
     const { keyboard } = page;
@@ -405,12 +414,12 @@ export function testDemoPage(fact: Fact): void {
     assert.deepEqual(await backend.subscriptions(), []);
   });
 
-  fact(
+  browserTest(
     'a page of another origin, with a service worker of its own, subscribes, receives and leaves',
-    async ({ setting, backend, permit }) => {
+    async ({ testBrowser, backend, permit }) => {
       await using site = await startOtherSite(backend.url);
       await permit(site.url, 'granted');
-      const page = await setting.browser.newPage();
+      const page = await testBrowser.browser.newPage();
       await page.goto(site.url);
 
       await page.evaluate('client.subscribe().then(() => undefined)');
@@ -428,51 +437,57 @@ export function testDemoPage(fact: Fact): void {
     },
   );
 
-  fact('a page load registers the script where the site has it now', async ({ setting, backend, permit }) => {
-    await using site = await startOtherSite(backend.url);
-    await permit(site.url, 'granted');
-    const page = await setting.browser.newPage();
-    await page.goto(site.url);
-    await page.evaluate('client.subscribe().then(() => undefined)');
+  browserTest(
+    'a page load registers the script where the site has it now',
+    async ({ testBrowser, backend, permit }) => {
+      await using site = await startOtherSite(backend.url);
+      await permit(site.url, 'granted');
+      const page = await testBrowser.browser.newPage();
+      await page.goto(site.url);
+      await page.evaluate('client.subscribe().then(() => undefined)');
 
-    const result = await page.evaluate(`
+      const result = await page.evaluate(`
       import('${backend.url}client/index.js').then(({ createClient }) =>
         createClient({ serviceUrl: '${backend.url}', serviceWorkerUrl: 'moved-worker.js' }).synced)`);
 
-    assert.equal(result, 'sent-again');
-    await until(
-      async () => String(await page.evaluate(activeScript)).includes('/moved-worker.js'),
-      () => 'The former script stays in its place.',
-    );
-  });
+      assert.equal(result, 'sent-again');
+      await until(
+        async () => String(await page.evaluate(activeScript)).includes('/moved-worker.js'),
+        () => 'The former script stays in its place.',
+      );
+    },
+  );
 
-  fact('a service worker that is not there is told with what to do', async ({ setting, backend, permit }) => {
-    // It answers every other path with its page, as servers of single-page applications do.
-    await using site = await startOtherSite(backend.url);
-    await permit(site.url, 'granted');
-    const page = await setting.browser.newPage();
-    await page.goto(site.url);
-    const subscribeWith = (serviceWorkerUrl: string) =>
-      page.evaluate(`
+  browserTest(
+    'a service worker that is not there is told with what to do',
+    async ({ testBrowser, backend, permit }) => {
+      // It answers every other path with its page, as servers of single-page applications do.
+      await using site = await startOtherSite(backend.url);
+      await permit(site.url, 'granted');
+      const page = await testBrowser.browser.newPage();
+      await page.goto(site.url);
+      const subscribeWith = (serviceWorkerUrl: string) =>
+        page.evaluate(`
         import('${backend.url}client/index.js')
           .then(({ createClient }) =>
             createClient({ serviceUrl: '${backend.url}', serviceWorkerUrl: '${serviceWorkerUrl}' }).subscribe())
           .catch(({ reason, message }) => reason + ': ' + message)`);
 
-    assert.equal(
-      await subscribeWith('/assets/worker.js'),
-      'service-worker-failed: The service worker /assets/worker.js is not there: the server answered with an HTML page ' +
-        'instead of the script. Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.',
-    );
-    assert.match(String(await subscribeWith('data:text/javascript,')), /a data: URL.*url&no-inline/);
-    assert.match(
-      String(await subscribeWith(`${backend.url}service-worker.js`)),
-      /must be on the page's own origin/,
-    );
-  });
+      assert.equal(
+        await subscribeWith('/assets/worker.js'),
+        'service-worker-failed: The service worker /assets/worker.js is not there: the server answered with an HTML page ' +
+          'instead of the script. Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.',
+      );
+      assert.match(String(await subscribeWith('data:text/javascript,')), /a data: URL.*url&no-inline/);
+      assert.match(
+        String(await subscribeWith(`${backend.url}service-worker.js`)),
+        /must be on the page's own origin/,
+      );
+    },
+  );
 
-  fact('a browser without Web Push is told so', async ({ setting, backend }) => {
-    const page = await setting.browser.newPage();
+  browserTest('a browser without Web Push is told so', async ({ testBrowser, backend }) => {
+    const page = await testBrowser.browser.newPage();
     await page.evaluateOnNewDocument('delete window.PushManager');
     await page.goto(backend.url);
     await waitFor(page, '.failure');
@@ -483,14 +498,20 @@ export function testDemoPage(fact: Fact): void {
     assert.equal(await page.$('button[id$="subscribe"][aria-disabled="false"]'), null);
   });
 
-  fact('a question closed without an answer is told with what to do', async ({ setting, backend }) => {
-    const page = await setting.browser.newPage();
-    await page.evaluateOnNewDocument("Notification.requestPermission = async () => 'default'");
-    await page.goto(backend.url);
-    await press(page, 'Subscribe');
-    assert.match(await textOf(page, '#failure'), /^The question was closed without an answer.*choose Allow/);
-    assert.deepEqual(await backend.subscriptions(), []);
-  });
+  browserTest(
+    'a question closed without an answer is told with what to do',
+    async ({ testBrowser, backend }) => {
+      const page = await testBrowser.browser.newPage();
+      await page.evaluateOnNewDocument("Notification.requestPermission = async () => 'default'");
+      await page.goto(backend.url);
+      await press(page, 'Subscribe');
+      assert.match(
+        await textOf(page, '#failure'),
+        /^The question was closed without an answer.*choose Allow/,
+      );
+      assert.deepEqual(await backend.subscriptions(), []);
+    },
+  );
 }
 
 /** One row, and not the former one. */

@@ -1,22 +1,22 @@
 // Notifications on a real desktop: what the notification daemon shows, and what a click on it does.
 import assert from 'node:assert/strict';
 import { chromium, desktop as desktopPrograms, skipWithout } from '../../scripts/install-test-tools.ts';
-import { startChromiumSetting } from './chromium.ts';
+import { startChromium } from './chromium.ts';
 import { type Desktop, startDesktop } from './desktop.ts';
 import { press, received } from './demo-page.ts';
-import { createFacts } from './facts.ts';
+import { createBrowserTests } from './browser-test.ts';
 import { until } from './until.ts';
 
 let desktop: Desktop;
 
-const fact = createFacts(
+const browserTest = createBrowserTests(
   async () => {
     desktop = await startDesktop(1200, 800);
-    const setting = await startChromiumSetting({ isHeadless: false, environment: desktop.environment });
+    const testBrowser = await startChromium({ isHeadless: false, environment: desktop.environment });
     return {
-      ...setting,
+      ...testBrowser,
       async [Symbol.asyncDispose]() {
-        await setting[Symbol.asyncDispose]();
+        await testBrowser[Symbol.asyncDispose]();
         await desktop[Symbol.asyncDispose]();
       },
     };
@@ -30,7 +30,7 @@ const untilShown = (count: number) =>
     () => `There are not ${count} notifications on the desktop.`,
   );
 
-fact(
+browserTest(
   'one notification is on the desktop, also after a second message',
   async ({ backend, openSubscribed }) => {
     const page = await openSubscribed();
@@ -44,11 +44,11 @@ fact(
   },
 );
 
-fact(
+browserTest(
   'a click on the notification brings the page to the front',
-  async ({ setting, backend, openSubscribed }) => {
+  async ({ testBrowser, backend, openSubscribed }) => {
     const page = await openSubscribed();
-    const other = await setting.browser.newPage();
+    const other = await testBrowser.browser.newPage();
     await other.bringToFront();
     assert.equal(await page.evaluate('document.visibilityState'), 'hidden');
     await backend.sendToAll({ title: 'Look', message: 'here' });
@@ -64,15 +64,15 @@ fact(
   },
 );
 
-fact(
+browserTest(
   'with no page open, a click opens one that lists the message',
-  async ({ setting, backend, openSubscribed }) => {
+  async ({ testBrowser, backend, openSubscribed }) => {
     await (await openSubscribed()).close();
     await backend.sendToAll({ title: 'While you were out', message: 'somebody rang' });
     await untilShown(1);
 
     const [target] = await Promise.all([
-      setting.browser.waitForTarget((candidate) => candidate.url() === backend.url),
+      testBrowser.browser.waitForTarget((candidate) => candidate.url() === backend.url),
       desktop.clickNotification(),
     ]);
 

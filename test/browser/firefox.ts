@@ -2,10 +2,10 @@
 import { launch } from 'puppeteer-core';
 import { find, firefox } from '../../scripts/install-test-tools.ts';
 import { startPushService } from '../../src/push-service/index.ts';
-import type { Setting } from './facts.ts';
+import type { TestBrowser } from './browser-test.ts';
 import { until } from './until.ts';
 
-export async function startFirefoxSetting(): Promise<Setting> {
+export async function startFirefox(): Promise<TestBrowser> {
   let pushService = await startPushService();
   const { origin, port, webSocketUrl } = pushService;
   const browser = await launch({
@@ -38,7 +38,7 @@ export async function startFirefoxSetting(): Promise<Setting> {
     },
     () => `Firefox does not open a page: ${String(failure)}`,
   );
-  const setting: Setting = {
+  const testBrowser: TestBrowser = {
     browser,
     access: { pushServices: [origin] },
     stopPushService: () => pushService.close(),
@@ -47,13 +47,13 @@ export async function startFirefoxSetting(): Promise<Setting> {
       pushService = await startPushService({ port });
     },
     async dropSubscriptions() {
-      await setting.stopPushService();
-      await setting.startPushServiceAgain();
+      await testBrowser.stopPushService();
+      await testBrowser.startPushServiceAgain();
     },
     async [Symbol.asyncDispose]() {
       await browser.close();
       await pushService.close();
     },
   };
-  return setting;
+  return testBrowser;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { textOf, waitFor } from '../browser/demo-page.ts';
-import { startFirefoxSetting } from '../browser/firefox.ts';
+import { startFirefox } from '../browser/firefox.ts';
 import { codeBlocks } from '../documentation/pages.ts';
 import { expressApplication, fastifyApplication, viteFiles } from './applications.ts';
 import { startJourneyBrowser } from './browser.ts';
@@ -82,8 +82,8 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
     'a front-end developer builds a page with Vite that subscribes a real browser',
     inFirefox,
     async () => {
-      await using firefoxSetting = await startFirefoxSetting();
-      const { browser, access } = firefoxSetting;
+      await using testBrowser = await startFirefox();
+      const { browser, access } = testBrowser;
       await using project = await Project.create({
         environment: { DESKBELL_PUSH_SERVICES: access.pushServices!.join(), NO_COLOR: '1' },
       });

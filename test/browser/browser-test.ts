@@ -1,4 +1,4 @@
-// Runs facts in one browser: each on a stage of its own, with another origin, so that none sees what the browser
+// Runs tests in one browser: each with a backend of its own, and so another origin, so that none sees what the browser
 // keeps of another.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -7,7 +7,7 @@ import { type Backend, type PushServiceAccess, startBackend } from './backend.ts
 import { openDemoPage, press, textOf } from './demo-page.ts';
 
 /** A browser with a push service of its own. */
-export interface Setting extends AsyncDisposable {
+export interface TestBrowser extends AsyncDisposable {
   readonly browser: Browser;
   readonly access: PushServiceAccess;
   stopPushService(): Promise<void>;
@@ -16,8 +16,8 @@ export interface Setting extends AsyncDisposable {
   dropSubscriptions(siteUrl: string): Promise<void>;
 }
 
-export interface Stage {
-  readonly setting: Setting;
+export interface BrowserTestContext {
+  readonly testBrowser: TestBrowser;
   readonly backend: Backend;
   /** Answers the question about notifications beforehand; for the service's own origin it is granted. */
   permit(url: string, state: 'granted' | 'denied'): Promise<void>;
@@ -26,39 +26,39 @@ export interface Stage {
   openSubscribed(): Promise<Page>;
 }
 
-export type Fact = (title: string, prove: (stage: Stage) => Promise<void>) => void;
+export type BrowserTest = (title: string, run: (context: BrowserTestContext) => Promise<void>) => void;
 
-/** @param skip why there is no browser to prove anything in, if so */
-export function createFacts(start: () => Promise<Setting>, skip: false | string): Fact {
+/** @param skip why there is no browser to run anything in, if so */
+export function createBrowserTests(start: () => Promise<TestBrowser>, skip: false | string): BrowserTest {
   const limit = { timeout: 90_000 };
-  // Started by the first fact, not by a hook: where no title matches, nothing is started.
-  let starting: Promise<Setting> | undefined;
+  // Started by the first test, not by a hook: where no title matches, nothing is started.
+  let starting: Promise<TestBrowser> | undefined;
   after(async () => (await starting)?.[Symbol.asyncDispose](), limit);
 
-  return (title, prove) =>
+  return (title, run) =>
     test(title, { ...limit, skip }, async () => {
-      const setting = await (starting ??= start());
-      await using backend = await startBackend(setting.access);
-      const stage: Stage = {
-        setting,
+      const testBrowser = await (starting ??= start());
+      await using backend = await startBackend(testBrowser.access);
+      const context: BrowserTestContext = {
+        testBrowser,
         backend,
         permit: (url, state) =>
-          setting.browser
+          testBrowser.browser
             .defaultBrowserContext()
             .setPermission(new URL(url).origin, { permission: { name: 'notifications' }, state }),
-        open: (consoleErrors) => openDemoPage(setting.browser, backend.url, consoleErrors),
+        open: (consoleErrors) => openDemoPage(testBrowser.browser, backend.url, consoleErrors),
         async openSubscribed() {
-          const page = await stage.open();
+          const page = await context.open();
           await press(page, 'Subscribe');
           assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
           return page;
         },
       };
       try {
-        await stage.permit(backend.url, 'granted');
-        await prove(stage);
+        await context.permit(backend.url, 'granted');
+        await run(context);
       } finally {
-        const [, ...pages] = await setting.browser.pages();
+        const [, ...pages] = await testBrowser.browser.pages();
         for (const page of pages) await page.close();
       }
     });
