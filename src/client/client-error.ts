@@ -1,6 +1,6 @@
 // What can go wrong in the page, as one error class with a reason for each kind.
 
-/** Why something did not work; `ClientError.message` says the same in words. */
+/** Why something failed; `ClientError.message` says it in words. docs/client.md says what helps. */
 export type FailureReason =
   | 'no-support'
   | 'insecure-context'

@@ -6,53 +6,59 @@ import { StoredCopy } from './stored-copy.ts';
 import { missingSupport, permissionFailure } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
 
+/** Where this browser stands. */
 export interface ClientState {
-  /** What stands in the way of subscribing, known without asking anyone. */
+  /** Why this browser cannot be subscribed, as far as it is known without a request. */
   readonly obstacle: FailureReason | undefined;
+  /** Whether the user permits notifications; `default` where the browser has not asked yet. */
   readonly permission: NotificationPermission;
+  /** The browser's subscription, whether the service has it or not. */
   readonly subscription: PushSubscription | undefined;
   /** True once the service has confirmed this very subscription since the page was loaded. */
   readonly isStored: boolean;
 }
 
+/** All of them have defaults. */
 export interface ClientOptions {
   /** Where the Deskbell service is. Default: the page's own folder. */
   readonly serviceUrl?: string | URL;
   /** Where the service worker's script is, on the page's own origin. Default: `service-worker.js` beside the page. */
   readonly serviceWorkerUrl?: string | URL;
-  /** How long to wait for the service, and for the push service. Default: 15 000. */
+  /** Time limit of each request to the service and to the push service, in milliseconds. Default: 15 000. */
   readonly timeoutMs?: number;
   /** Replaces `fetch`, for instance to add a header that the service's `onSubscribe` hook looks at. */
   readonly fetch?: Fetch;
 }
 
-/** What the re-sync at page load found to do. */
+/** What the re-sync at page load did. */
 export type SyncResult = 'not-subscribed' | 'sent-again' | 'subscribed-anew';
 
+/** This browser's subscription, and the push messages that arrive for it. */
 export interface Client extends EventTarget {
   /**
-   * Asks for permission where that is needed, subscribes, and stores the subscription at the service. To be called
-   * from a click. Does nothing twice: an existing subscription is sent again.
+   * Asks for permission where that is needed, subscribes, and stores the subscription at the service. Call it from a
+   * click. An existing subscription is sent again.
    *
    * @throws {ClientError}
    */
   subscribe(): Promise<PushSubscription>;
   /**
-   * Ends the subscription and removes the service's copy. When the push service or the service cannot be told, this
-   * browser is unsubscribed all the same, and the service drops its copy at the next send.
+   * Ends the subscription and removes the service's copy. If a server cannot be reached, this browser is unsubscribed
+   * all the same, and the service removes its copy at the next send.
    *
    * @throws {ClientError}
    */
   unsubscribe(): Promise<void>;
+  /** Reads where this browser stands, without a request. */
   state(): Promise<ClientState>;
   /**
-   * Compares the subscription's server key with the service's current one and subscribes anew where they differ, then
-   * sends the subscription, which puts right whatever the service's copy is. Runs by itself at page load.
+   * Subscribes anew where the service has another key now or the push service has dropped the subscription, and sends
+   * the subscription, so that the service's copy is right. Runs by itself at page load.
    *
    * @throws {ClientError}
    */
   resync(): Promise<SyncResult>;
-  /** The re-sync of this page load. */
+  /** The re-sync of this page load; rejects with a `ClientError`. */
   readonly synced: Promise<SyncResult>;
   /** Every push message from now on; ends when the loop is left. */
   messages(): AsyncIterableIterator<PushMessage>;
@@ -101,14 +107,14 @@ class DeskbellClient extends EventTarget {
       navigator.serviceWorker.startMessages();
     }
     this.synced = this.resync();
-    // Whoever does not look at `synced` has the console.
+    // The console has failures as well, so a page need not look at `synced`.
     this.synced.catch(() => undefined);
   }
 
   async subscribe(): Promise<PushSubscription> {
     const missing = missingSupport();
     if (missing) throw missing;
-    // First of all, and outside the lock: browsers ask only while the click is fresh.
+    // Before anything that waits: browsers ask only shortly after a click.
     const permission = await Notification.requestPermission();
     if (permission !== 'granted') throw permissionFailure(permission);
     return withLock(async () => {
@@ -122,8 +128,9 @@ class DeskbellClient extends EventTarget {
     if (missing) throw missing;
     await withLock(async () => {
       const subscription = await this.#subscription();
-      const body = (await this.#storedCopy.read()) ?? (subscription && subscriptionBody(subscription));
-      if (body === undefined) return;
+      const copy = await this.#storedCopy.read();
+      if (!subscription && copy === undefined) return;
+      const body = copy || (subscription && subscriptionBody(subscription));
       await this.#storedCopy.forget();
       try {
         if (subscription) await this.#atPushService(subscription.unsubscribe());
@@ -195,7 +202,7 @@ class DeskbellClient extends EventTarget {
       : existing;
 
     const body = subscriptionBody(subscription);
-    const former = (await this.#storedCopy.read()) ?? (existing && subscriptionBody(existing));
+    const former = (await this.#storedCopy.read()) || (existing && subscriptionBody(existing));
     await this.#service.store(body, vapidKey);
     this.#storedEndpoint = subscription.endpoint;
     if (former && former !== body) await this.#service.remove(former);

@@ -1,4 +1,4 @@
-// The background side: shows every push message as a notification, also when no page is open, and passes it to the
+// The service worker: shows every push message as a notification, also when no page is open, and passes it to the
 // pages that are. A classic script without imports or exports, so that every browser with Web Push can run it and
 // `importScripts()` can pull it into a service worker that a site has already.
 /// <reference lib="webworker" />
@@ -11,11 +11,11 @@ const service = new URL(scriptUrl.searchParams.get('service') ?? './', scriptUrl
 /** What a click on a notification opens; named likewise where this script is not beside the page. */
 const pageUrl = new URL(scriptUrl.searchParams.get('page') ?? './', scriptUrl).href;
 
-/** The waiting times before a failed new subscription is tried again, while the browser keeps this worker alive. */
+/** Waiting times before a failed renewal is tried again, while the browser keeps this worker alive. */
 const retryDelaysMs = [2_000, 8_000, 20_000];
 
-/** Of the lock that pages and this worker share, and of the sync. */
-const lockName = 'deskbell';
+/** Name of the lock that pages and this worker share, of the sync, and of the cache. */
+const ownName = 'deskbell';
 const jsonType = { 'content-type': 'application/json' };
 
 /** The title of a notification whose payload has none, or nothing to show at all. */
@@ -54,7 +54,7 @@ worker.addEventListener('pushsubscriptionchange', (event) => {
 
 // Background Sync, where the browser has it. A rejection makes the browser try again later.
 worker.addEventListener('sync', (event) => {
-  if ((event as ExtendableEvent & { tag: string }).tag === lockName) {
+  if ((event as ExtendableEvent & { tag: string }).tag === ownName) {
     (event as ExtendableEvent).waitUntil(renew());
   }
 });
@@ -133,13 +133,13 @@ async function renewWithRetries(former: PushSubscription | null): Promise<void> 
   }
   // Elsewhere the page library tries again when a page is loaded.
   const { sync } = worker.registration as { sync?: { register(tag: string): Promise<void> } };
-  await sync?.register(lockName);
+  await sync?.register(ownName);
 }
 
 /** Subscribes anew and puts the new subscription in the place of the former one; failures are on the console. */
 async function renew(): Promise<void> {
   try {
-    await navigator.locks.request(lockName, resubscribe);
+    await navigator.locks.request(ownName, resubscribe);
   } catch (error) {
     console.error('Deskbell: this browser could not be subscribed anew.', error);
     throw error;
@@ -197,11 +197,11 @@ function subscriptionBody(subscription: PushSubscription): string {
 
 /** What the service has stored for this browser; see stored-copy.ts, which keeps the same entry. Empty: not known. */
 async function readCopy(): Promise<string | undefined> {
-  return (await (await caches.open('deskbell')).match(copyUrl()))?.text();
+  return (await (await caches.open(ownName)).match(copyUrl()))?.text();
 }
 
 async function writeCopy(body: string): Promise<void> {
-  await (await caches.open('deskbell')).put(copyUrl(), new Response(body));
+  await (await caches.open(ownName)).put(copyUrl(), new Response(body));
 }
 
 function copyUrl(): string {
