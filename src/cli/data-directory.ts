@@ -10,7 +10,7 @@ import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/open-s
 import type { Store } from '../store/store.ts';
 
 export interface DataDirectory {
-  /** The database file, for whoever opens a connection of its own. */
+  /** The database file, for a connection of your own. */
   readonly databasePath: string;
   readonly store: Store;
   readonly vapidKeys: VapidKeys;
@@ -35,9 +35,9 @@ export function exampleUsersPathOf(directory: string): string {
 }
 
 /**
- * Makes the folder with all that it holds at the first run (mode 0700), and opens it.
+ * Opens a data directory. At the first run it is created with all that it holds (mode 0700).
  *
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database is there without its key file, ERR_KEY_FILE_CORRUPT,
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database exists without its key file, ERR_KEY_FILE_CORRUPT,
  *   ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
 export async function openDataDirectory(

@@ -25,16 +25,18 @@ export async function readKeyFile(directory: string): Promise<VapidKeys> {
 }
 
 /**
- * Reads the VAPID pair; makes one where there is none. To be called only where no subscription can be lost by it.
+ * Reads the VAPID pair; creates one where there is none. To be called only where no subscription can be lost by it.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys> {
-  const present = await readPair(directory);
-  if (present !== undefined) return present;
-  const made = generateVapidKeys();
-  const isWritten = await writePrivateFile(join(directory, vapidFileName), toText(made), { replace: false });
-  return isWritten ? made : readKeyFile(directory);
+  const existing = await readPair(directory);
+  if (existing !== undefined) return existing;
+  const created = generateVapidKeys();
+  const isWritten = await writePrivateFile(join(directory, vapidFileName), toText(created), {
+    replace: false,
+  });
+  return isWritten ? created : readKeyFile(directory);
 }
 
 /**
@@ -51,22 +53,22 @@ export async function writeKeyFile(
   checkVapidKeys(keys);
   const path = join(directory, vapidFileName);
   if (await writePrivateFile(path, toText(keys), { replace: options.force })) return;
-  throw new DeskbellError('ERR_KEY_FILE_EXISTS', `There is a key file ${path} already.`);
+  throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} exists already.`);
 }
 
 /**
- * Reads the key of the session cookies, 32 bytes; makes one where there is none: that ends sessions and loses
- * nothing else.
+ * Reads the key of the session cookies, 32 bytes; creates one where there is none, which ends
+ * all sessions and loses nothing else.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
   const path = join(directory, sessionFileName);
-  const made = randomBytes(sessionKeyBytes);
+  const created = randomBytes(sessionKeyBytes);
   const text =
     (await readPrivateFile(path)) ??
-    ((await writePrivateFile(path, `${encodeBase64url(made)}\n`, { replace: false }))
-      ? encodeBase64url(made)
+    ((await writePrivateFile(path, `${encodeBase64url(created)}\n`, { replace: false }))
+      ? encodeBase64url(created)
       : await readPrivateFile(path));
   const key = text === undefined ? undefined : decodeBase64(text.trim());
   if (key?.length === sessionKeyBytes) return key;
@@ -85,7 +87,7 @@ function parsePair(text: string, path: string): VapidKeys {
     checkVapidKeys({ publicKey, privateKey });
     return { publicKey, privateKey };
   } catch (error) {
-    // the parser's own words would quote the file
+    // the parser's message would quote the file
     if (error instanceof DeskbellError) throw corrupt(path, error.message, error);
     throw corrupt(path, 'it is not JSON with publicKey and privateKey; it may be half-written');
   }

@@ -1,5 +1,5 @@
-// Broadcasts as their operator sees them: one push message to an audience; created, found, listed, paused, resumed and
-// cancelled here. Who delivers them is the matter of `work-source.ts`; what came of each row, of `ledger.ts`.
+// Control of broadcasts, each of which is one push message to an audience: they are created, found, listed, paused, resumed
+// and cancelled here. Workers get their work from `work-source.ts` and store results by `ledger.ts`.
 //
 //   state of a broadcast   running ⇄ paused;  running → done;  running, paused → cancelled
 import type { Urgency } from '../protocol/request.ts';
@@ -12,23 +12,23 @@ export function isOver({ state }: { readonly state: BroadcastState }): boolean {
   return state === 'done' || state === 'cancelled';
 }
 
-/** What a row of an audience can come to. */
+/** The final outcomes of a row of an audience. */
 export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhausted'] as const;
 
 /**
- * `accepted`: the push service took the message over. `gone`: the subscription has ended and is deleted.
+ * `accepted`: the push service took the message over. `gone`: the subscription has ended, and is marked (`held-deletions.ts`).
  * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
  */
 export type Settlement = (typeof settlements)[number];
 
-/** How far a broadcast is at one push service. */
+/** The counts of a broadcast at one push service. */
 export interface OriginCounts extends Readonly<Record<Settlement, number>> {
   readonly origin: string;
   /** POSTs, repeats included, and tries for which no connection could be made. */
   readonly attempts: number;
 }
 
-/** What an operator should hear of: stored once per broadcast, origin and reason. */
+/** What an operator should know of: stored once per broadcast, origin and reason. */
 export interface Alarm {
   readonly origin: string;
   /** As in `Outcome`. */
@@ -36,7 +36,7 @@ export interface Alarm {
   /** The push service's own words. */
   readonly detail: string;
   readonly firstAtMs: number;
-  /** How many rows met it. */
+  /** How many rows it is about. */
   readonly rows: number;
 }
 
@@ -48,15 +48,15 @@ export interface BroadcastMessage {
 }
 
 export interface NewBroadcast extends BroadcastMessage {
-  /** A repeated creation with the same key gives the broadcast that is there. */
+  /** A repeated creation with the same key returns the existing broadcast. */
   readonly idempotencyKey?: string | undefined;
-  /** 32 bytes over the message and its audience: what must be equal for the same key. */
+  /** SHA-256 of the message and its audience, which must be equal for the same key. */
   readonly contentHash: Uint8Array;
   /** No row is taken before it. */
   readonly startAtMs: number;
   /** Rows without an outcome by then are expired. */
   readonly expiresAtMs: number;
-  /** `audienceId`: a list made by `openAudience`; without it, every subscription there is at creation. */
+  /** `audienceId`: a list created by `openAudience`; without it, every subscription there is at creation. */
   readonly audienceId?: number | undefined;
   /** About how many rows a slice has. */
   readonly sliceRows: number;
@@ -77,10 +77,10 @@ export interface Broadcast extends BroadcastMessage {
     readonly pending: number;
     /** Removed from the store before their turn. */
     readonly removed: number;
-    /** Never to be tried, since the broadcast was cancelled. */
+    /** Not sent, since the broadcast was cancelled. */
     readonly cancelled: number;
   };
-  /** Of the pending rows: tried and stored to be tried again. */
+  /** Of the pending rows: stored to be tried again. */
   readonly waiting: number;
   /** Of the waiting rows: held back, since their push service refuses our token or key. */
   readonly heldBack: readonly { readonly origin: string; readonly rows: number }[];
@@ -90,7 +90,7 @@ export interface Broadcast extends BroadcastMessage {
 
 /** A row of an audience, ready to be sent to. */
 export interface Recipient extends Subscription {
-  /** Ascending within the audience; where a cursor stands. */
+  /** Ascending within the audience; cursors are positions. */
   readonly position: number;
   /** `undefined` for a row of a list that is no stored subscription. */
   readonly subscriptionId: number | undefined;
@@ -117,10 +117,10 @@ export interface AttemptRecord {
 }
 
 export interface BroadcastStore {
-  /** Begins a list of recipients; one that no broadcast uses within a day is dropped. */
+  /** Creates a list of recipients; it is deleted where no broadcast uses it within a day. */
   openAudience(): Promise<number>;
   /** Adds ids of stored subscriptions, or subscriptions that need not be stored. What is in the list already is
-   *  left out. */
+   *  skipped. */
   addToAudience(audienceId: number, members: readonly (number | Subscription)[]): Promise<void>;
   /**
    * Writes the broadcast and its slices in one transaction; no work per row.

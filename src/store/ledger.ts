@@ -1,4 +1,4 @@
-// The rows of an audience and what came of them. A row is settled once and counted once: in the same transaction as
+// The rows of an audience and their results. A row is settled once and counted once: in the same transaction as
 // the cursor of its slice, or as its retry. Types only.
 //
 //   a row of an audience   in a slice → settled, or stored as a retry → settled
@@ -25,11 +25,11 @@ export interface HeldBack {
   readonly drawOrder: number;
 }
 
-/** What came of one row in one go. */
+/** The result of one attempt or decision for one row. */
 export interface RowResult {
   readonly recipient: Recipient;
   readonly origin: string;
-  /** POSTs in this go: 0 or 1. */
+  /** POSTs: 0 or 1. */
   readonly attempts: 0 | 1;
   /**
    * `detached`: the answer is still to come; the row is held under the token until it is due. `heldBack`: its push
@@ -40,7 +40,7 @@ export interface RowResult {
   readonly retry?: StoredRetry | undefined;
   /** With `heldBack`. */
   readonly hold?: HeldBack | undefined;
-  /** To be remembered in the attempt log; absent where nothing was sent. */
+  /** For the attempt log; absent where nothing was sent. */
   readonly record?:
     | Pick<AttemptRecord, 'atMs' | 'attempt' | 'outcome' | 'status' | 'reason' | 'detail'>
     | undefined;
@@ -59,10 +59,10 @@ export interface PageCommit extends Lease {
 
 /** What a worker learns from its commit. */
 export interface CommitAnswer {
-  /** The slice is another worker's by now: nothing of this commit was stored, and the worker lets go of it. */
+  /** Another worker has leased the slice: nothing of this commit was stored, and the worker must drop it. */
   readonly isLeaseLost: boolean;
   readonly state: BroadcastState;
-  /** Alarms that nobody has raised before in this broadcast. */
+  /** Alarms that are new in this broadcast. */
   readonly newAlarms: readonly Alarm[];
   /** As `Ledger.pushServices` gives them. */
   readonly pushServices: readonly PushServiceState[];
@@ -86,8 +86,8 @@ export type SingleCommit = 'deleted' | 'marked' | 'kept';
 export interface Ledger {
   /** Rows of the slice with `afterPosition < position`, in order, at most `limit`; none when the slice is at its end. */
   readRows(lease: SliceLease, afterPosition: number, limit: number): Promise<readonly Recipient[]>;
-  /** Stores what came of rows, in one transaction: cursor, counts, retries, log, alarms; marks subscriptions
-   *  that are gone and unchanged since they were read (see `held-deletions.ts`); finishes the broadcast when nothing of it is left. */
+  /** Stores the results of rows in one transaction: cursor, counts, retries, log, alarms. Marks subscriptions that are
+   *  gone and unchanged since they were read (`held-deletions.ts`), and finishes the broadcast when nothing is left. */
   commit(page: PageCommit): Promise<CommitAnswer>;
   /** Stores what a push service answered to a single message: a subscription that is gone is marked, and deleted or
    *  held; an acceptance clears its mark, and the hold of a push service that refused. */

@@ -1,4 +1,4 @@
-// The store as everyone else sees it: one interface by role, any database behind it. Types only.
+// The interface of the store, divided by role; the database behind it is not visible. Types only.
 import type { BroadcastStore } from './broadcasts.ts';
 import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
@@ -6,8 +6,8 @@ import type { Ledger } from './ledger.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { WorkSource } from './work-source.ts';
 
-/** How another thread of this program opens the same store: the module at `moduleUrl` exports
- *  `openStore(options): Promise<Store>`. Can be posted to a thread. */
+/** What another thread needs to open the same store: the module at `moduleUrl` exports
+ *  `openStore(options): Promise<Store>`. It can be posted to a thread. */
 export interface StoreAddress {
   readonly moduleUrl: string;
   readonly options: unknown;

@@ -15,7 +15,7 @@ export interface Logged {
 }
 
 export interface AttemptLog {
-  /** Adds what is told of an attempt as long as there is room, and counts it in `logged`. Inside a transaction. */
+  /** Adds an attempt as long as there is room, and counts it in `logged`. Inside a transaction. */
   add(
     broadcastId: number,
     row: Pick<RowResult, 'recipient' | 'origin'>,

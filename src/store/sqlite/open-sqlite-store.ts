@@ -10,7 +10,7 @@ import type { SubscriptionLimit } from './subscription-limit.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
 export interface SqliteStoreOptions {
-  /** The database file; made where there is none. Its folder must exist. */
+  /** The database file; created if it does not exist. Its folder must exist. */
   readonly path: string;
   /** The clock, milliseconds since 1970. */
   readonly now?: (() => number) | undefined;

@@ -79,7 +79,7 @@ function prepareStatements(database: SqliteDatabase) {
       `,
       { arrays: true },
     ),
-    // a member is a stored subscription, which may be gone by now, or stands in the list itself
+    // a member is a stored subscription, which may have been removed, or is in the list itself
     ofList: database.prepare<
       { broadcastId: number; afterPosition: number; throughPosition: number; limit: number },
       RecipientRow

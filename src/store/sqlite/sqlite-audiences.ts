@@ -6,7 +6,7 @@ import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
 const unusedForMs = 24 * 60 * 60 * 1000;
-const dropMembersAtOnce = 20_000;
+const deleteBatchRows = 20_000;
 
 /** The positions of an audience, and how many of them are rows. */
 export interface Extent {
@@ -27,8 +27,8 @@ export function createAudiences(database: SqliteDatabase): Audiences {
 
   const dropUnused = async () => {
     const oldestMs = database.now() - unusedForMs;
-    // in portions, so that other writers get their turn
-    while ((await database.write(() => statements.dropMembers.run({ oldestMs }))) === dropMembersAtOnce);
+    // in batches, so that other writers get their turn
+    while ((await database.write(() => statements.dropMembers.run({ oldestMs }))) === deleteBatchRows);
     await database.write(() => statements.drop.run({ oldestMs }));
   };
 
@@ -117,7 +117,7 @@ function prepareStatements(database: SqliteDatabase) {
         delete from audience_members where (audience_id, position) in (
           select m.audience_id, m.position from audience_members m
           where m.audience_id in (select id from audiences where ${isUnused})
-          limit ${dropMembersAtOnce}
+          limit ${deleteBatchRows}
         )
       `),
     drop: database.prepare<{ oldestMs: number }>(`delete from audiences where ${isUnused}`),

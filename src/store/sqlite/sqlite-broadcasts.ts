@@ -8,7 +8,7 @@ import { createFinish } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 const maxSlices = 10_000;
-const dropRowsAtOnce = 20_000;
+const deleteBatchRows = 20_000;
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore {
   const statements = prepareStatements(database);
@@ -83,8 +83,8 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
     resume: (id) => change(id, 'running', ['paused']),
     cancel: async (id) => {
       const broadcast = await change(id, 'cancelled', ['running', 'paused']);
-      // in portions, so that other writers get their turn
-      while ((await database.write(() => statements.dropRetries.run({ id }))) === dropRowsAtOnce);
+      // in batches, so that other writers get their turn
+      while ((await database.write(() => statements.dropRetries.run({ id }))) === deleteBatchRows);
       return broadcast;
     },
     attempts: (filter) => database.read(() => log.find(filter)),
@@ -160,7 +160,7 @@ function prepareStatements(database: SqliteDatabase) {
         delete from retries where broadcast_id = :id and position in (
           select position from retries
           where broadcast_id = :id and token is null
-          limit ${dropRowsAtOnce}
+          limit ${deleteBatchRows}
         )
       `),
   };

@@ -8,7 +8,7 @@ import { isBusy, toStoreError } from './sqlite-error.ts';
 import { prepareStatement, type Statement, type StatementOptions } from './statement.ts';
 
 export interface SqliteDatabaseOptions {
-  /** The database file; made where there is none. Its folder must exist. */
+  /** The database file; created if it does not exist. Its folder must exist. */
   readonly path: string;
   /** The database's clock, milliseconds since 1970: all that use the file must agree on it. */
   readonly now?: (() => number) | undefined;

@@ -1,4 +1,4 @@
-// What SQLite's result codes mean to whoever runs Deskbell.
+// What SQLite's result codes mean to an operator of Deskbell.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 // https://sqlite.org/rescode.html: the primary code is the low byte
