@@ -113,7 +113,7 @@ export class SqliteDatabase {
   async check(): Promise<void> {
     this.#assertSameFile();
     this.#assertDiskSpace();
-    await this.write(() => this.#database.exec('select count(*) from subscriptions'));
+    await this.write(() => this.#database.exec('select 1 from subscriptions limit 1'));
   }
 
   /** Waits for the writes that have been asked for, then takes no more. */
