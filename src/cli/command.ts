@@ -50,13 +50,16 @@ const sharedGroupLast: Help['groupItems'] = (...items) => {
 
 function optionOf(name: SettingName): Option {
   const setting: Setting<unknown> = settings[name];
-  const placeholder = setting.isSwitch ? '[true|false]' : setting.isPath ? '<path>' : '<value>';
   const fallback = setting.defaultLabel ?? String(setting.default);
   return new Option(
-    `${flagOf(name)} ${placeholder}`,
-    `${setting.description} ${setting.isPath || setting.isSwitch ? '' : `Accepts ${setting.valid}. `}(default: ${fallback})`,
+    `${flagOf(name)} ${setting.placeholder}`,
+    `${setting.description} ${isValidShown(setting) ? `Accepts ${setting.valid}. ` : ''}(default: ${fallback})`,
   );
 }
+
+/** The placeholder of a path or a switch says enough. */
+const isValidShown = ({ placeholder, isPath }: Setting<unknown>): boolean =>
+  isPath !== true && placeholder.startsWith('<');
 
 /** Commander's message in the form that errors have (failure.ts). */
 function formatUsageError(message: string): string {

@@ -39,7 +39,8 @@ export async function runCommandLine(words: readonly string[], context: Context)
 function createProgram(context: Context): Command {
   return createCommand({
     name: 'deskbell',
-    description: 'Web Push from your own server.',
+    description:
+      'Web Push from your own server. "deskbell <command> --help" describes a command and its options.',
     examples: ['deskbell demo', 'deskbell serve --port 8080'],
   })
     .version(packageVersion(), '--version', 'Prints the version.')

@@ -11,10 +11,10 @@ export interface Setting<Value> {
   readonly unit?: string;
   /** What is valid: "an integer from 0 to 65535". */
   readonly valid: string;
+  /** What stands for a value in the help of a flag: `<number>`; in brackets where flags may omit the value. */
+  readonly placeholder: string;
   /** Names a file or directory: in a configuration file it is relative to that file's directory. */
   readonly isPath?: boolean;
-  /** Flags may omit the value: `--redact-subscriptions` is `--redact-subscriptions true`. */
-  readonly isSwitch?: boolean;
   /**
    * The value that `input` stands for, `undefined` where it is not valid.
    *
@@ -43,6 +43,7 @@ export function text<const Default extends string | undefined>({
 }): Setting<string | Default> {
   return {
     ...common,
+    placeholder: common.isPath ? '<path>' : '<text>',
     read(input) {
       if (typeof input !== 'string' || !pattern.test(input)) return undefined;
       check(input);
@@ -58,6 +59,7 @@ export function integer<const Default extends number | undefined>({
 }: Common<Default> & { readonly min: number; readonly max: number }): Setting<number | Default> {
   return {
     ...common,
+    placeholder: '<number>',
     valid: `an integer from ${min} to ${max}`,
     read(input) {
       const value = typeof input === 'string' && /^\d+$/.test(input) ? Number(input) : input;
@@ -75,6 +77,7 @@ export function oneOf<const Name extends string>({
 }: Common<Name> & { readonly names: readonly Name[] }): Setting<Name> {
   return {
     ...common,
+    placeholder: '<name>',
     valid: names.map((name) => `"${name}"`).join(', '),
     read: (input) => names.find((name) => name === input),
   };
@@ -95,8 +98,8 @@ export function orLiteral<Value, const Literal extends string>(
 export function boolean(common: Common<boolean>): Setting<boolean> {
   return {
     ...common,
+    placeholder: '[true|false]',
     valid: 'true or false',
-    isSwitch: true,
     read: (input) =>
       input === true || input === 'true' ? true : input === false || input === 'false' ? false : undefined,
   };
@@ -114,6 +117,7 @@ export function list({
 }): Setting<readonly string[]> {
   return {
     ...common,
+    placeholder: common.isPath ? '<path,…>' : '<item,…>',
     valid: `a list of ${valid}`,
     read(input) {
       const items = readItems(input);
@@ -131,6 +135,7 @@ export function enumList<const Name extends string, Default extends readonly Nam
   const isName = (item: string): item is Name => (names as readonly string[]).includes(item);
   return {
     ...common,
+    placeholder: '<name,…>',
     valid: `a list of any of ${names.join(', ')}`,
     read(input) {
       const items = readItems(input);

@@ -11,6 +11,13 @@ const commands: readonly (readonly string[])[] = [
   ['demo'],
   ['serve'],
   ['send'],
+  ['broadcasts'],
+  ['broadcasts', 'list'],
+  ['broadcasts', 'show'],
+  ['broadcasts', 'resume'],
+  ['broadcasts', 'pause'],
+  ['broadcasts', 'cancel'],
+  ['worker'],
   ['subscriptions'],
   ['subscriptions', 'list'],
   ['subscriptions', 'remove'],
@@ -48,6 +55,33 @@ suite('command line', { concurrency: 4 }, () => {
     const { exitCode, stderr } = await runCommand(['version', '--encryption', 'fast']);
     assert.equal(exitCode, 2);
     assert.match(stderr, /--encryption.*"multi-buffer", "openssl", "builtin"/);
+  });
+
+  test('these are all commands', async () => {
+    const groups = commands.filter((words) =>
+      commands.some((each) => each.length > words.length && each[0] === words[0]),
+    );
+    for (const words of [[], ...groups.filter(({ length }) => length === 1)]) {
+      const { stdout } = await runCommand([...words, '--help']);
+      const listed = stdout.split('\nCommands:\n')[1]?.matchAll(/^ {2}([a-z-]+) /gm) ?? [];
+      const known = commands.filter(
+        (each) => each.length === words.length + 1 && words.every((word, at) => each[at] === word),
+      );
+      assert.deepEqual(
+        Array.from(listed, ([, name]) => name).sort(),
+        known.map((each) => each.at(-1)).sort(),
+      );
+    }
+  });
+
+  test('a word that is nearly a command or an option is met with the right one', async () => {
+    for (const [words, suggestion] of [
+      [['sevre'], 'serve'],
+      [['broadcasts', 'lst'], 'list'],
+      [['serve', '--prot', '1'], '--port'],
+    ] as const) {
+      assert.match((await runCommand(words)).stderr, new RegExp(`Did you mean ${suggestion}\\?`));
+    }
   });
 
   test('--version is that of the package', async () => {

@@ -1,0 +1,97 @@
+// What is reported of broadcasts: each change of state once, the result of what ends last, and errors of the store once.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { watchBroadcasts, type BroadcastEvent } from '../../src/delivery/watch-broadcasts.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+
+async function openStore(t: TestContext): Promise<{ readonly store: Store; readonly path: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-watch-'));
+  const path = join(folder, 'deskbell.db');
+  const store = await openSqliteStore({ path });
+  t.after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  await store.subscriptions.putAll([{ subscription: madeUpSubscription(1), vapidPublicKey }]);
+  return { store, path };
+}
+
+async function createBroadcast(store: Store): Promise<number> {
+  const { broadcast } = await store.broadcasts.create({
+    payload: Buffer.from('{"title":"a","message":"b"}'),
+    ttlSeconds: 3600,
+    urgency: 'normal',
+    contentHash: Buffer.alloc(32),
+    startAtMs: 0,
+    expiresAtMs: Date.now() + 3_600_000,
+    sliceRows: 100,
+  });
+  return broadcast.id;
+}
+
+const fail = (error: unknown): void => assert.ifError(error);
+
+const describeEvent = ({ kind, broadcast }: BroadcastEvent): string =>
+  `${kind} ${broadcast.id} ${broadcast.state}`;
+
+test('each change of state is reported, what was over before is not, and the last one comes after the abort', async (t) => {
+  const { store } = await openStore(t);
+  await store.broadcasts.cancel(await createBroadcast(store));
+  const id = await createBroadcast(store);
+  const stop = new AbortController();
+  const events: string[] = [];
+  for await (const event of watchBroadcasts(store.broadcasts, stop.signal, fail)) {
+    events.push(describeEvent(event));
+    if (event.broadcast.state === 'running') await store.broadcasts.pause(id);
+    else if (event.broadcast.state === 'paused') {
+      await store.broadcasts.cancel(id);
+      stop.abort();
+    }
+  }
+  assert.deepEqual(events, [`state ${id} running`, `state ${id} paused`, `state ${id} cancelled`]);
+});
+
+test('a broadcast that sixty newer ones follow is still reported when it ends', async (t) => {
+  const { store } = await openStore(t);
+  const id = await createBroadcast(store);
+  const stop = new AbortController();
+  const events: string[] = [];
+  for await (const event of watchBroadcasts(store.broadcasts, stop.signal, fail)) {
+    events.push(describeEvent(event));
+    if (events.length > 1) continue;
+    for (let count = 0; count < 60; count += 1) await store.broadcasts.cancel(await createBroadcast(store));
+    await store.broadcasts.cancel(id);
+    stop.abort();
+  }
+  assert.ok(events.includes(`state ${id} cancelled`), events.join('\n'));
+});
+
+test('a store that cannot be read is reported once, and watching goes on when it can be read again', async (t) => {
+  const { store, path } = await openStore(t);
+  const id = await createBroadcast(store);
+  const database = new DatabaseSync(path);
+  t.after(() => database.close());
+  const stop = new AbortController();
+  const errors: unknown[] = [];
+  const events: string[] = [];
+  const onError = (error: unknown): void => {
+    errors.push(error);
+    database.exec('alter table hidden rename to broadcasts');
+  };
+  for await (const event of watchBroadcasts(store.broadcasts, stop.signal, onError)) {
+    events.push(describeEvent(event));
+    if (event.broadcast.state === 'cancelled') stop.abort();
+    else {
+      await store.broadcasts.cancel(id);
+      database.exec('alter table broadcasts rename to hidden');
+    }
+  }
+  assert.equal(errors.length, 1);
+  assert.deepEqual(events, [`state ${id} running`, `state ${id} cancelled`]);
+});
