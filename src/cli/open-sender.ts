@@ -42,7 +42,8 @@ export async function openSender(
     connectTimeoutMs,
     responseTimeoutMs,
     encryption,
-    ...(store !== undefined && { store, threads }),
+    store,
+    threads: store && threads,
     ...proxyFromEnvironment(environment),
   });
 }

@@ -44,8 +44,8 @@ export async function sendBroadcast(
     const audience = audienceOf(flags, configuration, vapidKeys.publicKey, context);
     const broadcastOptions = {
       ...options,
-      ...(flags.idempotencyKey !== undefined && { idempotencyKey: flags.idempotencyKey }),
-      ...(flags.at !== undefined && { startAt: flags.at }),
+      idempotencyKey: flags.idempotencyKey,
+      startAt: flags.at,
     };
     const isForLater = flags.at !== undefined && flags.at.getTime() > Date.now();
     if (flags.detach || isForLater) {

@@ -9,9 +9,9 @@ import { writeAudience, type Audience } from './audience.ts';
 
 export interface BroadcastOptions extends PushOptions {
   /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
   /** Nothing is sent before it; by default now. */
-  readonly startAt?: Date;
+  readonly startAt?: Date | undefined;
 }
 
 /** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */

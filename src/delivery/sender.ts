@@ -34,14 +34,14 @@ export interface SenderOptions extends TransportOptions {
   /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
   readonly encryption?: EncryptionMethod;
   /** Where broadcasts stand. `send` needs none, but where there is one it deletes subscriptions that have ended. */
-  readonly store?: Store;
+  readonly store?: Store | undefined;
   /**
    * Called for each subscription that has left the store because its push service called it gone, at least once, whichever
    * process deleted it. What it throws is a warning, and it is called again. Needs a store.
    */
   readonly onGone?: GoneHook | undefined;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
-  readonly threads?: number;
+  readonly threads?: number | undefined;
   /** Told in words of what goes worse than it could: why Node's builtins encrypt (once), a store that fails. */
   readonly onWarning?: (warning: string) => void;
   /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */

@@ -18,7 +18,7 @@ export interface PushServiceOptions {
   /** False admits bodies that no user agent could decrypt; by default their aes128gcm header is checked. */
   readonly checksBodies?: boolean;
   /** Called with each event, at once. */
-  readonly onEvent?: (event: PushServiceEvent) => void;
+  readonly onEvent?: ((event: PushServiceEvent) => void) | undefined;
   /** The clock, milliseconds since 1970. */
   readonly now?: () => number;
 }

@@ -49,7 +49,7 @@ export function showCommand({ environment, output }: Context): Command {
         if (!flags.attempts && flags.subscription === undefined) return;
         const records = await store.broadcasts.attempts({
           broadcastId: id,
-          ...(flags.subscription !== undefined && { subscriptionId: flags.subscription }),
+          subscriptionId: flags.subscription,
           limit: flags.limit,
         });
         if (!flags.json) await output.line('');

@@ -30,7 +30,7 @@ export function pushServiceCommand({ output, stop, onHangup }: Context): Command
         startPushService({
           host,
           port,
-          ...(events && { onEvent: (event) => void output.line(JSON.stringify(event)) }),
+          onEvent: events && ((event) => void output.line(JSON.stringify(event))),
         }),
       );
       const { origin, webSocketUrl, controlUrl } = pushService;

@@ -137,9 +137,9 @@ async function sendToOne(
 const messageOf = ({ title, message }: SendFlags): Message => ({ title, message });
 
 const optionsOf = ({ ttl, urgency, topic }: SendFlags): PushOptions => ({
-  ...(ttl !== undefined && { ttlSeconds: ttl }),
-  ...(urgency !== undefined && { urgency }),
-  ...(topic !== undefined && { topic }),
+  ttlSeconds: ttl,
+  urgency,
+  topic,
 });
 
 async function findSubscription(

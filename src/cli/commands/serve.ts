@@ -76,7 +76,7 @@ export function serveCommand(context: Context): Command {
           redactSubscriptions: configuration.redactSubscriptions,
           bodyLimitBytes: configuration.bodyLimitBytes,
           registrationsPerMinute: configuration.registrationsPerMinute,
-          ...(trustProxy.length > 0 && { trustProxy }),
+          trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
           log,
         });
         const sender = configuration.deliver
@@ -102,13 +102,13 @@ export function serveCommand(context: Context): Command {
     });
 }
 
-/** The command that the demo page shows. Only visitors on this machine can use it, so only they get its paths. */
+/** The command that the demo page shows. It holds paths of this machine, so visitors of other machines get none. */
 function sendCommandFor(
-  { host, subject }: Configuration,
+  { host, subject, trustProxy }: Configuration,
   flags: Readonly<Record<string, unknown>>,
   context: Context,
 ): string | undefined {
-  if (!/^(localhost|127\.[\d.]+|::1)$/.test(host)) return undefined;
+  if (!/^(localhost|127\.[\d.]+|::1)$/.test(host) || trustProxy.length > 0) return undefined;
   const command = createCommandHint(context, flags)('send');
   return subject === undefined ? `${command} --subject mailto:you@example.org` : command;
 }
