@@ -29,5 +29,9 @@ export async function deliverBroadcasts(
       await report.event(event);
     }
   };
-  await Promise.all([sender.work(stop, onError).finally(() => workEnded.abort()), watch()]);
+  const ends = await Promise.allSettled([
+    sender.work(stop, onError).finally(() => workEnded.abort()),
+    watch(),
+  ]);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }

@@ -38,17 +38,17 @@ export const exitCodeOf = (error: unknown): number =>
 function asDeskbellError(error: unknown): DeskbellError {
   if (error instanceof DeskbellError) return error;
   if (!(error instanceof Error)) return new DeskbellError('ERR_COMMAND', String(error));
-  const { path = 'access to a file or a connection' } = error as NodeJS.ErrnoException;
-  return isSystemError(error)
-    ? new DeskbellError('ERR_FILE', `The operating system refuses ${path}`, { cause: error })
-    : new DeskbellError('ERR_COMMAND', error.message, { cause: error });
+  if (!isSystemError(error)) return new DeskbellError('ERR_COMMAND', error.message, { cause: error });
+  const { path, syscall } = error;
+  const message = path === undefined ? `The system call ${syscall} failed` : `${path} cannot be used`;
+  return new DeskbellError('ERR_FILE', message, { cause: error });
 }
 
 function reasonOf(cause: unknown): string | undefined {
   return isSystemError(cause) ? (systemErrors[cause.code] ?? cause.message) : undefined;
 }
 
-const isSystemError = (error: unknown): error is Error & { readonly code: string } =>
+const isSystemError = (error: unknown): error is NodeJS.ErrnoException & { readonly code: string } =>
   error instanceof Error && 'syscall' in error && 'code' in error;
 
 function causesOf({ cause }: Error): string {

@@ -75,7 +75,7 @@ export const libraryErrors = {
     'See `deskbell broadcasts show`; `deskbell broadcasts resume` continues one that was paused.',
     true,
   ),
-  ERR_INTERRUPTED: entry('The command was interrupted', 'Run it again to go on.', true),
+  ERR_INTERRUPTED: entry('The command was interrupted', 'Run the command again to continue.', true),
   ERR_OUTPUT: entry('Nothing can be written to standard output', 'Check where it leads to.'),
   ERR_COMMAND: entry('The command failed', 'Run it again with --debug to see where.'),
   ERR_ADDRESS_BLOCKED: entry(

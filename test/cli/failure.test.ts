@@ -1,0 +1,38 @@
+// What a command says of an error: one line with what failed, the reason in plain words, the remedy and the code.
+import assert from 'node:assert/strict';
+import { readFileSync, writeSync } from 'node:fs';
+import { test } from 'node:test';
+import { formatError } from '../../src/cli/failure.ts';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+
+function catchError(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('it does not fail');
+}
+
+test('an error of the operating system names the file or the system call, and its reason', () => {
+  assert.match(
+    formatError(catchError(() => readFileSync('/nowhere/at/all'))),
+    /^deskbell: \/nowhere\/at\/all cannot be used: no such file or directory\. .* \[ERR_FILE\]$/,
+  );
+  assert.match(
+    formatError(catchError(() => writeSync(1_000_000, 'text'))),
+    /^deskbell: The system call write failed: EBADF.* \[ERR_FILE\]$/,
+  );
+});
+
+test('lines of a message become one; a cause that is no system error is left to --debug', () => {
+  const error = new DeskbellError('ERR_CONFIGURATION', 'one\n  two.', { cause: new Error('inner') });
+  const line = formatError(error);
+  assert.match(line, /^deskbell: one two\. .* \[ERR_CONFIGURATION\]$/);
+  assert.ok(!line.includes('inner'));
+  assert.match(formatError(error, { debug: true }), /\n {4}at .*\ncaused by Error: inner\n/s);
+});
+
+test('what is thrown without being an error is reported too', () => {
+  assert.match(formatError('broken'), /^deskbell: broken\. .* \[ERR_COMMAND\]$/);
+});
