@@ -7,11 +7,11 @@ import { test } from 'node:test';
 const root = resolve(import.meta.dirname, '..');
 const source = join(root, 'src');
 
-interface Room {
+interface Module {
   readonly mayImport: ReadonlySet<string> | 'all';
 }
 
-function readTable(): Map<string, Room> {
+function readTable(): Map<string, Module> {
   const rows = readFileSync(join(root, 'docs/architecture.md'), 'utf8').matchAll(
     /^\| `([\w-]+)\/` \| [^|]* \| ([^|]*) \|$/gm,
   );
@@ -43,18 +43,18 @@ function readImports(): Import[] {
 
 const table = readTable();
 const imports = readImports();
-const roomOf = (file: string): string => (file.includes(sep) ? file.split(sep)[0]! : '');
+const moduleOf = (file: string): string => (file.includes(sep) ? file.split(sep)[0]! : '');
 
 test('every folder under src has its row in the table, and every row its folder', () => {
   const folders = readdirSync(source, { withFileTypes: true }).filter((found) => found.isDirectory());
   assert.deepEqual(folders.map((folder) => folder.name).sort(), [...table.keys()].sort());
 });
 
-test('imports between folders run along the arrows of the table', () => {
+test('modules import only what the table allows', () => {
   const wrong = imports.flatMap(({ file, specifier }) => {
-    const from = roomOf(file);
+    const from = moduleOf(file);
     if (!specifier.startsWith('.') || from === '') return [];
-    const to = roomOf(relative(source, resolve(source, dirname(file), specifier)));
+    const to = moduleOf(relative(source, resolve(source, dirname(file), specifier)));
     const allowed = table.get(from)?.mayImport;
     return from === to || allowed === 'all' || allowed?.has(to) ? [] : [`${file} imports ${specifier}`];
   });
@@ -64,14 +64,14 @@ test('imports between folders run along the arrows of the table', () => {
 test('the protocol imports no package and of Node only node:crypto', () => {
   const wrong = imports.filter(
     ({ file, specifier }) =>
-      roomOf(file) === 'protocol' && !specifier.startsWith('.') && specifier !== 'node:crypto',
+      moduleOf(file) === 'protocol' && !specifier.startsWith('.') && specifier !== 'node:crypto',
   );
   assert.deepEqual(wrong, []);
 });
 
 test('the error catalogue and the browser client import nothing from outside their folder', () => {
   const wrong = imports.filter(
-    ({ file, specifier }) => ['errors', 'client'].includes(roomOf(file)) && !specifier.startsWith('.'),
+    ({ file, specifier }) => ['errors', 'client'].includes(moduleOf(file)) && !specifier.startsWith('.'),
   );
   assert.deepEqual(wrong, []);
 });
@@ -79,7 +79,7 @@ test('the error catalogue and the browser client import nothing from outside the
 test('which database is behind the store is known to the command line and the package entries only', () => {
   const wrong = imports.filter(
     ({ file, specifier }) =>
-      !['store', 'cli', ''].includes(roomOf(file)) && /\/store\/[\w-]+\//.test(specifier),
+      !['store', 'cli', ''].includes(moduleOf(file)) && /\/store\/[\w-]+\//.test(specifier),
   );
   assert.deepEqual(wrong, []);
 });

@@ -71,7 +71,7 @@ suite('an install of the package', () => {
   });
 
   for (const [entry, allowed] of [
-    ['deskbell', ['ipaddr.js']],
+    ['deskbell', []],
     ['deskbell/protocol', []],
     ['deskbell/push-service', ['http_ece', 'ws']],
   ] as const) {
