@@ -27,6 +27,7 @@ export function findAppleSubjectFault(subject: string): string | undefined {
   const host = hostOf(subject);
   const labels = host.split('.');
   const topLevel = labels.at(-1) ?? '';
+  // A name of several labels, the last with a letter: no address has that.
   const isName =
     /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*$/u.test(host);
   if (isName && !unreachable.has(topLevel)) return undefined;
