@@ -13,6 +13,7 @@ const root = join(import.meta.dirname, '..');
 
 const maxPackages = 70;
 const maxInstalledBytes = 25e6;
+const maxSenderBytes = 12e6;
 /** What a file or folder takes on the usual file systems is a multiple of this. */
 const blockBytes = 4096;
 
@@ -115,4 +116,20 @@ suite('an install of the package', () => {
       [],
     );
   });
+
+  test(`importing the sender takes at most ${maxSenderBytes / 1e6} MB of memory`, async (t) => {
+    const bytes = (await residentBytes(project, "import 'deskbell';")) - (await residentBytes(project, ''));
+    t.diagnostic(`${(bytes / 1e6).toFixed(1)} MB`);
+    assert.ok(bytes <= maxSenderBytes, `${bytes} bytes`);
+  });
 });
+
+/** What Node takes to run a program: the least of five runs, since whatever else runs on the machine only adds. */
+async function residentBytes(cwd: string, code: string): Promise<number> {
+  await writeFile(join(cwd, 'measured.js'), `${code}\nconsole.log(process.resourceUsage().maxRSS * 1024);\n`);
+  const figures: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    figures.push(Number((await run(process.execPath, ['measured.js'], { cwd })).stdout));
+  }
+  return Math.min(...figures);
+}

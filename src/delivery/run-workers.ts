@@ -1,9 +1,10 @@
-// Runs workers on a store: in threads where there is much to do, otherwise in this one. Either is loaded when it is
-// needed, so that importing the sender is cheap.
+// Runs workers on a store: in threads where there is much to do, otherwise in this one.
 import type { Encrypt } from '../protocol/encryption.ts';
 import type { Store } from '../store/store.ts';
+import { createWorker } from './create-worker.ts';
 import type { DeliverySettings } from './settings.ts';
 import { resolveThreadCount } from './thread-count.ts';
+import { runWorkerThreads } from './worker-pool.ts';
 
 export interface RunWorkersOptions extends DeliverySettings {
   readonly store: Store;
@@ -39,7 +40,6 @@ export function createRunWorkers({
   const warnOnce = onceEach(onWarning);
 
   const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
-    const { createWorker } = await import('./create-worker.ts');
     const worker = createWorker(settings, store, { broadcastId, encrypt, onWarning: warnOnce });
     try {
       await worker.run(signal);
@@ -51,7 +51,6 @@ export function createRunWorkers({
   return async ({ broadcastId, rows = Number.POSITIVE_INFINITY }, signal) => {
     const count = Math.min(maxThreads, Math.floor(rows / rowsForThread));
     if (count === 0) return runHere(broadcastId, signal);
-    const { runWorkerThreads } = await import('./worker-pool.ts');
     return runWorkerThreads(count, { storeAddress: store.address, settings, broadcastId }, signal, warnOnce);
   };
 }

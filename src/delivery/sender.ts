@@ -1,25 +1,24 @@
-// The sender, as applications have it: single messages and broadcasts over one configuration. What connections,
-// encryption and broadcasts need is loaded when they begin, so that importing the sender is cheap.
+// The sender, as applications have it: single messages and broadcasts over one configuration. Making one finds what is
+// wrong with its options; the rest (transport, encryption, workers) is loaded with the first message or broadcast, so
+// that importing the sender is cheap.
 import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
-import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
 import type { Encrypt } from '../protocol/encryption.ts';
 import type { Message } from '../protocol/payload.ts';
 import type { PushOptions } from '../protocol/request.ts';
+import { createVapidAuthorizer } from '../protocol/vapid.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Store } from '../store/store.ts';
-import { createTransport, defaultTimeouts } from '../transport/create-transport.ts';
+import { checkOptions as checkTransportOptions } from '../transport/check-options.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { Audience } from './audience.ts';
+import type { BroadcastRun } from './broadcaster.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
-import type { Broadcaster, BroadcastRun } from './broadcaster.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
-import { startGoneReports, type GoneHook } from './gone-hook.ts';
-import { createMessagePath } from './message-path.ts';
+import type { GoneHook } from './gone-hook.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { SenderVapid, WorkerSettings } from './settings.ts';
-import { createSingleMessages, type SendResult } from './single-messages.ts';
+import type { SendResult } from './single-messages.ts';
 import type { SubscriptionInput } from './subscription-input.ts';
 import { resolveThreadCount } from './thread-count.ts';
 
@@ -97,81 +96,44 @@ export interface Sender {
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */
 export function createSender(options: SenderOptions): Sender {
-  const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...rest } = options;
-  const { sendTimeoutMs, onGone, ...transportOptions } = rest;
-  checkSenderOptions(options);
-  const transport = createTransport(transportOptions);
-  const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
-  let encryptBatch: EncryptBatch | undefined = encrypt && createEncryptBatch(encrypt);
-  let loading: Promise<void> | undefined;
-  const loadEncryption = async (): Promise<void> => {
-    encryptBatch = await loadEncryptBatch(encryption);
-  };
-  const path = createMessagePath(settings, transport, (messages) => encryptBatch!(messages));
-  const maxThreads = store && resolveThreadCount(threads, { ...transportOptions, encrypt });
-  let broadcaster: Promise<Broadcaster> | undefined;
-  const single = createSingleMessages({
-    path,
-    prepare: () => (encryptBatch ? undefined : (loading ??= loadEncryption())),
-    policy: createEndpointPolicy(transportOptions.pushServices),
-    store,
-    hasPreviousKeys: (vapid.previousKeys ?? []).length > 0,
-    timeoutMs: sendTimeoutMs ?? connectAndAnswerMs(transportOptions),
-    monotonicNow: transportOptions.monotonicNow ?? (() => performance.now()),
-    onWarning: onWarning ?? (() => {}),
-  });
-  const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning ?? (() => {}));
+  assertUsable(options);
+  let opening: Promise<Sender> | undefined;
   let closing: Promise<void> | undefined;
 
-  const assertOpen = (): void => {
-    if (closing === undefined) return;
-    throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
-  };
-
-  const loadBroadcaster = (): Promise<Broadcaster> => {
-    assertOpen();
-    if (store === undefined) {
-      throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
+  const open = (): Promise<Sender> => {
+    if (closing !== undefined) {
+      throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
     }
-    broadcaster ??= import('./broadcaster.ts').then(({ createBroadcaster }) =>
-      createBroadcaster({ ...settings, store, threads: maxThreads, encrypt, onWarning }),
-    );
-    return broadcaster;
+    opening ??= import('./open-sender.ts').then(({ openSender }) => openSender(options));
+    return opening;
   };
 
-  const closeAll = async (): Promise<void> => {
-    // What was given to send before is still sent.
-    await single.flush();
-    await Promise.all([(await broadcaster)?.close(), transport.close()]);
-    await single.close();
-    await goneReports?.close();
+  // What has left the store is reported from now on, whether anything is sent or not. A fault is met at the first message.
+  if (options.onGone !== undefined) open().catch(() => {});
+
+  const close = async (): Promise<void> => {
+    // What was given to the sender while it was loaded comes before.
+    await (await opening)?.close();
   };
 
   return {
-    async send(input, message, pushOptions) {
-      assertOpen();
-      return single.send(input, message, pushOptions);
-    },
-
-    broadcast: async (...message) => (await loadBroadcaster()).broadcast(...message),
-    createBroadcast: async (...message) => (await loadBroadcaster()).createBroadcast(...message),
-    resume: async (broadcastId) => (await loadBroadcaster()).resume(broadcastId),
-    work: async (signal, onFault) => (await loadBroadcaster()).work(signal, onFault),
-
-    close() {
-      closing ??= closeAll();
-      return closing;
-    },
+    send: async (...message) => (await open()).send(...message),
+    broadcast: async (...message) => (await open()).broadcast(...message),
+    createBroadcast: async (...message) => (await open()).createBroadcast(...message),
+    resume: async (broadcastId) => (await open()).resume(broadcastId),
+    work: async (signal, onFault) => (await open()).work(signal, onFault),
+    close: () => (closing ??= close()),
   };
 }
 
-/** Loaded with the first message: a sender that makes broadcasts only needs none in this thread. */
-async function loadEncryptBatch(fastest: EncryptionMethod | undefined): Promise<EncryptBatch> {
-  const { loadAccelerator } = await import('../accelerator/load-accelerator.ts');
-  return loadAccelerator({ fastest }).encryptBatch;
-}
-
-function connectAndAnswerMs(options: TransportOptions): number {
-  const { connectTimeoutMs, responseTimeoutMs } = defaultTimeouts;
-  return (options.connectTimeoutMs ?? connectTimeoutMs) + (options.responseTimeoutMs ?? responseTimeoutMs);
+/** Finds what `openSender` would refuse, so that a wrong option fails when the sender is made. */
+function assertUsable(options: SenderOptions): void {
+  checkSenderOptions(options);
+  const { vapid, store, threads } = options;
+  const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
+  checkTransportOptions(options);
+  for (const keys of [vapid, ...previousKeys]) createVapidAuthorizer({ keys, subject, lifetimeSeconds });
+  // These two are called in this thread, whoever delivers.
+  const forThreads = { ...options, onWarning: undefined, onGone: undefined };
+  if (store !== undefined) resolveThreadCount(threads, forThreads);
 }

@@ -24,8 +24,6 @@ export interface SendResult {
 
 export interface SingleMessagesOptions {
   readonly path: MessagePath;
-  /** Makes the path ready; `undefined` where it is. */
-  readonly prepare: () => Promise<void> | undefined;
   readonly policy: EndpointPolicy;
   readonly store: Store | undefined;
   /** Some subscriptions were made with a key of before. */
@@ -53,7 +51,6 @@ interface WaitingMessage extends PushMessage {
 
 export function createSingleMessages({
   path,
-  prepare,
   policy,
   store,
   hasPreviousKeys,
@@ -76,21 +73,16 @@ export function createSingleMessages({
     return stored?.vapidPublicKey;
   };
 
-  /** What must be there before the message can take its turn; nothing, as a rule. */
-  const prepareFor = (recipient: Addressee): Promise<Addressee> | undefined => {
-    const preparing = prepare();
-    const isKeyUnknown = hasPreviousKeys && recipient.vapidPublicKey === undefined;
-    if (preparing === undefined && !isKeyUnknown) return undefined;
-    return track(async () => {
-      await preparing;
-      return isKeyUnknown ? { ...recipient, vapidPublicKey: await findKey(recipient) } : recipient;
-    });
+  /** The recipient with its key, where that must be looked up; `undefined` as a rule. */
+  const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
+    if (!hasPreviousKeys || recipient.vapidPublicKey !== undefined) return undefined;
+    return track(async () => ({ ...recipient, vapidPublicKey: await findKey(recipient) }));
   };
 
-  const preparing = new Set<Promise<unknown>>();
+  const lookups = new Set<Promise<unknown>>();
   const track = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const promise = work().finally(() => preparing.delete(promise));
-    preparing.add(promise);
+    const promise = work().finally(() => lookups.delete(promise));
+    lookups.add(promise);
     return promise;
   };
 
@@ -100,8 +92,8 @@ export function createSingleMessages({
       const payload = encodePayload(message);
       checkPushOptions(options);
       let recipient = readSubscription(input, policy);
-      const prepared = prepareFor(recipient);
-      if (prepared !== undefined) recipient = await prepared;
+      const completing = completeKey(recipient);
+      if (completing !== undefined) recipient = await completing;
       const destination = path.destinations.find(recipient);
       const result = await new Promise<Result>((resolve, reject) => {
         turn.add({ recipient, destination, payload, options, deadlineMs, resolve, reject });
@@ -111,7 +103,7 @@ export function createSingleMessages({
     },
 
     flush: async () => {
-      await Promise.allSettled(preparing);
+      await Promise.allSettled(lookups);
       turn.flush();
     },
     close: async () => answers?.close(),

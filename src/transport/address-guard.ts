@@ -1,6 +1,7 @@
 // Which addresses a push service may have. An endpoint is text from a stranger: without this guard it could point a
 // push request at the machine itself or at its private network (SSRF). The guard looks at addresses only; which host
 // names are admitted is the endpoint policy's part.
+import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -11,7 +12,6 @@ export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
 /** Every address that the system's resolver has for a name, the hosts file included. */
 export const resolveWithSystem: Resolve = async (hostname) => {
-  const { lookup } = await import('node:dns/promises');
   const addresses = await lookup(hostname, { all: true });
   return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };

@@ -3,6 +3,8 @@
 import { X509Certificate } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { parseProxy } from './proxy.ts';
 import type { TransportOptions } from './transport.ts';
 
 /** What `setTimeout` takes; a longer time would end at once. */
@@ -15,6 +17,8 @@ export function checkOptions(options: TransportOptions): void {
     checkTimeout(name, options[name]);
   }
   for (const [index, pem] of (options.ca ?? []).entries()) checkCertificate(`ca[${index}]`, pem);
+  createEndpointPolicy(options.pushServices);
+  if (options.proxy !== undefined) parseProxy(options.proxy);
 }
 
 function checkList(name: string, value: unknown): void {

@@ -18,6 +18,7 @@ import type { Timer } from './clock.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionSettings } from './exchange.ts';
 import { Fifo } from './fifo.ts';
 import { maxStreams } from './http2/protocol.ts';
+import { openSession } from './open-session.ts';
 import { maxLimit } from './pacing.ts';
 
 export const maxQueued = 4096;
@@ -200,8 +201,6 @@ export class Origin implements SessionEvents {
   async #openConnection(): Promise<void> {
     this.#connecting += 1;
     try {
-      // Loaded with the first connection: sockets, TLS and HTTP are half of what the sender takes to import.
-      const { openSession } = await import('./open-session.ts');
       const { session, protocol } = await openSession(this.#url, this.#settings, this, this.#aborted.signal);
       this.#protocol = protocol;
       this.#sessions.add(session);
