@@ -3,21 +3,22 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
-import { openStage, type Stage } from './stage.ts';
+import { startConformanceService, type ConformanceService } from './conformance-service.ts';
 
 const allFour = ['action', 'filter', 'authenticator', 'action-creator'] as const;
 
-let stage: Stage;
+let service: ConformanceService;
 before(async () => {
-  stage = await openStage({ logging: allFour });
+  service = await startConformanceService({ logging: allFour });
 });
-after(() => stage[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
-const order = (): string[] => stage.records.splice(0).map(({ mechanism, phase }) => `${mechanism} ${phase}`);
+const order = (): string[] =>
+  service.records.splice(0).map(({ mechanism, phase }) => `${mechanism} ${phase}`);
 
 describe('Authentication', () => {
   test('Cross-origin access is decided before CSRF', async () => {
-    const response = await stage.ask('PUT', '/v1/user/1', {}, { cookie: stage.session.cookie });
+    const response = await service.ask('PUT', '/v1/user/1', {}, { cookie: service.session.cookie });
     assert.equal(response.status, 403);
     assert.equal(response.headers.get('access-control-allow-origin'), '*');
   });
@@ -25,14 +26,14 @@ describe('Authentication', () => {
   test('All methods are allowed cross-origin, custom ones too', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'TICKLE']) {
       const headers = { origin: 'https://a.example', 'access-control-request-method': method };
-      const response = await stage.ask('OPTIONS', '/any/path', undefined, headers);
+      const response = await service.ask('OPTIONS', '/any/path', undefined, headers);
       assert.equal(response.status, 204);
       assert.equal(response.headers.get('access-control-allow-methods'), method);
     }
   });
 
   test('All headers are allowed cross-origin', async () => {
-    const response = await stage.ask('OPTIONS', '/any/path', undefined, {
+    const response = await service.ask('OPTIONS', '/any/path', undefined, {
       origin: 'https://a.example',
       'access-control-request-method': 'POST',
       'access-control-request-headers': 'x-one, authorization, csrf-token',
@@ -45,7 +46,7 @@ describe('Authentication', () => {
     for (const path of ['/webPush', '/vapidKey', '/api/post', '/v1/user/1', '/no/such/path']) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
         for (const furtherHeaders of askedFor) {
-          const response = await stage.ask('OPTIONS', path, undefined, {
+          const response = await service.ask('OPTIONS', path, undefined, {
             origin: 'https://a.example',
             'access-control-request-method': method,
             ...furtherHeaders,
@@ -59,13 +60,13 @@ describe('Authentication', () => {
 
   test('A request with the session entry SESSION passes the authenticator', async () => {
     for (const value of ['ada', 'any value', '']) {
-      const { cookie } = await createSessionCookie({ sessionKey: stage.data.sessionKey, value });
-      assert.equal((await stage.ask('GET', '/api/get', undefined, { cookie })).status, 200);
+      const { cookie } = await createSessionCookie({ sessionKey: service.data.sessionKey, value });
+      assert.equal((await service.ask('GET', '/api/get', undefined, { cookie })).status, 200);
     }
   });
 
   test('A request without the session entry SESSION is rejected with 401', async () => {
-    const { cookie } = await createSessionCookie({ sessionKey: stage.data.sessionKey });
+    const { cookie } = await createSessionCookie({ sessionKey: service.data.sessionKey });
     for (const [method, path, body] of [
       ['GET', '/api/get', undefined],
       ['HEAD', '/api/get', undefined],
@@ -73,27 +74,30 @@ describe('Authentication', () => {
       ['HEAD', '/api/getWithArg/x', undefined],
       ['POST', '/api/post', {}],
     ] as const) {
-      assert.equal((await stage.ask(method, path, body)).status, 401, `${method} ${path}`);
-      assert.equal((await stage.ask(method, path, body, { cookie })).status, 401, `${method} ${path}`);
+      assert.equal((await service.ask(method, path, body)).status, 401, `${method} ${path}`);
+      assert.equal((await service.ask(method, path, body, { cookie })).status, 401, `${method} ${path}`);
     }
   });
 
   test('A 403 is there for a session value, which the default check never gives', async () => {
-    await using picky = await openStage({ authenticate: 'all', authorize: (value) => value !== 'ada' });
+    await using picky = await startConformanceService({
+      authenticate: 'all',
+      authorize: (value) => value !== 'ada',
+    });
     const { cookie } = picky.session;
     assert.equal((await picky.ask('GET', '/api/get', undefined, { cookie })).status, 403);
-    const own = stage.session.cookie;
-    assert.equal((await stage.ask('GET', '/api/get', undefined, { cookie: own })).status, 200);
+    const own = service.session.cookie;
+    assert.equal((await service.ask('GET', '/api/get', undefined, { cookie: own })).status, 200);
   });
 
   test('/vapidKey and /webPush need no credential', async () => {
-    assert.equal((await stage.ask('GET', '/vapidKey')).status, 200);
-    assert.equal((await stage.ask('POST', '/webPush', {})).status, 400);
+    assert.equal((await service.ask('GET', '/vapidKey')).status, 200);
+    assert.equal((await service.ask('POST', '/webPush', {})).status, 400);
   });
 
   test('A value for SESSION comes from server-side code alone', async () => {
     for (const path of ['/', '/vapidKey', '/api/get', '/api/getWithArg/SESSION=x', '/no/such/path']) {
-      const response = await stage.ask('GET', `${path}?SESSION=x`, undefined, { cookie: 'SESSION=x' });
+      const response = await service.ask('GET', `${path}?SESSION=x`, undefined, { cookie: 'SESSION=x' });
       assert.equal(response.headers.get('set-cookie'), null);
     }
     for (const headers of [
@@ -104,8 +108,8 @@ describe('Authentication', () => {
       { 'x-session': 'x' },
       { authorization: 'SESSION x' },
     ]) {
-      const asked = await stage.ask('GET', '/api/get?SESSION=x', undefined, headers);
-      const posted = await stage.ask('POST', '/api/post?SESSION=x', { SESSION: 'x' }, headers);
+      const asked = await service.ask('GET', '/api/get?SESSION=x', undefined, headers);
+      const posted = await service.ask('POST', '/api/post?SESSION=x', { SESSION: 'x' }, headers);
       assert.deepEqual([asked.status, posted.status], [401, 401], JSON.stringify(headers));
     }
   });
@@ -119,7 +123,7 @@ describe('Logging', () => {
       ['POST', '/api/post', {}],
     ] as const) {
       order();
-      await stage.ask(method, path, body, { cookie: stage.session.cookie });
+      await service.ask(method, path, body, { cookie: service.session.cookie });
       assert.deepEqual(order(), [
         'authenticator request',
         'action-creator request',
@@ -131,13 +135,13 @@ describe('Logging', () => {
   });
 
   test('The authenticator is attached per action, by annotation', async () => {
-    await using named = await openStage({ authenticate: ['getWithArg'] });
+    await using named = await startConformanceService({ authenticate: ['getWithArg'] });
     assert.equal((await named.ask('GET', '/api/get')).status, 200);
     assert.equal((await named.ask('GET', '/api/getWithArg/x')).status, 401);
   });
 
   test('The authenticator is attached per class of actions, by annotation', async () => {
-    await using whole = await openStage({ authenticate: 'all' });
+    await using whole = await startConformanceService({ authenticate: 'all' });
     for (const path of ['/api/get', '/api/getWithArg/x']) {
       assert.equal((await whole.ask('GET', path)).status, 401);
     }
@@ -145,14 +149,14 @@ describe('Logging', () => {
   });
 
   test('The action creator is attached by one configuration entry', async () => {
-    await using created = await openStage({ logging: ['action-creator'] });
+    await using created = await startConformanceService({ logging: ['action-creator'] });
     await created.ask('GET', '/api/get');
     await created.ask('POST', '/api/post', {});
     assert.equal(created.records.length, 4);
   });
 
   test('The filter is attached by one entry in the list of enabled filters', async () => {
-    await using filtered = await openStage({ logging: ['filter'] });
+    await using filtered = await startConformanceService({ logging: ['filter'] });
     await filtered.ask('GET', '/no/such/path');
     assert.equal(filtered.records[0]!['mechanism'], 'filter');
   });

@@ -9,43 +9,48 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
-import { contact, openStage, subscribe, type Stage } from './stage.ts';
+import {
+  contact,
+  startConformanceService,
+  subscribe,
+  type ConformanceService,
+} from './conformance-service.ts';
 
-let stage: Stage;
+let service: ConformanceService;
 before(async () => {
-  stage = await openStage();
+  service = await startConformanceService();
 });
-after(() => stage[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 const message = { title: 'Ding dong', message: 'Tea is ready — 🍵' };
 
 describe('Sender operation', () => {
   test('Server-side code sends to the subscription that a client has registered, and the client gets it', async () => {
-    const { endpoint } = await subscribe(stage);
-    const subscription = await subscribe(stage);
-    await stage.ask('POST', '/webPush', subscription);
-    const stored = await stage.data.store.subscriptions.findByEndpoint(subscription['endpoint']!);
-    const { outcome } = await stage.sender.send(stored!, message);
+    const { endpoint } = await subscribe(service);
+    const subscription = await subscribe(service);
+    await service.ask('POST', '/webPush', subscription);
+    const stored = await service.data.store.subscriptions.findByEndpoint(subscription['endpoint']!);
+    const { outcome } = await service.sender.send(stored!, message);
     assert.equal(outcome.kind, 'accepted');
-    const received = await stage.userAgent.nextMessage();
+    const received = await service.userAgent.nextMessage();
     assert.equal(received.endpoint, subscription['endpoint']);
     assert.notEqual(received.endpoint, endpoint);
   });
 
   test('The payload is the bytes of the JSON object {title, message}', async () => {
-    const { endpoint, p256dh, auth } = await subscribe(stage);
-    await stage.sender.send({ endpoint: endpoint!, p256dh: p256dh!, auth: auth! }, message);
-    const { data } = await stage.userAgent.nextMessage();
+    const { endpoint, p256dh, auth } = await subscribe(service);
+    await service.sender.send({ endpoint: endpoint!, p256dh: p256dh!, auth: auth! }, message);
+    const { data } = await service.userAgent.nextMessage();
     assert.equal(Buffer.from(data!).toString('utf8'), JSON.stringify(message));
   });
 
   test('The result is the push service’s HTTP response', async () => {
-    const { endpoint, p256dh, auth } = await subscribe(stage);
-    const { response } = await stage.sender.send(
+    const { endpoint, p256dh, auth } = await subscribe(service);
+    const { response } = await service.sender.send(
       { endpoint: endpoint!, p256dh: p256dh!, auth: auth! },
       message,
     );
-    await stage.userAgent.nextMessage();
+    await service.userAgent.nextMessage();
     assert.equal(response?.status, 201);
     assert.match(String(response?.headers['location']), /./);
   });
@@ -63,7 +68,7 @@ describe('Sender operation', () => {
     const keys = generateVapidKeys();
     const sender = createSender({ vapid: { ...keys, subject: contact }, pushServices: [origin] });
     t.after(() => sender.close());
-    const { p256dh, auth } = await subscribe(stage);
+    const { p256dh, auth } = await subscribe(service);
     await sender.send({ endpoint: `${origin}/a/b?c=d%2B+e`, p256dh: p256dh!, auth: auth! }, message);
 
     assert.equal(requests.length, 1);
@@ -78,7 +83,7 @@ describe('Sender operation', () => {
   });
 
   test('Authentication to the push service is by VAPID: another key pair is refused', async (t) => {
-    const { endpoint, p256dh, auth } = await subscribe(stage);
+    const { endpoint, p256dh, auth } = await subscribe(service);
     const origin = new URL(endpoint!).origin;
     const stranger = createSender({
       vapid: { ...generateVapidKeys(), subject: contact },
@@ -88,9 +93,9 @@ describe('Sender operation', () => {
     const { response } = await stranger.send({ endpoint: endpoint!, p256dh: p256dh!, auth: auth! }, message);
     assert.ok(response !== undefined && [401, 403].includes(response.status));
 
-    const own = await stage.sender.send({ endpoint: endpoint!, p256dh: p256dh!, auth: auth! }, message);
+    const own = await service.sender.send({ endpoint: endpoint!, p256dh: p256dh!, auth: auth! }, message);
     assert.equal(own.response?.status, 201);
-    await stage.userAgent.nextMessage();
+    await service.userAgent.nextMessage();
   });
 
   test('The subject is a contact URI of mailto: form, set on the sender', async (t) => {
@@ -113,7 +118,7 @@ describe('Sender operation', () => {
     const subject = 'mailto:set-on-the-sender@deskbell.example';
     const sender = createSender({ vapid: { ...keys, subject }, pushServices: [origin] });
     t.after(() => sender.close());
-    const { p256dh, auth } = await subscribe(stage);
+    const { p256dh, auth } = await subscribe(service);
     await sender.send({ endpoint: `${origin}/a`, p256dh: p256dh!, auth: auth! }, message);
     const claims = JSON.parse(Buffer.from(tokens[0]!.split('.')[1]!, 'base64url').toString()) as object;
     assert.equal((claims as { sub: string }).sub, subject);
@@ -128,10 +133,12 @@ describe('Sender operation', () => {
     await new Promise<void>((resolve) => endpointServer.listen(0, '127.0.0.1', resolve));
     t.after(() => endpointServer.close());
     const origin = `http://127.0.0.1:${(endpointServer.address() as AddressInfo).port}`;
-    const subscription = { ...(await subscribe(stage)), endpoint: `${origin}/x` };
+    const subscription = { ...(await subscribe(service)), endpoint: `${origin}/x` };
     // A process of its own, which ends by itself: whatever it has left to do for later is done by then.
-    const service = fork(join(import.meta.dirname, 'registering-process.ts'), [JSON.stringify(subscription)]);
-    const [exitCode] = (await once(service, 'exit')) as [number | null];
+    const registering = fork(join(import.meta.dirname, 'registering-process.ts'), [
+      JSON.stringify(subscription),
+    ]);
+    const [exitCode] = (await once(registering, 'exit')) as [number | null];
     assert.equal(exitCode, 0);
     assert.equal(requests, 0);
   });

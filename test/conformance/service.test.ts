@@ -11,7 +11,7 @@ import { readKeyFile } from '../../src/keys/key-file.ts';
 import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import { runUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
-import { openStage, subscribe, type Stage } from './stage.ts';
+import { startConformanceService, subscribe, type ConformanceService } from './conformance-service.ts';
 
 const demoRequests = [
   ['GET', '/api/get', undefined],
@@ -19,11 +19,11 @@ const demoRequests = [
   ['POST', '/api/post', { any: 'object' }],
 ] as const;
 
-let stage: Stage;
+let service: ConformanceService;
 before(async () => {
-  stage = await openStage();
+  service = await startConformanceService();
 });
-after(() => stage[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 interface Serve {
   readonly command: RunningCommand;
@@ -47,18 +47,18 @@ function spin(leastMs: number): void {
 
 describe('What the service does', () => {
   test('The service owns one key pair for VAPID, an ECDSA P-256 pair', async () => {
-    const { publicKey, privateKey } = stage.data.vapidKeys;
+    const { publicKey, privateKey } = service.data.vapidKeys;
     const pair = createECDH('prime256v1');
     pair.setPrivateKey(privateKey, 'base64url');
     assert.equal(pair.getPublicKey('base64url'), publicKey);
-    assert.equal(await (await stage.ask('GET', '/vapidKey')).json(), publicKey);
+    assert.equal(await (await service.ask('GET', '/vapidKey')).json(), publicKey);
   });
 
   test('The pair is generated once and need not be regenerated per run', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'deskbell-conformance-'));
     const keys: unknown[] = [];
     for (let run = 0; run < 2; run += 1) {
-      await using again = await openStage({}, folder);
+      await using again = await startConformanceService({}, folder);
       keys.push(await (await again.ask('GET', '/vapidKey')).json());
     }
     assert.equal(keys[0], keys[1]);
@@ -66,15 +66,15 @@ describe('What the service does', () => {
   });
 
   test('GET /vapidKey returns the public half, with which a client can subscribe', async () => {
-    const key = (await (await stage.ask('GET', '/vapidKey')).json()) as string;
-    const { endpoint } = await stage.userAgent.subscribe(key);
+    const key = (await (await service.ask('GET', '/vapidKey')).json()) as string;
+    const { endpoint } = await service.userAgent.subscribe(key);
     assert.match(endpoint, /^http/);
   });
 
   test('The client sends endpoint, p256dh and auth to POST /webPush, which writes them to the server console', async () => {
-    const subscription = await subscribe(stage);
-    assert.equal((await stage.ask('POST', '/webPush', subscription)).status, 200);
-    const { event: _event, ...values } = stage.records.findLast(({ event }) => event === 'subscription')!;
+    const subscription = await subscribe(service);
+    assert.equal((await service.ask('POST', '/webPush', subscription)).status, 200);
+    const { event: _event, ...values } = service.records.findLast(({ event }) => event === 'subscription')!;
     assert.deepEqual(values, subscription);
 
     // The console itself, of the service as it is started.
@@ -92,7 +92,7 @@ describe('What the service does', () => {
   });
 
   test('Sending is not an HTTP endpoint of the service', async () => {
-    const document = (await (await stage.ask('GET', '/openapi.json')).json()) as {
+    const document = (await (await service.ask('GET', '/openapi.json')).json()) as {
       paths: Record<string, object>;
     };
     const changing = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -106,7 +106,7 @@ describe('What the service does', () => {
       'post /webPush',
       'put /v1/user/{user_id}',
     ]);
-    assert.deepEqual(stage.changingRoutes.toSorted(), [
+    assert.deepEqual(service.changingRoutes.toSorted(), [
       'DELETE /webPush',
       'POST /api/post',
       'POST /webPush',
@@ -117,7 +117,7 @@ describe('What the service does', () => {
   test('Requests from any origin are accepted on every path', async () => {
     for (const path of ['/vapidKey', '/webPush', '/api/get', '/v1/user/1', '/', '/no/such/path']) {
       for (const origin of ['https://a.example', 'http://localhost:3000', 'null']) {
-        const response = await stage.ask('GET', path, undefined, { origin });
+        const response = await service.ask('GET', path, undefined, { origin });
         assert.equal(response.headers.get('access-control-allow-origin'), '*');
       }
     }
@@ -125,7 +125,7 @@ describe('What the service does', () => {
 
   test('Each demonstration action can be logged by each of the four mechanisms alone', async () => {
     for (const mechanism of ['action', 'filter', 'authenticator', 'action-creator'] as const) {
-      await using logging = await openStage({ logging: [mechanism] });
+      await using logging = await startConformanceService({ logging: [mechanism] });
       for (const [method, path, body] of demoRequests) {
         logging.records.splice(0);
         const response = await logging.ask(method, path, body, { cookie: logging.session.cookie });
@@ -138,7 +138,7 @@ describe('What the service does', () => {
 
   test('The demonstration actions return fixed JSON strings', async () => {
     for (const [method, path, body] of demoRequests) {
-      const [first, second] = [await stage.ask(method, path, body), await stage.ask(method, path, body)];
+      const [first, second] = [await service.ask(method, path, body), await service.ask(method, path, body)];
       const text = await first.text();
       assert.equal(typeof JSON.parse(text), 'string');
       assert.equal(await second.text(), text);
@@ -148,7 +148,7 @@ describe('What the service does', () => {
 
 describe('Resources and their fields', () => {
   test('The public key is URL-safe base64 text of the P-256 public key', async () => {
-    const key = (await (await stage.ask('GET', '/vapidKey')).json()) as string;
+    const key = (await (await service.ask('GET', '/vapidKey')).json()) as string;
     assert.match(key, /^[A-Za-z0-9_-]{87}$/);
     const point = Buffer.from(key, 'base64url');
     assert.equal(point.length, 65);
@@ -177,13 +177,13 @@ describe('Resources and their fields', () => {
 
   test('A subscription needs endpoint, p256dh and auth, each a string', async () => {
     for (const field of ['endpoint', 'p256dh', 'auth']) {
-      const { [field]: _left, ...rest } = await subscribe(stage);
+      const { [field]: _left, ...rest } = await subscribe(service);
       for (const [body, code] of [
         [rest, 'ERR_FIELD_MISSING'],
         [{ ...rest, [field]: 7 }, 'ERR_FIELD_TYPE'],
         [{ ...rest, [field]: null }, 'ERR_FIELD_TYPE'],
       ] as const) {
-        const response = await stage.ask('POST', '/webPush', body);
+        const response = await service.ask('POST', '/webPush', body);
         assert.equal(response.status, 400);
         const { errors } = (await response.json()) as { errors: { pointer: string; code: string }[] };
         assert.deepEqual(
@@ -195,16 +195,16 @@ describe('Resources and their fields', () => {
   });
 
   test('p256dh and auth are standard base64 with padding', async () => {
-    const { p256dh, auth } = await subscribe(stage);
+    const { p256dh, auth } = await subscribe(service);
     assert.match(p256dh!, /^[A-Za-z0-9+/]{87}=$/);
     assert.match(auth!, /^[A-Za-z0-9+/]{22}==$/);
     for (let count = 0; count < 20; count += 1) {
-      assert.equal((await stage.ask('POST', '/webPush', await subscribe(stage))).status, 200);
+      assert.equal((await service.ask('POST', '/webPush', await subscribe(service))).status, 200);
     }
   });
 
   test('An example user has id (int64), name and email', async () => {
-    const user = (await (await stage.ask('GET', '/v1/user/1')).json()) as Record<string, unknown>;
+    const user = (await (await service.ask('GET', '/v1/user/1')).json()) as Record<string, unknown>;
     assert.deepEqual(Object.keys(user), ['id', 'name', 'email']);
     assert.equal(user['id'], 1);
     assert.equal(typeof user['name'], 'string');
@@ -217,7 +217,7 @@ describe('Resources and their fields', () => {
     const database = new DatabaseSync(path);
     database.exec(`insert into users values (${id}, 'Edge', 'edge@example.org')`);
     database.close();
-    await using edge = await openStage({ exampleUsers: users });
+    await using edge = await startConformanceService({ exampleUsers: users });
     const text = await (await edge.ask('GET', `/v1/user/${id}`)).text();
     assert.equal(text, `{"id":${id},"name":"Edge","email":"edge@example.org"}`);
     assert.equal((await edge.ask('GET', `/v1/user/${id - 1n}`)).status, 404);
@@ -232,12 +232,12 @@ describe('Resources and their fields', () => {
       { name: 1, email: 'ada@example.org' },
       { name: 'Ada', email: null },
     ]) {
-      assert.equal((await stage.ask('PUT', '/v1/user/1', body)).status, 400);
+      assert.equal((await service.ask('PUT', '/v1/user/1', body)).status, 400);
     }
   });
 
   test('The demonstration session value is the server-side entry SESSION, a string', async () => {
-    await using asking = await openStage({ logging: ['authenticator'] });
+    await using asking = await startConformanceService({ logging: ['authenticator'] });
     await asking.ask('GET', '/api/get', undefined, { cookie: asking.session.cookie });
     assert.deepEqual(asking.records[0]!['session'], { SESSION: 'ada' });
   });
@@ -245,20 +245,20 @@ describe('Resources and their fields', () => {
 
 describe('Endpoints', () => {
   test('GET /vapidKey takes nothing and answers 200 with a JSON string', async () => {
-    const response = await stage.ask('GET', '/vapidKey');
+    const response = await service.ask('GET', '/vapidKey');
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
-    assert.equal(await response.text(), JSON.stringify(stage.data.vapidKeys.publicKey));
+    assert.equal(await response.text(), JSON.stringify(service.data.vapidKeys.publicKey));
   });
 
   test('POST /webPush takes the three strings as a JSON object and answers 200 with a JSON string', async () => {
-    const response = await stage.ask('POST', '/webPush', await subscribe(stage));
+    const response = await service.ask('POST', '/webPush', await subscribe(service));
     assert.equal(response.status, 200);
     assert.equal(typeof (await response.json()), 'string');
   });
 
   test('GET /api/get takes nothing and answers 200 with a JSON string', async () => {
-    const response = await stage.ask('GET', '/api/get');
+    const response = await service.ask('GET', '/api/get');
     assert.equal(response.status, 200);
     assert.equal(typeof (await response.json()), 'string');
   });
@@ -266,7 +266,7 @@ describe('Endpoints', () => {
   test('GET /api/getWithArg/:arg takes a string in the path and answers 200 with one fixed JSON string', async () => {
     const answers = new Set<unknown>();
     for (const arg of ['x', 'two words', 'ä/ö?', '🔔', '"quoted"', '100%', 'x'.repeat(256)]) {
-      const response = await stage.ask('GET', `/api/getWithArg/${encodeURIComponent(arg)}`);
+      const response = await service.ask('GET', `/api/getWithArg/${encodeURIComponent(arg)}`);
       assert.equal(response.status, 200);
       answers.add(await response.json());
     }
@@ -279,7 +279,7 @@ describe('Endpoints', () => {
   test('POST /api/post takes any JSON object and answers 200 with one fixed JSON string', async () => {
     const answers = new Set<unknown>();
     for (const body of [{}, { a: 1 }, { deep: { deeper: [] } }]) {
-      const response = await stage.ask('POST', '/api/post', body);
+      const response = await service.ask('POST', '/api/post', body);
       assert.equal(response.status, 200);
       answers.add(await response.json());
     }
@@ -290,26 +290,26 @@ describe('Endpoints', () => {
   });
 
   test('POST /api/post is exempt from the CSRF check', async () => {
-    const { cookie } = stage.session;
-    assert.equal((await stage.ask('POST', '/api/post', {}, { cookie })).status, 200);
+    const { cookie } = service.session;
+    assert.equal((await service.ask('POST', '/api/post', {}, { cookie })).status, 200);
   });
 
   test('No other route is exempt from the CSRF check', async () => {
-    const { cookie } = stage.session;
-    const other = await createSessionCookie({ sessionKey: stage.data.sessionKey, value: 'ada' });
-    const subscription = await subscribe(stage);
+    const { cookie } = service.session;
+    const other = await createSessionCookie({ sessionKey: service.data.sessionKey, value: 'ada' });
+    const subscription = await subscribe(service);
     for (const [method, path, body] of [
       ['POST', '/webPush', subscription],
       ['DELETE', '/webPush', subscription],
       ['PUT', '/v1/user/1', { name: 'a', email: 'b' }],
     ] as const) {
-      assert.equal((await stage.ask(method, path, body, { cookie })).status, 403);
-      for (const csrfToken of ['', 'x', other.csrfToken, `${stage.session.csrfToken}x`]) {
-        const response = await stage.ask(method, path, body, { cookie, 'csrf-token': csrfToken });
+      assert.equal((await service.ask(method, path, body, { cookie })).status, 403);
+      for (const csrfToken of ['', 'x', other.csrfToken, `${service.session.csrfToken}x`]) {
+        const response = await service.ask(method, path, body, { cookie, 'csrf-token': csrfToken });
         assert.equal(response.status, 403, `with the token "${csrfToken}"`);
       }
-      const token = { cookie, 'csrf-token': stage.session.csrfToken };
-      assert.ok((await stage.ask(method, path, body, token)).ok);
+      const token = { cookie, 'csrf-token': service.session.csrfToken };
+      assert.ok((await service.ask(method, path, body, token)).ok);
     }
   });
 
@@ -324,12 +324,12 @@ describe('Endpoints', () => {
       ['GET', '/v1/user/x'],
       ['GET', '/%'],
     ] as const) {
-      assert.match((await stage.ask(method, path)).headers.get('request-time') ?? '', /^\d+$/);
+      assert.match((await service.ask(method, path)).headers.get('request-time') ?? '', /^\d+$/);
     }
 
     // A request that takes 40 ms, however fast the machine is.
     const leastMs = 40;
-    await using busy = await openStage({ onSubscribe: () => spin(leastMs) });
+    await using busy = await startConformanceService({ onSubscribe: () => spin(leastMs) });
     const subscription = await subscribe(busy);
     const startMs = performance.now();
     const response = await busy.ask('POST', '/webPush', subscription);
@@ -341,14 +341,14 @@ describe('Endpoints', () => {
   });
 
   test('Without the filter, no response carries it', async () => {
-    await using quiet = await openStage({ logging: ['action'] });
+    await using quiet = await startConformanceService({ logging: ['action'] });
     assert.equal((await quiet.ask('GET', '/api/get')).headers.get('request-time'), null);
   });
 });
 
 describe('Example user API', () => {
   test('GET /v1/user/{user_id} answers 200 with the user record as application/json', async () => {
-    const response = await stage.ask('GET', '/v1/user/1');
+    const response = await service.ask('GET', '/v1/user/1');
     assert.equal(response.status, 200);
     assert.match(response.headers.get('content-type')!, /^application\/json/);
     assert.deepEqual(Object.keys((await response.json()) as object), ['id', 'name', 'email']);
@@ -356,36 +356,36 @@ describe('Example user API', () => {
 
   test('PUT /v1/user/{user_id} answers 200 without a body, and the record is the one sent', async () => {
     const update = { name: 'Grace', email: 'grace@example.org' };
-    const response = await stage.ask('PUT', '/v1/user/1', update);
+    const response = await service.ask('PUT', '/v1/user/1', update);
     assert.equal(response.status, 200);
     assert.equal((await response.arrayBuffer()).byteLength, 0);
-    assert.deepEqual(await (await stage.ask('GET', '/v1/user/1')).json(), { id: 1, ...update });
+    assert.deepEqual(await (await service.ask('GET', '/v1/user/1')).json(), { id: 1, ...update });
   });
 
   test('An invalid user id is a 400', async () => {
     const notDecimal = ['x', '1.5', '%20', '01', '-01', '+1', '-0', '1e0', '0x1', '1%20', '%D9%A1', '1n'];
     for (const id of [...notDecimal, '9223372036854775808', '-9223372036854775809', '1'.repeat(40)]) {
-      assert.equal((await stage.ask('GET', `/v1/user/${id}`)).status, 400);
-      assert.equal((await stage.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 400);
+      assert.equal((await service.ask('GET', `/v1/user/${id}`)).status, 400);
+      assert.equal((await service.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 400);
     }
   });
 
   test('A user that does not exist is a 404', async () => {
     for (const id of ['2', '9007199254740993', '9223372036854775807', '-1']) {
-      assert.equal((await stage.ask('GET', `/v1/user/${id}`)).status, 404);
-      assert.equal((await stage.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 404);
+      assert.equal((await service.ask('GET', `/v1/user/${id}`)).status, 404);
+      assert.equal((await service.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 404);
     }
   });
 });
 
 describe('Versioning', () => {
   test('The example user API is under /v1, and not elsewhere', async () => {
-    assert.equal((await stage.ask('GET', '/v1/user/1')).status, 200);
-    assert.equal((await stage.ask('GET', '/user/1')).status, 404);
+    assert.equal((await service.ask('GET', '/v1/user/1')).status, 200);
+    assert.equal((await service.ask('GET', '/user/1')).status, 404);
   });
 
   test('The description document carries info.version for the description itself', async () => {
-    const document = (await (await stage.ask('GET', '/openapi.json')).json()) as {
+    const document = (await (await service.ask('GET', '/openapi.json')).json()) as {
       openapi: string;
       info: { version: unknown };
     };

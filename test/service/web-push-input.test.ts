@@ -1,5 +1,5 @@
 // POST /webPush against everything that is not a subscription: the exact status and code of each, and the store as it
-// was. Beside each family of bad input its good twins, which are accepted.
+// was. Next to each kind of invalid input stand valid variants of it, which are accepted.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
@@ -397,7 +397,7 @@ describe('POST /webPush', () => {
     assert.match(answer, /ERR_BODY_TOO_LARGE/);
   });
 
-  describe('accepts the good twins', () => {
+  describe('accepts valid variants', () => {
     let schema: Validator;
 
     before(async () => {

@@ -13,7 +13,7 @@ import { openDataDirectory, type DataDirectory } from '../../src/cli/data-direct
 
 export type LogRecord = Readonly<Record<string, unknown>>;
 
-export interface Stage extends AsyncDisposable {
+export interface ConformanceService extends AsyncDisposable {
   readonly base: string;
   readonly data: DataDirectory;
   readonly records: LogRecord[];
@@ -28,7 +28,10 @@ export interface Stage extends AsyncDisposable {
 
 export const contact = 'mailto:contact@deskbell.example';
 
-export async function openStage(options: Partial<ServerOptions> = {}, folder?: string): Promise<Stage> {
+export async function startConformanceService(
+  options: Partial<ServerOptions> = {},
+  folder?: string,
+): Promise<ConformanceService> {
   const cleanUp = new AsyncDisposableStack();
   const directory = folder ?? (await mkdtemp(join(tmpdir(), 'deskbell-conformance-')));
   if (folder === undefined) cleanUp.defer(() => rm(directory, { recursive: true }));
@@ -82,7 +85,7 @@ export async function openStage(options: Partial<ServerOptions> = {}, folder?: s
 }
 
 /** The three strings of a new subscription as the specification's client sends them: standard base64, padded. */
-export async function subscribe({ userAgent, data }: Stage): Promise<Record<string, string>> {
+export async function subscribe({ userAgent, data }: ConformanceService): Promise<Record<string, string>> {
   const { endpoint, p256dh, auth } = await userAgent.subscribe(data.vapidKeys.publicKey);
   return { endpoint, p256dh: toStandardBase64(p256dh), auth: toStandardBase64(auth) };
 }
