@@ -5,6 +5,7 @@ import { startChromium } from './chromium.ts';
 import { type Desktop, startDesktop } from './desktop.ts';
 import { press, received } from './demo-page.ts';
 import { createBrowserTests } from './browser-test.ts';
+import { startOtherSite } from './other-site.ts';
 import { until } from './until.ts';
 
 let desktop: Desktop;
@@ -79,5 +80,28 @@ browserTest(
     const page = await target.page();
     assert.deepEqual(await received(page!, 1), ['While you were out: somebody rang']);
     await press(page!, 'Unsubscribe');
+  },
+);
+
+browserTest(
+  'with the script in another folder, a click opens the folder that the page and the script share',
+  async ({ testBrowser, backend, permit }) => {
+    await using site = await startOtherSite(backend.url);
+    await permit(site.url, 'granted');
+    const page = await testBrowser.browser.newPage();
+    await page.goto(`${site.url}some/article`);
+    await page.evaluate(`
+      import('${backend.url}client/index.js').then(({ createClient }) =>
+        createClient({ serviceUrl: '${backend.url}', serviceWorkerUrl: '/assets/worker.js' })
+          .subscribe()
+          .then(() => undefined))`);
+    await page.close();
+    await backend.sendToAll({ title: 'While you were out', message: 'somebody rang' });
+    await untilShown(1);
+
+    await Promise.all([
+      testBrowser.browser.waitForTarget((candidate) => candidate.url() === site.url),
+      desktop.clickNotification(),
+    ]);
   },
 );

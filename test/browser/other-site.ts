@@ -13,6 +13,7 @@ export async function startOtherSite(serviceUrl: string): Promise<OtherSite> {
   const scripts: Readonly<Record<string, string>> = {
     '/service-worker.js': importing,
     '/moved-worker.js': importing,
+    '/assets/worker.js': importing,
     '/scripts/deskbell.js': await (await fetch(`${serviceUrl}service-worker.js`)).text(),
   };
   const server = createServer((request, response) => {
