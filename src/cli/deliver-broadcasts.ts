@@ -1,15 +1,12 @@
 // Delivers the broadcasts of a store until told to stop, and reports what happens to each of them.
-import { stateOf } from '../delivery/format-broadcast.ts';
 import type { Sender } from '../delivery/sender.ts';
 import { watchBroadcasts, type BroadcastEvent } from '../delivery/watch-broadcasts.ts';
 import type { BroadcastStore } from '../store/broadcasts.ts';
-import { createAcceleratorWarning } from './accelerator-warning.ts';
 
 export interface DeliveryReport {
   event(event: BroadcastEvent): void | Promise<void>;
   /** Delivery was interrupted by this error and is tried again. */
   error(error: unknown): void;
-  warning(text: string): void;
 }
 
 /** @param stop ends the work after the messages in flight */
@@ -21,11 +18,9 @@ export async function deliverBroadcasts(
 ): Promise<void> {
   // Watching ends after the work, so that the last results are reported too.
   const workEnded = new AbortController();
-  const warnWithoutAccelerator = createAcceleratorWarning((text) => report.warning(text));
   const onError = (error: unknown): void => report.error(error);
   const watch = async (): Promise<void> => {
     for await (const event of watchBroadcasts(store, workEnded.signal, onError)) {
-      if (stateOf(event.broadcast) === 'running') warnWithoutAccelerator(event.broadcast);
       await report.event(event);
     }
   };

@@ -19,12 +19,16 @@ export const senderSettings = [
   'encryption',
 ] as const satisfies readonly SettingName[];
 
-/** @param store for broadcasts @throws {DeskbellError} ERR_CONFIGURATION for a missing subject or a proxy that is not valid; ERR_FILE */
+/**
+ * @param onWarning by default, warnings are lines on standard error
+ * @throws {DeskbellError} ERR_CONFIGURATION for a missing subject or a proxy that is not valid; ERR_FILE
+ */
 export async function openSender(
   { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads, encryption }: Configuration,
   vapidKeys: VapidKeys,
-  { environment }: Pick<Context, 'environment'>,
-  store?: Store,
+  { environment, output }: Pick<Context, 'environment' | 'output'>,
+  store: Store,
+  onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`),
 ): Promise<Sender> {
   if (subject === undefined) {
     throw new DeskbellError(
@@ -43,7 +47,8 @@ export async function openSender(
     responseTimeoutMs,
     encryption,
     store,
-    threads: store && threads,
+    threads,
+    onWarning,
     ...proxyFromEnvironment(environment),
   });
 }

@@ -14,7 +14,6 @@ import type { Progress } from '../delivery/progress.ts';
 import { alarmKey } from '../delivery/watch-broadcasts.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../store/broadcasts.ts';
-import { createAcceleratorWarning } from './accelerator-warning.ts';
 import { summarize } from './broadcast-summary.ts';
 import type { CommandHint } from './command-hint.ts';
 import type { Context } from './context.ts';
@@ -38,7 +37,6 @@ export async function runBroadcast(
     json ? event('broadcast', { isNew: run.isNew, ...broadcastToJson(run.broadcast) }) : formatStart(run),
   );
 
-  createAcceleratorWarning((warning) => output.diagnostic(`deskbell: ${warning}`))(run.broadcast);
   let pausing: Promise<void> | undefined;
   const pause = (): void => {
     output.live('');

@@ -1,6 +1,6 @@
 // Puts a worker together: message path, transport, store. The same in a thread of its own and in the caller's.
-import { loadAccelerator, type EncryptionMethod } from '../accelerator/load-accelerator.ts';
-import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
+import { loadAccelerator } from '../accelerator/load-accelerator.ts';
+import { createEncryptBatch } from '../protocol/encrypt-batch.ts';
 import type { Encrypt } from '../protocol/encryption.ts';
 import type { Store } from '../store/store.ts';
 import { createTransport } from '../transport/create-transport.ts';
@@ -14,7 +14,7 @@ export interface WorkerOptions {
   readonly broadcastId?: number | undefined;
   /** Stands in for the accelerator or Node's builtins. */
   readonly encrypt?: Encrypt | undefined;
-  /** Told in words why the accelerator is not used. */
+  /** Told in words why the accelerator is not used, where a broadcast is large enough for that to matter. */
   readonly onWarning: (warning: string) => void;
 }
 
@@ -33,9 +33,10 @@ export function createWorker(
 ): DeliveryWorker {
   const { now = Date.now, random = Math.random } = settings.transport;
   const transport = createTransport(settings.transport);
-  const encryptBatch = encrypt
-    ? createEncryptBatch(encrypt)
-    : chooseEncryption(settings.encryption, onWarning);
+  const { encryptBatch, reason } = encrypt
+    ? { encryptBatch: createEncryptBatch(encrypt) }
+    : loadAccelerator({ fastest: settings.encryption });
+  const workerSettings = { ...defaultWorkerSettings, ...settings.worker };
   const path = createMessagePath(settings, transport, encryptBatch);
 
   return {
@@ -46,20 +47,14 @@ export function createWorker(
           ledger: store.ledger,
           path,
           record: { retryPolicy: settings.retryPolicy ?? defaultRetryPolicy, now, random },
-          settings: { ...defaultWorkerSettings, ...settings.worker },
+          settings: workerSettings,
           broadcastId,
+          onSlice: ({ audience }) => {
+            if (reason !== undefined && audience >= workerSettings.warnFromAudience) onWarning(reason);
+          },
         },
         signal,
       ),
     close: () => transport.close(0),
   };
-}
-
-function chooseEncryption(
-  fastest: EncryptionMethod | undefined,
-  onWarning: (warning: string) => void,
-): EncryptBatch {
-  const { encryptBatch, reason } = loadAccelerator({ fastest });
-  if (reason !== undefined) onWarning(reason);
-  return encryptBatch;
 }

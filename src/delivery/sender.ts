@@ -41,7 +41,7 @@ export interface SenderOptions extends TransportOptions {
   readonly onGone?: GoneHook | undefined;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number | undefined;
-  /** Told in words of what goes worse than it could: why Node's builtins encrypt (once), a store that fails. */
+  /** Told in words of what goes worse than it could: why Node's builtins encrypt a large broadcast (once), a store that fails. */
   readonly onWarning?: (warning: string) => void;
   /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
   readonly sendTimeoutMs?: number;

@@ -52,6 +52,8 @@ export interface WorkerSettings {
   readonly leaseMs: number;
   /** How long a worker that is stopped waits for answers. */
   readonly stopGraceMs: number;
+  /** A smaller audience takes a second of processor time at most, so that a missing accelerator is not worth a warning. */
+  readonly warnFromAudience: number;
 }
 
 export const defaultWorkerSettings: WorkerSettings = {
@@ -68,6 +70,7 @@ export const defaultWorkerSettings: WorkerSettings = {
   leaseSliceEveryMs: 250,
   leaseMs: 10_000,
   stopGraceMs: 5000,
+  warnFromAudience: 10_000,
 };
 
 /** Rows that a worker has sent and not committed, at most: what a crash repeats. */

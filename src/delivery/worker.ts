@@ -5,6 +5,7 @@
 //   STOPPING takes no more rows, waits a while for answers; what has none by then is given back, and may be repeated
 //   STOPPED  everything is committed or given back
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Broadcast } from '../store/broadcasts.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { WorkSource } from '../store/work-source.ts';
 import { Assignment, type AssignedRow, type CommitPart } from './assignment.ts';
@@ -22,6 +23,8 @@ export interface WorkerParts {
   readonly settings: WorkerSettings;
   /** Works on this broadcast only, and ends with it. Without it the worker goes on until it is stopped. */
   readonly broadcastId: number | undefined;
+  /** Told of the broadcast of each slice that is leased. */
+  readonly onSlice: (broadcast: Broadcast) => void;
 }
 
 /**
@@ -39,6 +42,7 @@ class Worker {
   readonly #path: MessagePath;
   readonly #record: RecordSettings;
   readonly #settings: WorkerSettings;
+  readonly #onSlice: WorkerParts['onSlice'];
   readonly #only: { readonly broadcastId: number | undefined };
   readonly #assignments = new Set<Assignment>();
   /** Posted and not answered. */
@@ -49,13 +53,14 @@ class Worker {
   #fault: { readonly cause: unknown } | undefined;
   #wake: () => void = () => {};
 
-  constructor({ work, ledger, path, record, settings, broadcastId }: WorkerParts) {
+  constructor({ work, ledger, path, record, settings, broadcastId, onSlice }: WorkerParts) {
     this.#work = work;
     this.#ledger = ledger;
     this.#path = path;
     this.#record = record;
     this.#settings = settings;
     this.#only = { broadcastId };
+    this.#onSlice = onSlice;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -119,6 +124,7 @@ class Worker {
       return undefined;
     }
     this.#path.destinations.setStates(await this.#ledger.pushServices());
+    this.#onSlice(lease.broadcast);
     const assignment = new Assignment(lease);
     this.#assignments.add(assignment);
     return assignment;

@@ -80,7 +80,9 @@ export function serveCommand(context: Context): Command {
           log,
         });
         const sender = configuration.deliver
-          ? await openSender(configuration, vapidKeys, context, store)
+          ? await openSender(configuration, vapidKeys, context, store, (detail) =>
+              log.info({ event: 'warning', detail }),
+            )
           : undefined;
         try {
           await listenOn({ host, port }, () => server.listen({ host, port }));
@@ -126,7 +128,6 @@ const reportTo = (log: OpenLog): DeliveryReport => ({
     }
   },
   error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
-  warning: (detail) => log.info({ event: 'warning', detail }),
 });
 
 function reopen(log: OpenLog, { output }: Context): void {

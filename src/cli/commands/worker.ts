@@ -56,13 +56,11 @@ const reportAsText = (output: Output): DeliveryReport => ({
         : formatState(event.broadcast),
     ),
   error: (error) => output.diagnostic(formatError(error)),
-  warning: (text) => output.diagnostic(`deskbell: ${text}`),
 });
 
 const reportAsJson = (output: Output): DeliveryReport => ({
   event: (event) => output.line(JSON.stringify(toJson(event))),
   error: (error) => output.diagnostic(formatError(error)),
-  warning: (text) => output.diagnostic(`deskbell: ${text}`),
 });
 
 function toJson(event: BroadcastEvent): object {
