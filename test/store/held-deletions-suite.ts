@@ -230,6 +230,14 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       assert.ok((await held()) > 0, 'the others are for an operator');
     });
 
+    test('an operator sees what is held of single messages, however few there are', async () => {
+      await addSubscriptions(30);
+      for (let index = 0; index < 30; index += 1) await answerOne(index, 'gone');
+      const kept = await store.subscriptions.count();
+      assert.ok(kept > 10);
+      assert.equal(await held(), kept);
+    });
+
     test('answers to broadcasts and to single messages are counted together', async () => {
       await addSubscriptions(100);
       await broadcast((_, index) => (index < 15 ? 'gone' : 'rejected'));

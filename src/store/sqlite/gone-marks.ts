@@ -1,7 +1,8 @@
 // Marks on subscriptions that their push service called gone, and what becomes of them: see ../held-deletions.ts.
 //
 // Answers of an origin are counted in windows of at least a hundred, by all workers and single sends together. Marks of a
-// window are judged when the next window is complete, or when a broadcast ends: then nothing more comes for a while.
+// window are judged when the next window is complete, or when a broadcast ends: then nothing more comes for a while. Marks
+// of single messages are judged at once.
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
@@ -33,8 +34,8 @@ export interface GoneMarks {
   unmarkByEndpoint(endpoint: string): void;
   /** Counts answers of the origin. @returns how many marks are held from now on */
   count(origin: string, answers: number, accepted: number): number;
-  /** Deletes the marked subscriptions of the origin at once where they are few. @returns whether it did */
-  deleteFew(origin: string): boolean;
+  /** Judges a mark that a single message has made: it may be long until the next answers. */
+  judgeSingle(origin: string): void;
   /** Judges all marks of the origin: nothing more comes for a while. @returns how many are held from now on */
   judgeAll(origin: string): number;
   isMarked(id: number): boolean;
@@ -115,7 +116,10 @@ export function createGoneMarks(database: SqliteDatabase): GoneMarks {
       statements.dropWindows.run({ origin, before: number - 1 });
       return held;
     },
-    deleteFew,
+    judgeSingle: (origin) => {
+      const window = windowOf(origin);
+      if (!deleteFew(origin) && !isHealthy(window)) statements.hold.run({ origin, number: window.number });
+    },
     judgeAll: (origin) => {
       const held = judge(origin, Number.MAX_SAFE_INTEGER);
       // what comes next, perhaps days later, is judged by itself
@@ -175,8 +179,9 @@ function prepareStatements(database: SqliteDatabase) {
     isMarked: database.prepare<{ id: number }, { subscription_id: number }>(
       'select subscription_id from gone_marks where subscription_id = :id',
     ),
+    // bounded: a million marks are not counted at each commit
     countFew: database.prepare<{ origin: string }, { marks: number; deleted: number }>(`
-      select (select count(*) from gone_marks where origin = :origin) as marks,
+      select (select count(*) from (select 1 from gone_marks where origin = :origin limit ${fewMarks})) as marks,
              coalesce((select rows from few_deletions where origin = :origin), 0) as deleted
     `),
     addFew: database.prepare<{ origin: string; rows: number }>(`

@@ -24,7 +24,8 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
         if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
         marks.count(origin, 1, accepted);
         if (id === undefined) return 'kept';
-        return marks.deleteFew(origin) || !marks.isMarked(id) ? 'deleted' : 'marked';
+        marks.judgeSingle(origin);
+        return marks.isMarked(id) ? 'marked' : 'deleted';
       }),
     pushServices: () => database.read(() => holds.states()),
   };
