@@ -3,6 +3,7 @@ import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { createEncryptBatch } from '../protocol/encrypt-batch.ts';
 import type { Encrypt } from '../protocol/encryption.ts';
 import type { Store } from '../store/store.ts';
+import { systemClock } from '../transport/clock.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import { createMessagePath } from './message-path.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
@@ -32,6 +33,7 @@ export function createWorker(
   { broadcastId, encrypt, onWarning }: WorkerOptions,
 ): DeliveryWorker {
   const { now = Date.now, random = Math.random } = settings.transport;
+  const { monotonicNow, startTimer } = { ...systemClock, ...settings.transport };
   const transport = createTransport(settings.transport);
   const { encryptBatch, reason } = encrypt
     ? { encryptBatch: createEncryptBatch(encrypt) }
@@ -48,6 +50,7 @@ export function createWorker(
           path,
           record: { retryPolicy: settings.retryPolicy ?? defaultRetryPolicy, now, random },
           settings: workerSettings,
+          clock: { monotonicNow, startTimer },
           broadcastId,
           onSlice: ({ audience }) => {
             if (reason !== undefined && audience >= workerSettings.warnFromAudience) onWarning(reason);

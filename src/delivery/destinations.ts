@@ -10,7 +10,7 @@ import type { PushServiceAnswers, PushServiceState } from '../store/push-service
 import type { PushHeaders } from '../transport/transport.ts';
 import { createHeaderSource, type HeaderSource } from './header-source.ts';
 import type { Refusal } from './not-sent.ts';
-import { OriginGate } from './origin-gate.ts';
+import { OriginGate, type GateSettings } from './origin-gate.ts';
 import type { SenderVapid } from './settings.ts';
 
 /** To whom a message goes. */
@@ -47,6 +47,7 @@ const maxRemembered = 1024;
 export function createDestinations(
   vapid: SenderVapid,
   policy: EndpointPolicy,
+  gateSettings: GateSettings,
   now: (() => number) | undefined,
 ): Destinations {
   const headerSources = createHeaderSources(vapid, now);
@@ -72,7 +73,7 @@ export function createDestinations(
       origin,
       vapidPublicKey,
       refusal: refuse(),
-      gate: new OriginGate(),
+      gate: new OriginGate(gateSettings),
       headersFor: (options) => headers?.(origin, options) ?? {},
     };
   };

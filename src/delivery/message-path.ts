@@ -5,12 +5,13 @@
 // The first three steps are here; `record` is the caller's.
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
+import { systemClock } from '../transport/clock.ts';
 import type { Transport } from '../transport/transport.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
 import { encrypt } from './encrypt.ts';
 import { post, type Result } from './post.ts';
 import { select, type Admit, type PushMessage, type Selected } from './select.ts';
-import type { DeliverySettings } from './settings.ts';
+import { defaultWorkerSettings, type DeliverySettings } from './settings.ts';
 
 export interface MessagePath {
   readonly destinations: Destinations;
@@ -30,11 +31,20 @@ export interface MessagePath {
 
 /** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
 export function createMessagePath(
-  { vapid, transport: { pushServices, now = Date.now, monotonicNow = systemNow } }: DeliverySettings,
+  {
+    vapid,
+    worker,
+    transport: { pushServices, now = Date.now, monotonicNow = systemClock.monotonicNow },
+  }: DeliverySettings,
   transport: Transport,
   encryptBatch: EncryptBatch,
 ): MessagePath {
-  const destinations = createDestinations(vapid, createEndpointPolicy(pushServices), now);
+  const destinations = createDestinations(
+    vapid,
+    createEndpointPolicy(pushServices),
+    { ...defaultWorkerSettings, ...worker },
+    now,
+  );
 
   const timeLeft = ({ deadlineMs }: PushMessage): number | undefined =>
     deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - monotonicNow());
@@ -68,5 +78,3 @@ export function createMessagePath(
     },
   };
 }
-
-const systemNow = (): number => performance.now();

@@ -3,6 +3,7 @@ import { loadAccelerator, type EncryptionMethod } from '../accelerator/load-acce
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
+import { systemClock } from '../transport/clock.ts';
 import { createTransport, defaultTimeouts } from '../transport/create-transport.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import { createBroadcaster, type Broadcaster } from './broadcaster.ts';
@@ -26,7 +27,7 @@ export function openSender(options: SenderOptions): Sender {
     store,
     hasPreviousKeys: (vapid.previousKeys ?? []).length > 0,
     timeoutMs: sendTimeoutMs ?? connectAndAnswerMs(transportOptions),
-    monotonicNow: transportOptions.monotonicNow ?? (() => performance.now()),
+    monotonicNow: transportOptions.monotonicNow ?? systemClock.monotonicNow,
     onWarning: onWarning ?? (() => {}),
   });
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning ?? (() => {}));

@@ -10,10 +10,9 @@
 import type { Outcome } from '../protocol/outcome.ts';
 import { holdPolicy, type PushServiceState } from '../store/push-services.ts';
 import type { NotSent } from './not-sent.ts';
+import type { WorkerSettings } from './settings.ts';
 
-/** So many rows without an answer for so long speak of a slow push service; a single one does where it is silent. */
-const slowRows = 256;
-const slowAfterMs = 1000;
+export type GateSettings = Pick<WorkerSettings, 'slowRows' | 'slowAfterMs'>;
 
 /** What was answered since it was told to the store. */
 interface Answers {
@@ -23,6 +22,7 @@ interface Answers {
 }
 
 export class OriginGate {
+  readonly #settings: GateSettings;
   #waitUntilMs = 0;
   #waitReason = '';
   /** When rows were sent that are stored one by one until they are answered; the oldest first. */
@@ -32,6 +32,10 @@ export class OriginGate {
   #isHeld = false;
   #refusalsToHold: number = holdPolicy.refusalsToHold;
   #answers: Answers | undefined;
+
+  constructor(settings: GateSettings) {
+    this.#settings = settings;
+  }
 
   /**
    * @param isProbe sent to find out whether the push service accepts messages again
@@ -43,7 +47,11 @@ export class OriginGate {
       return { kind: 'deferred', afterMs: this.#waitUntilMs - nowMs, detail: this.#waitReason };
     }
     if (this.#isSlowNow(nowMs)) {
-      return { kind: 'deferred', afterMs: slowAfterMs, detail: 'The push service takes long to answer.' };
+      return {
+        kind: 'deferred',
+        afterMs: this.#settings.slowAfterMs,
+        detail: 'The push service takes long to answer.',
+      };
     }
     return undefined;
   }
@@ -96,7 +104,7 @@ export class OriginGate {
    * @param hasRoom false where what is left of the room is for those of slow push services
    */
   mayDetach(nowMs: number, hasRoom: boolean): boolean {
-    return (hasRoom && this.#detachedSinceMs.size < slowRows) || this.#isSlowNow(nowMs);
+    return (hasRoom && this.#detachedSinceMs.size < this.#settings.slowRows) || this.#isSlowNow(nowMs);
   }
 
   /** The row is stored by itself until it is answered. */
@@ -109,6 +117,7 @@ export class OriginGate {
   }
 
   #isSlowNow(nowMs: number): boolean {
+    const { slowRows, slowAfterMs } = this.#settings;
     const detached = this.#detachedSinceMs.size;
     if (detached < slowRows / 2) this.#isSlow = false;
     if (detached === 0) return false;

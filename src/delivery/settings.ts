@@ -54,6 +54,10 @@ export interface WorkerSettings {
   readonly stopGraceMs: number;
   /** A smaller audience takes a second of processor time at most, so that a missing accelerator is not worth a warning. */
   readonly warnFromAudience: number;
+  /** So many rows of a push service that are detached and without an answer for so long mean that it is slow; where it
+   *  answers nothing at all, a single one does. */
+  readonly slowRows: number;
+  readonly slowAfterMs: number;
 }
 
 export const defaultWorkerSettings: WorkerSettings = {
@@ -71,6 +75,8 @@ export const defaultWorkerSettings: WorkerSettings = {
   leaseMs: 10_000,
   stopGraceMs: 5000,
   warnFromAudience: 10_000,
+  slowRows: 256,
+  slowAfterMs: 1000,
 };
 
 /** Rows that a worker has sent and not committed, at most: what a crash repeats. */

@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { WorkSource } from '../store/work-source.ts';
+import type { Clock, Timer } from '../transport/clock.ts';
 import { Assignment, type AssignedRow, type CommitPart } from './assignment.ts';
 import type { MessagePath } from './message-path.ts';
 import type { NotSent } from './not-sent.ts';
@@ -21,6 +22,7 @@ export interface WorkerParts {
   readonly path: MessagePath;
   readonly record: RecordSettings;
   readonly settings: WorkerSettings;
+  readonly clock: Clock;
   /** Works on this broadcast only, and ends with it. Without it the worker goes on until it is stopped. */
   readonly broadcastId: number | undefined;
   /** Told of the broadcast of each slice that is leased. */
@@ -43,6 +45,7 @@ class Worker {
   readonly #record: RecordSettings;
   readonly #settings: WorkerSettings;
   readonly #onSlice: WorkerParts['onSlice'];
+  readonly #clock: Clock;
   readonly #only: { readonly broadcastId: number | undefined };
   readonly #assignments = new Set<Assignment>();
   /** Posted and not answered. */
@@ -53,28 +56,29 @@ class Worker {
   #fault: { readonly cause: unknown } | undefined;
   #wake: () => void = () => {};
 
-  constructor({ work, ledger, path, record, settings, broadcastId, onSlice }: WorkerParts) {
+  constructor({ work, ledger, path, record, settings, clock, broadcastId, onSlice }: WorkerParts) {
     this.#work = work;
     this.#ledger = ledger;
     this.#path = path;
     this.#record = record;
     this.#settings = settings;
+    this.#clock = clock;
     this.#only = { broadcastId };
     this.#onSlice = onSlice;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const wake = () => this.#wake();
-    const committing = setInterval(() => this.#commitAll(), this.#settings.commitEveryMs);
-    const renewing = setInterval(() => this.#renewAll(), this.#settings.leaseMs / 3);
+    const committing = every(this.#settings.commitEveryMs, () => this.#commitAll(), this.#clock);
+    const renewing = every(this.#settings.leaseMs / 3, () => this.#renewAll(), this.#clock);
     signal.addEventListener('abort', wake);
     try {
       while (!signal.aborted && (await this.#turn(signal)));
       await this.#stop();
     } finally {
       signal.removeEventListener('abort', wake);
-      clearInterval(committing);
-      clearInterval(renewing);
+      committing.cancel();
+      renewing.cancel();
     }
   }
 
@@ -298,9 +302,9 @@ class Worker {
   async #stop(): Promise<void> {
     const { commitEveryMs, stopGraceMs } = this.#settings;
     for (const assignment of this.#assignments) assignment.stop();
-    const endMs = performance.now() + stopGraceMs;
+    const endMs = this.#clock.monotonicNow() + stopGraceMs;
     while (this.#inFlight > 0 && this.#assignments.size > 0 && this.#fault === undefined) {
-      const leftMs = endMs - performance.now();
+      const leftMs = endMs - this.#clock.monotonicNow();
       if (leftMs <= 0) break;
       this.#commitAll();
       await this.#sleep(Math.min(commitEveryMs, leftMs));
@@ -320,11 +324,21 @@ class Worker {
   /** Until something is committed, at most `ms`. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const timer = this.#clock.startTimer(resolve, ms, true);
       this.#wake = () => {
-        clearTimeout(timer);
+        timer.cancel();
         resolve();
       };
     });
   }
+}
+
+function every(ms: number, work: () => void, { startTimer }: Clock): Timer {
+  let timer: Timer;
+  const again = (): void => {
+    timer = startTimer(again, ms, true);
+    work();
+  };
+  timer = startTimer(again, ms, true);
+  return { cancel: () => timer.cancel() };
 }

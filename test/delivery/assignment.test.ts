@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Assignment, type AssignedRow } from '../../src/delivery/assignment.ts';
 import type { Destination } from '../../src/delivery/destinations.ts';
 import { OriginGate } from '../../src/delivery/origin-gate.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 
@@ -21,7 +22,7 @@ const destination: Destination = {
   origin: 'https://fcm.googleapis.com',
   vapidPublicKey: 'key',
   refusal: undefined,
-  gate: new OriginGate(),
+  gate: new OriginGate(defaultWorkerSettings),
   headersFor: () => ({}),
 };
 const take = (assignment: Assignment) => assignment.takeRow(() => destination, 0);

@@ -1,5 +1,5 @@
 // What the tests of faults have in common: a SQLite store, local push services that take down what reaches them, and
-// senders between them. All real, on loopback; only the waits of the retry policy are short.
+// senders between them. All real, on loopback; the clock is moved where there is nothing but waiting.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { BroadcastRun } from '../../src/delivery/broadcaster.ts';
 import type { RetryPolicy } from '../../src/delivery/retry-policy.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
@@ -18,14 +19,17 @@ import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
-import { Gate } from './gate.ts';
+import { SwitchablePort } from './switchable-port.ts';
 import { TestClock } from './test-clock.ts';
 
 export type Protocol = 'HTTP/1.1' | 'HTTP/2';
 export const protocols: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2'];
 
 export const vapidKeys = generateVapidKeys();
-export const message = { title: 'Rehearsed', message: 'a message that goes through much' };
+export const message = { title: 'Faults', message: 'a message that goes through much' };
+
+/** The longest that a timer takes. */
+export const never = 2 ** 31 - 1;
 
 export const fastRetries: RetryPolicy = {
   firstDelayMs: 40,
@@ -42,7 +46,7 @@ export interface Sink extends PushSubscriptionJson {
   readonly name: string;
 }
 
-export interface Witnessed {
+export interface RecordedRequest {
   readonly atMs: number;
   readonly sink: string;
   /** The status of the right answer, or the kind of the fault that was carried out. */
@@ -50,20 +54,21 @@ export interface Witnessed {
 }
 
 /** A local push service that remembers what reached it, in order. */
-export class Witness {
+export class RecordingPushService {
   readonly protocol: Protocol;
   readonly service: PushService;
-  readonly gate: Gate;
-  readonly seen: Witnessed[];
+  readonly port: SwitchablePort;
+  readonly seen: RecordedRequest[] = [];
+  readonly #clock: TestClock;
   /** Messages, over all sinks. */
   accepted = 0;
   readonly #watchers = new Set<() => void>();
 
-  constructor(protocol: Protocol, service: PushService, gate: Gate, seen: Witnessed[]) {
+  constructor(protocol: Protocol, service: PushService, port: SwitchablePort, clock: TestClock) {
     this.protocol = protocol;
     this.service = service;
-    this.gate = gate;
-    this.seen = seen;
+    this.port = port;
+    this.#clock = clock;
   }
 
   get origin(): string {
@@ -90,7 +95,7 @@ export class Witness {
   }
 
   /** What reached one sink, in order. */
-  seenOf({ name }: Sink): Witnessed[] {
+  seenOf({ name }: Sink): RecordedRequest[] {
     return this.seen.filter(({ sink }) => sink === name);
   }
 
@@ -107,11 +112,11 @@ export class Witness {
     });
   }
 
-  note(event: PushServiceEvent): void {
+  record(event: PushServiceEvent): void {
     if (event.type !== 'answered' && event.type !== 'fault') return;
     const what = event.type === 'answered' ? event.status : event.kind;
     if (what === 201) this.accepted += 1;
-    this.seen.push({ atMs: Date.now(), sink: event.subscription ?? '', what });
+    this.seen.push({ atMs: this.#clock.now(), sink: event.subscription ?? '', what });
     for (const look of this.#watchers) look();
   }
 }
@@ -120,12 +125,14 @@ export interface Stage {
   readonly store: Store;
   /** Of the store, and of senders that deliver in this thread. */
   readonly clock: TestClock;
-  readonly witnesses: readonly Witness[];
+  readonly recorders: readonly RecordingPushService[];
   /** Stores subscriptions, the ids in the order given. */
   enroll(subscriptions: readonly PushSubscriptionJson[], keys?: VapidKeys): Promise<StoredSubscription[]>;
   stored(): Promise<StoredSubscription[]>;
   /** A sender to these push services; closed with the stage. */
   sender(options?: Partial<SenderOptions>): Sender;
+  /** Resolves when the work on it has ended. The clock is moved whenever nothing has reached a push service for a moment. */
+  finish(run: BroadcastRun): Promise<Broadcast>;
   /** Reads a broadcast until it `isSo`. */
   until(broadcastId: number, isSo: (broadcast: Broadcast) => boolean): Promise<Broadcast>;
   /** What was tried for each subscription, by id and in order. */
@@ -143,24 +150,24 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
   const clock = new TestClock();
   const store = await openSqliteStore({ path: join(folder, 'deskbell.db'), now: clock.now });
   closers.push(() => store.close());
-  const witnesses: Witness[] = [];
+  const recorders: RecordingPushService[] = [];
   for (const protocol of spoken) {
-    const witness = await startWitness(protocol);
+    const recorder = await startRecorder(protocol, clock);
     closers.push(async () => {
-      await witness.gate.shut();
-      await witness.service.close();
+      await recorder.port.close();
+      await recorder.service.close();
     });
-    witnesses.push(witness);
+    recorders.push(recorder);
   }
-  const pushServices = witnesses.map(({ origin }) => origin);
-  const ca = witnesses.flatMap(({ service }) => service.ca);
+  const pushServices = recorders.map(({ origin }) => origin);
+  const ca = recorders.flatMap(({ service }) => service.ca);
   const policy = createEndpointPolicy(pushServices);
 
   const stored = () => store.subscriptions.page({ afterId: 0, limit: 100_000 });
   return {
     store,
     clock,
-    witnesses,
+    recorders,
     enroll: async (subscriptions, keys = vapidKeys) => {
       await store.subscriptions.putAll(
         subscriptions.map((subscription) => ({
@@ -181,12 +188,28 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         ca,
         threads: 0,
         retryPolicy: fastRetries,
+        // no answer is too late unless the test says so
+        connectTimeoutMs: never,
+        responseTimeoutMs: never,
         // threads have the real clock
-        ...((options.threads ?? 0) === 0 && { now: clock.now, monotonicNow: clock.monotonicNow }),
+        ...((options.threads ?? 0) === 0 && {
+          now: clock.now,
+          monotonicNow: clock.monotonicNow,
+          startTimer: clock.startTimer,
+        }),
         ...options,
+        worker: { leaseMs: never, ...options.worker },
       });
       closers.push(() => sender.close());
       return sender;
+    },
+    finish: async ({ finished }) => {
+      for (;;) {
+        const before = countRequests(recorders);
+        const isFinished = await Promise.race([finished.then(() => true), sleep(5, false)]);
+        if (isFinished) return finished;
+        if (countRequests(recorders) === before) clock.advance(100);
+      }
     },
     until: async (broadcastId, isSo) => {
       for (;;) {
@@ -208,20 +231,19 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
   };
 }
 
-async function startWitness(protocol: Protocol): Promise<Witness> {
-  const gate = new Gate();
-  await gate.open();
+async function startRecorder(protocol: Protocol, clock: TestClock): Promise<RecordingPushService> {
+  const port = new SwitchablePort();
+  await port.open();
   const isSecure = protocol === 'HTTP/2';
-  const seen: Witnessed[] = [];
-  let witness: Witness | undefined;
+  let recorder: RecordingPushService | undefined;
   const service = await startPushService({
     tls: isSecure,
-    origin: `${isSecure ? 'https' : 'http'}://127.0.0.1:${gate.port}`,
-    onEvent: (event) => witness?.note(event),
+    origin: `${isSecure ? 'https' : 'http'}://127.0.0.1:${port.port}`,
+    onEvent: (event) => recorder?.record(event),
   });
-  gate.leadTo(service.port);
-  witness = new Witness(protocol, service, gate, seen);
-  return witness;
+  port.forwardTo(service.port);
+  recorder = new RecordingPushService(protocol, service, port, clock);
+  return recorder;
 }
 
 /** Delivers to all who are stored, to the end, and checks that the counts add up. */
@@ -232,7 +254,7 @@ export async function broadcastToAll(
   const { sender: senderOptions, ...pushOptions } = options;
   const sender = stage.sender(senderOptions);
   const run = await sender.broadcast('all', message, pushOptions);
-  const broadcast = await run.finished;
+  const broadcast = await stage.finish(run);
   checkSums(broadcast);
   assert.equal(broadcast.state, 'done');
   await sender.close();
@@ -253,4 +275,8 @@ export function checkSums(broadcast: Broadcast): void {
 
 function tokenOf({ endpoint }: PushSubscriptionJson): string {
   return endpoint.slice(endpoint.lastIndexOf('/') + 1);
+}
+
+function countRequests(recorders: readonly RecordingPushService[]): number {
+  return recorders.reduce((sum, { seen }) => sum + seen.length, 0);
 }

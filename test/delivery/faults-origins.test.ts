@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import type { SenderOptions } from '../../src/delivery/sender.ts';
+import type { WorkerSettings } from '../../src/delivery/settings.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import {
   checkSums,
@@ -12,22 +13,22 @@ import {
   openStage,
   protocols,
   type Sink,
-  type Witness,
+  type RecordingPushService,
 } from './fault-stage.ts';
-import { Gate } from './gate.ts';
+import { SwitchablePort } from './switchable-port.ts';
 
 /** Where the broken one's rows stand in the audience. */
 type Layout = 'before those of the other' | 'in turn with those of the other';
 const first: readonly Layout[] = ['before those of the other'];
 const both: readonly Layout[] = [...first, 'in turn with those of the other'];
 
-/** Never reached within a test. */
+/** Seconds; never reached within a test. */
 const forever = 600;
 
 const faults: readonly {
   readonly title: string;
   readonly layouts?: readonly Layout[];
-  readonly break: (witness: Witness) => unknown;
+  readonly break: (recorder: RecordingPushService) => unknown;
 }[] = [
   { title: 'hangs', layouts: both, break: (broken) => broken.faults.inject({ kind: 'hang' }) },
   {
@@ -41,18 +42,26 @@ const faults: readonly {
   },
   { title: 'answers 503', break: (broken) => broken.faults.inject({ kind: 'status', status: 503 }) },
   { title: 'resets every connection', break: (broken) => broken.faults.inject({ kind: 'reset' }) },
-  { title: 'is down', break: (broken) => broken.gate.shut() },
-  { title: 'takes connections and says nothing', break: (broken) => broken.gate.fallSilent() },
+  { title: 'is down', break: (broken) => broken.port.close() },
+  { title: 'takes connections and says nothing', break: (broken) => broken.port.goSilent() },
 ];
 
-/** More than a worker holds at a time. */
-const brokenRows = 4500;
-const workingRows = 500;
-const patient: Partial<SenderOptions> = {
-  connectTimeoutMs: forever * 1000,
-  responseTimeoutMs: forever * 1000,
-  retryPolicy: { ...fastRetries, maxAttempts: 100 },
+/** A tenth of what they are by default: what fills a worker shows with fewer rows too. */
+const worker: Partial<WorkerSettings> = {
+  maxPageRows: 154,
+  maxDetachedRows: 256,
+  maxRetryRows: 50,
+  retryLeaseRows: 25,
+  readRows: 25,
+  batchRows: 8,
+  commitRows: 25,
+  stopGraceMs: 100,
+  slowRows: 25,
 };
+/** More than a worker holds at a time. */
+const brokenRows = 450;
+const workingRows = 50;
+const patient: Partial<SenderOptions> = { worker, retryPolicy: { ...fastRetries, maxAttempts: 100 } };
 
 describe('a push service that', { concurrency: 6, timeout: 120_000 }, () => {
   for (const protocol of protocols) {
@@ -60,7 +69,7 @@ describe('a push service that', { concurrency: 6, timeout: 120_000 }, () => {
       for (const layout of layouts) {
         test(`${title}, over ${protocol}, its rows ${layout}, holds nobody else up`, async (t) => {
           const stage = await openStage(t, protocol, 'HTTP/2');
-          const [broken, working] = stage.witnesses;
+          const [broken, working] = stage.recorders;
           assert.ok(broken && working);
           const rows = [...broken.service.createSinks(brokenRows)];
           const others = working.sinks(workingRows);
@@ -87,12 +96,12 @@ describe('a push service that', { concurrency: 6, timeout: 120_000 }, () => {
 
   test('hangs together with eleven others, none of them with many rows, holds nobody else up', async (t) => {
     const stage = await openStage(t, 'HTTP/2');
-    const [working] = stage.witnesses;
+    const [working] = stage.recorders;
     assert.ok(working);
-    const gates = Array.from({ length: 12 }, () => new Gate());
-    for (const gate of gates) await gate.open();
-    t.after(() => Promise.all(gates.map((gate) => gate.shut())));
-    const origins = gates.map(({ port }) => `http://127.0.0.1:${port}`);
+    const ports = Array.from({ length: 12 }, () => new SwitchablePort());
+    for (const port of ports) await port.open();
+    t.after(() => Promise.all(ports.map((port) => port.close())));
+    const origins = ports.map(({ port }) => `http://127.0.0.1:${port}`);
     const others = working.sinks(workingRows);
     const rows = Array.from({ length: brokenRows }, (_, index) => {
       const { p256dh, auth } = others[index % workingRows] as Sink;

@@ -18,8 +18,8 @@ import {
   vapidKeys,
   type Sink,
   type Stage,
-  type Witness,
-  type Witnessed,
+  type RecordingPushService,
+  type RecordedRequest,
 } from './fault-stage.ts';
 
 interface StatusCase {
@@ -83,9 +83,9 @@ const sinksPerCase = 4;
 const retryPolicy = { ...fastRetries, maxAttempts: 3 };
 
 /** A row that only fault `answer` may meet. */
-function injectStatus(witness: Witness, sink: Sink, answer: StatusCase): void {
+function injectStatus(recorder: RecordingPushService, sink: Sink, answer: StatusCase): void {
   const { status, headers, retryAfter, body, isPassing } = answer;
-  witness.faults.inject({
+  recorder.faults.inject({
     kind: 'status',
     endpoint: sink.endpoint,
     status,
@@ -102,15 +102,15 @@ describe('answers of push services:', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
     test(`over ${protocol} every status leads to its outcome, row by row, in one broadcast`, async (t) => {
       const stage = await openStage(t, protocol);
-      const [witness] = stage.witnesses;
-      assert.ok(witness);
+      const [recorder] = stage.recorders;
+      assert.ok(recorder);
       const faulty = cases.flatMap((answer) =>
-        witness.sinks(answer.becomes === 'exhausted' ? 1 : sinksPerCase).map((sink) => {
-          injectStatus(witness, sink, answer);
+        recorder.sinks(answer.becomes === 'exhausted' ? 1 : sinksPerCase).map((sink) => {
+          injectStatus(recorder, sink, answer);
           return { answer, sink };
         }),
       );
-      const good = witness.sinks(faulty.length);
+      const good = recorder.sinks(faulty.length);
       const rows = await stage.enroll(faulty.flatMap(({ sink }, index) => [sink, good[index] as Sink]));
 
       const broadcast = await broadcastToAll(stage, { sender: { retryPolicy } });
@@ -123,15 +123,15 @@ describe('answers of push services:', { concurrency: 6 }, () => {
       }
       assert.deepEqual(broadcast.counts, { ...counts, pending: 0, removed: 0, cancelled: 0 });
 
-      await assertAlarms(stage, broadcast.id, witness.origin, alarms);
+      await assertAlarms(stage, broadcast.id, recorder.origin, alarms);
       const kept = new Set((await stage.stored()).map(({ endpoint }) => endpoint));
       const attempts = await stage.attempts(broadcast.id);
-      assert.deepEqual(new Set(witness.received(good)), new Set([1]));
+      assert.deepEqual(new Set(recorder.received(good)), new Set([1]));
       for (const [index, { answer, sink }] of faulty.entries()) {
         const { status, isPassing, becomes } = answer;
         const what = JSON.stringify(answer);
         assert.equal(kept.has(sink.endpoint), becomes !== 'gone', `${what}: is it kept`);
-        assert.deepEqual(witness.received([sink]), [becomes === 'accepted' ? 1 : 0], `${what}: messages`);
+        assert.deepEqual(recorder.received([sink]), [becomes === 'accepted' ? 1 : 0], `${what}: messages`);
 
         const tried = attempts.get(rows[2 * index]?.id ?? 0) ?? [];
         const once201 = { outcome: 'accepted', status: 201 };
@@ -147,13 +147,13 @@ describe('answers of push services:', { concurrency: 6 }, () => {
           what,
         );
         // a 2xx that was accepted is seen twice: as what it would have been, and as the fault
-        const requests: Witnessed[] = witness
+        const requests: RecordedRequest[] = recorder
           .seenOf(sink)
           .filter((seen) => seen.what === 'status' || isPassing === true);
         assert.equal(requests.length, expected.length, `${what}: what the push service saw`);
       }
       assert.deepEqual(
-        witness.received(good),
+        recorder.received(good),
         good.map(() => 1),
       );
     });
@@ -162,24 +162,24 @@ describe('answers of push services:', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
     test(`over ${protocol} no row is tried before Retry-After, in seconds or as a date`, async (t) => {
       const stage = await openStage(t, protocol);
-      const [witness] = stage.witnesses;
-      assert.ok(witness);
-      const atMs = Math.ceil(Date.now() / 1000) * 1000 + 2000;
+      const [recorder] = stage.recorders;
+      assert.ok(recorder);
+      const atMs = Math.ceil(stage.clock.now() / 1000) * 1000 + 2000;
       const waits = [
         { status: 429, retryAfter: 1 },
         { status: 503, retryAfter: 2 },
         { status: 406, retryAfter: new Date(atMs).toUTCString() },
-      ].flatMap((fault) => witness.sinks(5).map((sink) => ({ ...fault, sink })));
+      ].flatMap((fault) => recorder.sinks(5).map((sink) => ({ ...fault, sink })));
       for (const { sink, ...fault } of waits) {
-        witness.faults.inject({ kind: 'status', ...fault, times: 1, endpoint: sink.endpoint });
+        recorder.faults.inject({ kind: 'status', ...fault, times: 1, endpoint: sink.endpoint });
       }
       // others between them, so that it is the rows that wait and not the origin
-      await stage.enroll(waits.flatMap(({ sink }) => [...witness.sinks(9), sink]));
+      await stage.enroll(waits.flatMap(({ sink }) => [...recorder.sinks(9), sink]));
 
       const broadcast = await broadcastToAll(stage);
       assert.equal(broadcast.counts.accepted, broadcast.audience);
       for (const { sink, retryAfter } of waits) {
-        const [refused, accepted, ...more] = witness.seenOf(sink);
+        const [refused, accepted, ...more] = recorder.seenOf(sink);
         assert.ok(refused !== undefined && accepted !== undefined);
         assert.deepEqual([refused.what, accepted.what, more.length], ['status', 201, 0]);
         const notBeforeMs: number = typeof retryAfter === 'number' ? refused.atMs + 1000 * retryAfter : atMs;
@@ -189,20 +189,20 @@ describe('answers of push services:', { concurrency: 6 }, () => {
 
     test(`over ${protocol} a push service that throttles everybody is left alone until Retry-After, and all arrives`, async (t) => {
       const stage = await openStage(t, protocol);
-      const [witness] = stage.witnesses;
-      assert.ok(witness);
-      const sinks = witness.sinks(400);
+      const [recorder] = stage.recorders;
+      assert.ok(recorder);
+      const sinks = recorder.sinks(400);
       await stage.enroll(sinks);
-      witness.faults.inject({ kind: 'status', status: 429, retryAfter: 1, forMs: 500 });
+      recorder.faults.inject({ kind: 'status', status: 429, retryAfter: 1, forMs: 500 });
 
       const broadcast = await broadcastToAll(stage);
       assert.equal(broadcast.counts.accepted, sinks.length);
-      assert.deepEqual(new Set(witness.received(sinks)), new Set([1]));
-      const refused = witness.seen.filter(({ what }) => what === 'status');
+      assert.deepEqual(new Set(recorder.received(sinks)), new Set([1]));
+      const refused = recorder.seen.filter(({ what }) => what === 'status');
       // those in flight at the first answer, and perhaps a probe
       assert.ok(refused.length <= 110, `${refused.length} requests were thrown at it`);
       for (const sink of sinks) {
-        const requests = witness.seenOf(sink);
+        const requests = recorder.seenOf(sink);
         for (const [index, { what, atMs }] of requests.entries()) {
           const nextMs = requests[index + 1]?.atMs;
           assert.ok(what === 201 ? nextMs === undefined : Number(nextMs) >= atMs + 1000);
@@ -213,40 +213,40 @@ describe('answers of push services:', { concurrency: 6 }, () => {
 
   test('each row is signed with the key that it was made with; a key that is not ours is not guessed at', async (t) => {
     const stage = await openStage(t, 'HTTP/2');
-    const [witness] = stage.witnesses;
-    assert.ok(witness);
+    const [recorder] = stage.recorders;
+    assert.ok(recorder);
     const [previous, foreign] = [generateVapidKeys(), generateVapidKeys()];
     // these push services check the key: one that is not the subscription's is answered with 403
-    const current = witness.sinks(60);
-    const old = witness.sinks(60, previous.publicKey);
-    const lost = witness.sinks(60, foreign.publicKey);
+    const current = recorder.sinks(60);
+    const old = recorder.sinks(60, previous.publicKey);
+    const lost = recorder.sinks(60, foreign.publicKey);
     await stage.enroll(current);
     await stage.enroll(old, previous);
     await stage.enroll(lost, foreign);
 
     const vapid = { ...vapidKeys, subject: 'mailto:push@example.org', previousKeys: [previous] };
     const broadcast = await broadcastToAll(stage, { sender: { vapid } });
-    assert.deepEqual(new Set(witness.received([...current, ...old])), new Set([1]));
-    assert.deepEqual(new Set(witness.received(lost)), new Set([0]));
+    assert.deepEqual(new Set(recorder.received([...current, ...old])), new Set([1]));
+    assert.deepEqual(new Set(recorder.received(lost)), new Set([0]));
     assert.deepEqual(
       broadcast.alarms.map(({ reason, rows }) => ({ reason, rows })),
       [{ reason: 'vapid-key-mismatch', rows: 60 }],
     );
-    assert.equal(witness.service.statistics().answers[403], undefined, 'nothing was sent with a wrong key');
+    assert.equal(recorder.service.statistics().answers[403], undefined, 'nothing was sent with a wrong key');
     assert.equal((await stage.stored()).length, 180);
   });
 
   test('no row is tried past its TTL, and none is deleted for it', async (t) => {
     const stage = await openStage(t, 'HTTP/2');
-    const [witness] = stage.witnesses;
-    assert.ok(witness);
-    const [slow, busy] = [witness.sinks(20), witness.sinks(4)];
+    const [recorder] = stage.recorders;
+    assert.ok(recorder);
+    const [slow, busy] = [recorder.sinks(20), recorder.sinks(4)];
     const late = [...slow, ...busy];
-    const rows = await stage.enroll(late.flatMap((sink) => [sink, ...witness.sinks(4)]));
+    const rows = await stage.enroll(late.flatMap((sink) => [sink, ...recorder.sinks(4)]));
     for (const { endpoint } of slow) {
-      witness.faults.inject({ kind: 'status', status: 429, retryAfter: 3, endpoint });
+      recorder.faults.inject({ kind: 'status', status: 429, retryAfter: 3, endpoint });
     }
-    for (const { endpoint } of busy) witness.faults.inject({ kind: 'status', status: 500, endpoint });
+    for (const { endpoint } of busy) recorder.faults.inject({ kind: 'status', status: 500, endpoint });
 
     const untilExpiry = { ...fastRetries, maxAttempts: 1000 };
     const broadcast = await broadcastToAll(stage, { ttlSeconds: 2, sender: { retryPolicy: untilExpiry } });
@@ -260,8 +260,8 @@ describe('answers of push services:', { concurrency: 6 }, () => {
       const firstMs = tried[0]?.atMs ?? 0;
       for (const { atMs } of tried) assert.ok(atMs < firstMs + 2000, `${atMs - firstMs} ms after the first`);
     }
-    assert.deepEqual(new Set(slow.map((sink) => witness.seenOf(sink).length)), new Set([1]));
-    assert.ok(busy.every((sink) => witness.seenOf(sink).length > 1));
+    assert.deepEqual(new Set(slow.map((sink) => recorder.seenOf(sink).length)), new Set([1]));
+    assert.ok(busy.every((sink) => recorder.seenOf(sink).length > 1));
   });
 
   test('a repetition tells the push service what is left of the TTL', async (t) => {
@@ -279,22 +279,22 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     });
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const stage = await openStage(t, 'HTTP/1.1');
-    const [sink] = stage.witnesses[0]?.sinks(1) ?? [];
+    const [sink] = stage.recorders[0]?.sinks(1) ?? [];
     assert.ok(sink);
     const subscription = { ...sink, endpoint: `${origin}/wpush/only` };
     const inASecond = { ...fastRetries, firstDelayMs: 1200, maxDelayMs: 1200 };
     const sender = stage.sender({ pushServices: [origin], retryPolicy: inASecond });
     const run = await sender.broadcast({ subscriptions: [subscription] }, message, { ttlSeconds: 60 });
-    assert.equal((await run.finished).counts.accepted, 1);
+    assert.equal((await stage.finish(run)).counts.accepted, 1);
     assert.equal(told[0], 60);
     assert.ok((told[1] ?? 60) <= 58 && (told[2] ?? 60) <= (told[1] ?? 0) - 1, `told ${told.join(', ')}`);
   });
 
   test('neither the attempt log nor alarms hold an endpoint, a key or the message, whatever a push service says', async (t) => {
     const stage = await openStage(t, 'HTTP/2');
-    const [witness] = stage.witnesses;
-    assert.ok(witness);
-    const sinks = witness.sinks(40);
+    const [recorder] = stage.recorders;
+    assert.ok(recorder);
+    const sinks = recorder.sinks(40);
     const tellTale = [
       ({ endpoint }: Sink) => `no such subscription: ${endpoint}`,
       ({ endpoint }: Sink) =>
@@ -305,7 +305,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     for (const [index, sink] of sinks.entries()) {
       const body = tellTale[index % tellTale.length]?.(sink) ?? '';
       const status = [400, 404, 401, 418, 413][index % 5] ?? 400;
-      witness.faults.inject({ kind: 'status', status, body, endpoint: sink.endpoint });
+      recorder.faults.inject({ kind: 'status', status, body, endpoint: sink.endpoint });
     }
     await stage.enroll(sinks);
     const broadcast = await broadcastToAll(stage, { sender: { retryPolicy } });

@@ -11,15 +11,15 @@ describe('onGone', () => {
   ] as const) {
     test(`is told once of each row that a broadcast deletes, with ${threads} threads`, async (t) => {
       const stage = await openStage(t, 'HTTP/2');
-      const [witness] = stage.witnesses;
-      assert.ok(witness);
-      const gone = witness.sinks(15);
+      const [recorder] = stage.recorders;
+      assert.ok(recorder);
+      const gone = recorder.sinks(15);
       await stage.enroll([
         ...gone,
-        ...witness.service.createSinks(alive, { vapidPublicKey: vapidKeys.publicKey }),
+        ...recorder.service.createSinks(alive, { vapidPublicKey: vapidKeys.publicKey }),
       ]);
       const expected = (await stage.stored()).slice(0, 15).map(({ id, endpoint }) => ({ id, endpoint }));
-      for (const { endpoint } of gone) witness.faults.inject({ kind: 'status', status: 410, endpoint });
+      for (const { endpoint } of gone) recorder.faults.inject({ kind: 'status', status: 410, endpoint });
       const told: EndedSubscription[] = [];
       const onGone = (subscription: EndedSubscription): void => void told.push(subscription);
       const sender = stage.sender({ threads, onGone });
@@ -38,11 +38,11 @@ describe('onGone', () => {
 
   test('is told after a single message, and by itself', async (t) => {
     const stage = await openStage(t, 'HTTP/2');
-    const [witness] = stage.witnesses;
-    assert.ok(witness);
-    const [sink] = witness.sinks(1);
+    const [recorder] = stage.recorders;
+    assert.ok(recorder);
+    const [sink] = recorder.sinks(1);
     await stage.enroll([sink!]);
-    witness.faults.inject({ kind: 'status', status: 404, endpoint: sink!.endpoint });
+    recorder.faults.inject({ kind: 'status', status: 404, endpoint: sink!.endpoint });
     const told = Promise.withResolvers<EndedSubscription>();
     const sender = stage.sender({ onGone: told.resolve });
     const [row] = await stage.stored();
@@ -52,11 +52,11 @@ describe('onGone', () => {
 
   test('is told of what another sender has deleted, and again where it throws', async (t) => {
     const stage = await openStage(t, 'HTTP/2');
-    const [witness] = stage.witnesses;
-    assert.ok(witness);
-    const sinks = witness.sinks(3);
+    const [recorder] = stage.recorders;
+    assert.ok(recorder);
+    const sinks = recorder.sinks(3);
     await stage.enroll(sinks);
-    for (const { endpoint } of sinks) witness.faults.inject({ kind: 'status', status: 410, endpoint });
+    for (const { endpoint } of sinks) recorder.faults.inject({ kind: 'status', status: 410, endpoint });
     const rows = await stage.stored();
     const broadcast = await broadcastToAll(stage);
     assert.equal(broadcast.counts.gone, 3);
@@ -79,15 +79,15 @@ describe('onGone', () => {
 
   test('is not told of a subscription that its client removes, nor of one that is only held', async (t) => {
     const stage = await openStage(t, 'HTTP/2');
-    const [witness] = stage.witnesses;
-    assert.ok(witness);
-    await stage.enroll([...witness.service.createSinks(200, { vapidPublicKey: vapidKeys.publicKey })]);
+    const [recorder] = stage.recorders;
+    assert.ok(recorder);
+    await stage.enroll([...recorder.service.createSinks(200, { vapidPublicKey: vapidKeys.publicKey })]);
     const [first] = await stage.stored();
     await stage.store.subscriptions.removeByEndpoint(first!.endpoint, first!.auth);
-    witness.faults.inject({ kind: 'status', status: 404 });
+    recorder.faults.inject({ kind: 'status', status: 404 });
     assert.equal((await broadcastToAll(stage)).counts.gone, 199);
     assert.deepEqual(await stage.store.ended.list(1), []);
-    assert.equal(await stage.store.heldDeletions.confirm(witness.origin), 199);
+    assert.equal(await stage.store.heldDeletions.confirm(recorder.origin), 199);
     assert.equal((await stage.store.ended.list(1000)).length, 199);
   });
 });

@@ -16,23 +16,23 @@ describe('held deletions', { concurrency: 2 }, () => {
     for (const threads of [0, 2]) {
       test(`404 to everything deletes none of ${rows}, over ${protocol}, ${threads} threads`, async (t) => {
         const stage = await openStage(t, protocol);
-        const [witness] = stage.witnesses;
-        assert.ok(witness);
-        await stage.enroll([...witness.service.createSinks(rows, { vapidPublicKey: vapidKeys.publicKey })]);
-        witness.faults.inject({ kind: 'status', status: 404 });
+        const [recorder] = stage.recorders;
+        assert.ok(recorder);
+        await stage.enroll([...recorder.service.createSinks(rows, { vapidPublicKey: vapidKeys.publicKey })]);
+        recorder.faults.inject({ kind: 'status', status: 404 });
 
         const broadcast = await broadcastToAll(stage, { sender: { threads } });
         assert.equal(broadcast.counts.gone, rows);
         assert.equal((await stage.stored()).length, rows);
         assert.deepEqual(
           broadcast.alarms.map(({ origin, reason }) => [origin, reason]),
-          [[witness.origin, 'deletions-held']],
+          [[recorder.origin, 'deletions-held']],
         );
         const [held] = await stage.store.heldDeletions.list();
-        assert.deepEqual([held?.origin, held?.subscriptions], [witness.origin, rows]);
+        assert.deepEqual([held?.origin, held?.subscriptions], [recorder.origin, rows]);
 
         // the push service works again: everybody is still there, and nobody is marked any more
-        witness.faults.clear();
+        recorder.faults.clear();
         const next = await broadcastToAll(stage, { sender: { threads } });
         assert.equal(next.counts.accepted, rows);
         assert.equal((await stage.stored()).length, rows);
@@ -42,12 +42,12 @@ describe('held deletions', { concurrency: 2 }, () => {
 
     test(`a normal run deletes the few that are gone, over ${protocol}`, async (t) => {
       const stage = await openStage(t, protocol);
-      const [witness] = stage.witnesses;
-      assert.ok(witness);
-      const gone = witness.sinks(30);
-      const alive = witness.sinks(570);
+      const [recorder] = stage.recorders;
+      assert.ok(recorder);
+      const gone = recorder.sinks(30);
+      const alive = recorder.sinks(570);
       await stage.enroll([...gone.slice(0, 15), ...alive, ...gone.slice(15)]);
-      for (const { endpoint } of gone) witness.faults.inject({ kind: 'status', status: 410, endpoint });
+      for (const { endpoint } of gone) recorder.faults.inject({ kind: 'status', status: 410, endpoint });
 
       const broadcast = await broadcastToAll(stage);
       assert.deepEqual([broadcast.counts.gone, broadcast.counts.accepted], [30, 570]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { OriginGate } from '../../src/delivery/origin-gate.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings.ts';
 
 const key = { origin: 'https://fcm.googleapis.com', vapidPublicKey: 'key' };
 const refused = {
@@ -16,7 +17,7 @@ const refuse = (gate: OriginGate, times: number): void => {
 
 describe('a push service that refuses our token', () => {
   test('is held after twenty refusals in a row, but for probes', () => {
-    const gate = new OriginGate();
+    const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 19);
     assert.equal(gate.admit(false, 0), undefined);
     refuse(gate, 1);
@@ -25,7 +26,7 @@ describe('a push service that refuses our token', () => {
   });
 
   test('is open again with the first acceptance', () => {
-    const gate = new OriginGate();
+    const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 20);
     gate.recordOutcome({ kind: 'accepted' }, 7);
     assert.equal(gate.admit(false, 0), undefined);
@@ -34,7 +35,7 @@ describe('a push service that refuses our token', () => {
   });
 
   test('is held as long as the store says so, which knows the answers to all workers', () => {
-    const gate = new OriginGate();
+    const gate = new OriginGate(defaultWorkerSettings);
     gate.setState({ ...key, isHeld: true, refusalsToHold: 20 });
     assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
     gate.setState(undefined);
@@ -42,7 +43,7 @@ describe('a push service that refuses our token', () => {
   });
 
   test('is held until the store has judged what it was told', () => {
-    const gate = new OriginGate();
+    const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 20);
     assert.deepEqual(gate.takeAnswers(), {
       accepted: 0,
@@ -57,7 +58,7 @@ describe('a push service that refuses our token', () => {
   });
 
   test('takes more refusals to be held where a hold was wrong before', () => {
-    const gate = new OriginGate();
+    const gate = new OriginGate(defaultWorkerSettings);
     gate.setState({ ...key, isHeld: false, refusalsToHold: 40 });
     refuse(gate, 39);
     assert.equal(gate.admit(false, 0), undefined);
@@ -66,7 +67,7 @@ describe('a push service that refuses our token', () => {
   });
 
   test('is not held for what is wrong with single messages or addresses', () => {
-    const gate = new OriginGate();
+    const gate = new OriginGate(defaultWorkerSettings);
     for (const reason of ['vapid-key-mismatch', 'bad-request', 'address-blocked'] as const) {
       const scope = reason === 'address-blocked' ? 'origin' : 'message';
       for (let index = 0; index < 100; index += 1) {
@@ -79,7 +80,7 @@ describe('a push service that refuses our token', () => {
   });
 
   test('tells the store what it accepted since the last time, with one of the subscriptions', () => {
-    const gate = new OriginGate();
+    const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 3);
     gate.recordOutcome({ kind: 'accepted' }, 7);
     gate.recordOutcome({ kind: 'accepted' }, undefined);
@@ -89,7 +90,7 @@ describe('a push service that refuses our token', () => {
 });
 
 test('messages are deferred while the transport says so', () => {
-  const gate = new OriginGate();
+  const gate = new OriginGate(defaultWorkerSettings);
   gate.deferUntil(5000, 'busy');
   gate.deferUntil(3000, 'busy');
   assert.deepEqual(gate.admit(false, 1000), { kind: 'deferred', afterMs: 4000, detail: 'busy' });
@@ -97,7 +98,7 @@ test('messages are deferred while the transport says so', () => {
 });
 
 test('many rows without an answer for long make a push service slow, until most of them are settled', () => {
-  const gate = new OriginGate();
+  const gate = new OriginGate(defaultWorkerSettings);
   const rows = Array.from({ length: 256 }, () => ({}));
   for (const row of rows) gate.addDetached(row, 1000);
   gate.recordAnswer(1900);
@@ -110,7 +111,7 @@ test('many rows without an answer for long make a push service slow, until most 
 });
 
 test('a few rows that hang do not make a push service slow as long as it answers others', () => {
-  const gate = new OriginGate();
+  const gate = new OriginGate(defaultWorkerSettings);
   for (let index = 0; index < 255; index += 1) gate.addDetached({}, 0);
   gate.recordAnswer(1e9);
   assert.equal(gate.admit(false, 1e9 + 999), undefined);
@@ -120,7 +121,7 @@ test('a few rows that hang do not make a push service slow as long as it answers
 });
 
 test('a push service is not called silent while nothing of it is out', () => {
-  const gate = new OriginGate();
+  const gate = new OriginGate(defaultWorkerSettings);
   assert.equal(gate.admit(false, 1e9), undefined);
   const row = {};
   gate.addDetached(row, 1e9);
@@ -130,7 +131,7 @@ test('a push service is not called silent while nothing of it is out', () => {
 });
 
 test('a push service has room for so many detached rows, and for all of them once it is known to be slow', () => {
-  const gate = new OriginGate();
+  const gate = new OriginGate(defaultWorkerSettings);
   for (let index = 0; index < 256; index += 1) {
     assert.equal(gate.mayDetach(0, true), true);
     assert.equal(gate.mayDetach(0, false), false);

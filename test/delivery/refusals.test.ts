@@ -16,6 +16,7 @@ const layouts = {
 /** Delivers by threads of its own where there are some, and otherwise in this one. */
 async function deliver(stage: Stage, threads: number): Promise<Broadcast> {
   const sender = stage.sender({ threads });
+  if (threads === 0) return stage.finish(await sender.broadcast('all', message));
   const { broadcast } = await sender.createBroadcast('all', message);
   const stop = new AbortController();
   const working = sender.work(stop.signal);
@@ -31,7 +32,7 @@ async function openWithJunk(
   { good, junk, isJunk }: (typeof layouts)[keyof typeof layouts],
 ) {
   const stage = await openStage(t, protocol);
-  const [pushService] = stage.witnesses;
+  const [pushService] = stage.recorders;
   assert.ok(pushService);
   const sinks = pushService.sinks(good + junk);
   for (const [index, { endpoint }] of sinks.entries()) {
@@ -63,18 +64,17 @@ describe('rows that are always refused with 401', { concurrency: 4 }, () => {
 
 describe('a push service that refuses everybody', { concurrency: 4 }, () => {
   const everybody = 3000;
-  const patient = { worker: { leaseMs: 1e9 } };
   const badToken = { status: 403, body: JSON.stringify({ reason: 'BadJwtToken' }) };
 
   async function openRefusing(t: TestContext, refusal = badToken) {
     const stage = await openStage(t, 'HTTP/2', 'HTTP/1.1');
-    const [refusing, working] = stage.witnesses;
+    const [refusing, working] = stage.recorders;
     assert.ok(refusing && working);
     const others = working.sinks(everybody / 10);
     const rows = [...refusing.service.createSinks(everybody)];
     await stage.enroll(rows.flatMap((row, index) => [row, ...others.slice(index, index + 1)]));
     refusing.faults.inject({ kind: 'status', ...refusal });
-    const run = await stage.sender(patient).broadcast('all', message);
+    const run = await stage.sender().broadcast('all', message);
     const held = await stage.until(run.broadcast.id, isHeldBack);
     return { stage, refusing, working, others, run, held };
   }
@@ -114,7 +114,7 @@ describe('a push service that refuses everybody', { concurrency: 4 }, () => {
     const { stage, refusing, others, run } = await openRefusing(t);
     await run.stop();
     const asked = refusing.seen.length;
-    const other = await stage.sender(patient).broadcast('all', message, { ttlSeconds: 60 });
+    const other = await stage.sender().broadcast('all', message, { ttlSeconds: 60 });
     await stage.until(other.broadcast.id, isHeldBack);
     assert.ok(refusing.seen.length - asked < everybody / 4, `${refusing.seen.length - asked} requests`);
     stage.clock.advance(3_600_000);

@@ -1,14 +1,47 @@
 // A clock that goes on like the real one and can be moved forward, for the store, the workers and the transport of a
 // test together.
+import type { Clock } from '../../src/transport/clock.ts';
 
-export class TestClock {
+interface Pending {
+  readonly dueMs: number;
+  readonly done: () => void;
+  real: NodeJS.Timeout;
+}
+
+export class TestClock implements Clock {
   #aheadMs = 0;
+  readonly #timers = new Set<Pending>();
 
   /** Milliseconds since 1970. */
   readonly now = (): number => Date.now() + this.#aheadMs;
   readonly monotonicNow = (): number => performance.now() + this.#aheadMs;
 
+  readonly startTimer: Clock['startTimer'] = (done, ms, keepsProcess) => {
+    const timer: Pending = {
+      dueMs: this.monotonicNow() + ms,
+      done,
+      real: setTimeout(() => this.#fire(timer), ms),
+    };
+    if (!keepsProcess) timer.real.unref();
+    this.#timers.add(timer);
+    return { cancel: () => this.#drop(timer) };
+  };
+
+  /** Calls back the timers that are due by then, in their order. */
   advance(ms: number): void {
     this.#aheadMs += ms;
+    const due = [...this.#timers].filter(({ dueMs }) => dueMs <= this.monotonicNow());
+    for (const timer of due.sort((a, b) => a.dueMs - b.dueMs)) this.#fire(timer);
+  }
+
+  #fire(timer: Pending): void {
+    if (!this.#timers.has(timer)) return;
+    this.#drop(timer);
+    timer.done();
+  }
+
+  #drop(timer: Pending): void {
+    clearTimeout(timer.real);
+    this.#timers.delete(timer);
   }
 }

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-export class Gate {
+export class SwitchablePort {
   #port = 0;
   #targetPort = 0;
   #server: Server | undefined;
@@ -25,12 +25,12 @@ export class Gate {
     this.#server = server;
   }
 
-  leadTo(port: number): void {
+  forwardTo(port: number): void {
     this.#targetPort = port;
   }
 
   /** Takes connections from now on and says nothing on them. */
-  fallSilent(): void {
+  goSilent(): void {
     this.#targetPort = 0;
     this.#resetAll();
   }
@@ -47,7 +47,7 @@ export class Gate {
   }
 
   /** The port is closed, as that of a process that has died: what is connected is reset. */
-  async shut(): Promise<void> {
+  async close(): Promise<void> {
     const server = this.#server;
     if (server === undefined) return;
     this.#server = undefined;
