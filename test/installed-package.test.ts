@@ -1,7 +1,7 @@
 // What an install of the packed package weighs, what comes with it, and what each entry loads of it.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { globSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,6 +49,16 @@ suite('an install of the package', () => {
     const bytes = sizes.reduce((sum, size) => sum + Math.ceil(size / blockBytes) * blockBytes, 0);
     t.diagnostic(`${(bytes / 1e6).toFixed(1)} MB`);
     assert.ok(bytes <= maxInstalledBytes, `${bytes} bytes`);
+  });
+
+  test('holds every file that its README links to', () => {
+    const folder = join(project, 'node_modules/deskbell');
+    const readme = readFileSync(join(folder, 'README.md'), 'utf8');
+    const files = Array.from(readme.matchAll(/\]\((?!https?:)([^)#]+)/g), ([, file]) => file!);
+    assert.deepEqual(
+      files.filter((file) => !existsSync(join(folder, file))),
+      [],
+    );
   });
 
   test('comes with the licence of every package, and an SBOM that names it', () => {
