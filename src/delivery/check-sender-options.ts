@@ -1,11 +1,9 @@
 // Checks what the types cannot hold callers in JavaScript to, so that a wrong option fails when the sender is made. The
 // transport checks its own.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { maxTimeoutMs } from '../transport/check-options.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings } from './settings.ts';
-
-/** What `setTimeout` takes; a longer time would end at once. */
-const maxTimeoutMs = 2 ** 31 - 1;
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, naming the option, what is wrong with it and what to give instead */
 export function checkSenderOptions(options: {

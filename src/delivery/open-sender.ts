@@ -3,6 +3,7 @@ import { loadAccelerator, type EncryptionMethod } from '../accelerator/load-acce
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
+import { maxTimeoutMs } from '../transport/check-options.ts';
 import { systemClock } from '../transport/clock.ts';
 import { createTransport, defaultTimeouts } from '../transport/create-transport.ts';
 import type { TransportOptions } from '../transport/transport.ts';
@@ -65,5 +66,7 @@ function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
 
 function connectAndAnswerMs(options: TransportOptions): number {
   const { connectTimeoutMs, responseTimeoutMs } = defaultTimeouts;
-  return (options.connectTimeoutMs ?? connectTimeoutMs) + (options.responseTimeoutMs ?? responseTimeoutMs);
+  const sumMs =
+    (options.connectTimeoutMs ?? connectTimeoutMs) + (options.responseTimeoutMs ?? responseTimeoutMs);
+  return Math.min(sumMs, maxTimeoutMs);
 }

@@ -8,7 +8,7 @@ import { parseProxy } from './proxy.ts';
 import type { TransportOptions } from './transport.ts';
 
 /** What `setTimeout` takes; a longer time would end at once. */
-const maxTimeoutMs = 2 ** 31 - 1;
+export const maxTimeoutMs = 2 ** 31 - 1;
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, naming the option, what is wrong with it and what to give instead */
 export function checkOptions(options: TransportOptions): void {

@@ -368,6 +368,18 @@ test('messages that share origin and options share their header object until the
 });
 
 describe('the time that a message may take in all', () => {
+  test('is the sum of the single times, up to the longest that a timer takes', async () => {
+    const longest = 2 ** 31 - 1;
+    await withServer(
+      late,
+      async (sender, origin) => {
+        const { outcome } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+        assert.equal(outcome.kind, 'accepted');
+      },
+      { connectTimeoutMs: longest, responseTimeoutMs: longest },
+    );
+  });
+
   test('ends one that is in flight, which may have arrived', async () => {
     await withServer(
       silent,
