@@ -474,8 +474,8 @@ export function testDemoPage(browserTest: BrowserTest): void {
           .catch(({ reason, message }) => reason + ': ' + message)`);
 
       assert.equal(
-        await subscribeWith('/assets/worker.js'),
-        'service-worker-failed: The service worker /assets/worker.js is not there: the server answered with an HTML page ' +
+        await subscribeWith('/assets/absent.js'),
+        'service-worker-failed: The service worker /assets/absent.js is not there: the server answered with an HTML page ' +
           'instead of the script. Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.',
       );
       assert.match(String(await subscribeWith('data:text/javascript,')), /a data: URL.*url&no-inline/);
