@@ -13,7 +13,7 @@ export interface RetryPolicy {
   readonly maxDeferrals: number;
 }
 
-/** About an hour and a half of attempts, or two days of a push service that takes nothing. */
+/** Attempts for three quarters of an hour, or two days while a push service accepts no messages. */
 export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 5000,
   maxDelayMs: 30 * 60 * 1000,

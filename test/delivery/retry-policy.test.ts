@@ -74,16 +74,27 @@ describe('after a deferral', () => {
   });
 });
 
+const longLived = (changes: Partial<Tries>): Tries =>
+  tries({ expiresAtMs: Number.MAX_SAFE_INTEGER, ...changes });
+
+test('by default the attempts of a row take three quarters of an hour', () => {
+  const waitsMs = Array.from({ length: defaultRetryPolicy.maxAttempts - 1 }, (_, index) =>
+    waitMs(retryAfterAttempt(defaultRetryPolicy, longLived({ attempts: index + 1 }), 0, nowMs, 0)),
+  );
+  assert.equal(waitsMs[0], 5000);
+  const minutes = waitsMs.reduce((sum, wait) => sum + wait) / 60_000;
+  assert.ok(minutes > 40 && minutes < 50, `${minutes} minutes`);
+});
+
+test('with more attempts than by default no wait is longer than half an hour', () => {
+  const patient = { ...defaultRetryPolicy, maxAttempts: 100 };
+  assert.equal(waitMs(retryAfterAttempt(patient, longLived({ attempts: 50 }), 0, nowMs, 0)), 30 * 60 * 1000);
+});
+
 test('by default a push service may be down for more than a day before anything is given up', () => {
   let waitedMs = 0;
   for (let deferrals = 1; deferrals < defaultRetryPolicy.maxDeferrals; deferrals += 1) {
-    const retry = retryAfterDeferral(
-      defaultRetryPolicy,
-      tries({ deferrals, expiresAtMs: Number.MAX_SAFE_INTEGER }),
-      0,
-      nowMs,
-      0,
-    );
+    const retry = retryAfterDeferral(defaultRetryPolicy, longLived({ deferrals }), 0, nowMs, 0);
     waitedMs += waitMs(retry);
   }
   assert.ok(waitedMs > 24 * 60 * 60 * 1000);

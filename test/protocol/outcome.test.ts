@@ -47,6 +47,45 @@ test('a Location that is only a path is taken from the origin', () => {
     messageUrl: 'http://127.0.0.1:8090/m/1',
   });
 });
+for (const [location, messageUrl] of [
+  ['http://push.example.net/m/1', 'http://push.example.net/m/1'],
+  ['m/1', 'http://127.0.0.1:8090/m/1'],
+  ['/m/https://a', 'http://127.0.0.1:8090/m/https://a'],
+  ['https:///m/1', 'https://m/1'],
+] as const) {
+  test(`a Location "${location}" names ${messageUrl}`, () => {
+    const outcome = outcomeOf('http://127.0.0.1:8090', 201, { headers: { location } });
+    assert.deepEqual(outcome, { kind: 'accepted', messageUrl });
+  });
+}
+for (const [status, kind, reason] of [
+  [299, 'accepted', undefined],
+  [300, 'rejected', 'redirected'],
+  [399, 'rejected', 'redirected'],
+  [402, 'rejected', 'unexpected-status'],
+  [499, 'rejected', 'unexpected-status'],
+  [500, 'retry', 'server-error'],
+  [599, 'retry', 'server-error'],
+  [600, 'rejected', 'unexpected-status'],
+  [199, 'rejected', 'unexpected-status'],
+] as const) {
+  test(`${status} is ${kind}${reason === undefined ? '' : `: ${reason}`}`, () => {
+    const outcome = outcomeOf(fcm, status);
+    assert.deepEqual([outcome.kind, 'reason' in outcome ? outcome.reason : undefined], [kind, reason]);
+  });
+}
+for (const [status, reason] of [
+  [400, 'vapid-key-mismatch'],
+  [401, 'vapid-key-mismatch'],
+  [403, 'vapid-key-mismatch'],
+  [413, 'payload-too-large'],
+  [402, 'unexpected-status'],
+] as const) {
+  test(`${status} with the words of a key mismatch is ${reason}`, () => {
+    const outcome = outcomeOf(fcm, status, fcmMismatch);
+    assert.equal('reason' in outcome && outcome.reason, reason);
+  });
+}
 test('a Location that is nonsense does not undo the acceptance', () => {
   assert.deepEqual(outcomeOf(fcm, 201, { headers: { location: '//[' } }), { kind: 'accepted' });
 });

@@ -74,8 +74,8 @@ test('a legal topic stays as it is', () => {
   for (const topic of ['ab', 'abc', 'abcd', 'Topic_1-', 'x'.repeat(32)]) assert.equal(toTopic(topic), topic);
 });
 
-test('a topic that Apple refuses for its length gets another', () => {
-  for (const topic of ['a', 'abcde', 'x'.repeat(29)]) {
+test('a topic that is too long, or that Apple refuses for its length, gets another', () => {
+  for (const topic of ['a', 'abcde', 'x'.repeat(29), 'x'.repeat(34), 'x'.repeat(64)]) {
     assert.notEqual(toTopic(topic), topic);
     assert.equal(toTopic(topic).length, 32);
   }

@@ -3,6 +3,9 @@ import { test } from 'node:test';
 
 import { readRetryAfterMs } from '../../src/protocol/retry-after.ts';
 
+// The oldest form of an HTTP date names no zone: GMT is meant, wherever this machine is.
+process.env['TZ'] = 'America/New_York';
+
 const nowMs = Date.UTC(2026, 10, 21, 1, 0, 0);
 const fourWeeksMs = 28 * 24 * 60 * 60 * 1000;
 const retryAfters: readonly [string | undefined, number | undefined][] = [
@@ -26,6 +29,8 @@ const retryAfters: readonly [string | undefined, number | undefined][] = [
   ['2026-11-21', undefined],
   ['Sat, 99 Nov 2026 99:00:30 GMT', undefined],
   ['Sat', undefined],
+  ['21 Nov 2026, Sat, 01:00:30 GMT', undefined],
+  ['2026-11-21 Sat', undefined],
 ];
 for (const [value, afterMs] of retryAfters) {
   test(`Retry-After ${JSON.stringify(value?.slice(0, 40))} means ${afterMs === undefined ? 'nothing' : `${afterMs} ms`}`, () => {

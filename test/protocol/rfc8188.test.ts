@@ -1,6 +1,9 @@
 // The examples of RFC 8188 §3, and what a reader must refuse.
 import assert from 'node:assert/strict';
+import { createCipheriv, hkdfSync } from 'node:crypto';
 import { test } from 'node:test';
+
+import * as fc from 'fast-check';
 
 import { decodeAes128gcm, encodeAes128gcm, readAes128gcmHeader } from '../../src/protocol/aes128gcm.ts';
 
@@ -107,6 +110,82 @@ for (const [name, what, parameter] of outOfBounds) {
     });
   });
 }
+
+test('whatever the record size and the padding, every record but the last is full, and the plaintext comes back', () => {
+  const { inputKeyingMaterial: key, salt } = examples[1]!;
+  const plaintexts = fc.uint8Array({ maxLength: 300 });
+  const sizes = fc.oneof(fc.integer({ min: 18, max: 40 }), fc.integer({ min: 18, max: 500 }));
+  const paddings = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 500 }));
+  fc.assert(
+    fc.property(plaintexts, sizes, paddings, (plaintext, recordSizeBytes, paddingBytes) => {
+      const parameters = {
+        inputKeyingMaterial: key,
+        salt,
+        recordSizeBytes,
+        keyId: Buffer.from('a1'),
+        paddingBytes,
+      };
+      const content = encodeAes128gcm(plaintext, parameters);
+      assert.deepEqual(Buffer.from(decodeAes128gcm(content, key)), Buffer.from(plaintext));
+      const room = recordSizeBytes - 17;
+      const records = Math.max(1, Math.ceil((plaintext.length + paddingBytes) / room));
+      assert.equal(content.length, 23 + plaintext.length + paddingBytes + records * 17);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** A content whose records hold what is given, delimiters included, sealed as RFC 8188 §2 says. */
+function contentOf(records: readonly Buffer[], recordSizeBytes: number): Buffer {
+  const { salt, inputKeyingMaterial: material } = examples[1]!;
+  const derive = (info: string, length: number): Buffer =>
+    Buffer.from(hkdfSync('sha256', material, salt, `Content-Encoding: ${info}\0`, length));
+  const header = Buffer.alloc(5);
+  header.writeUInt32BE(recordSizeBytes);
+  const sealed = records.map((record, sequence) => {
+    const nonce = derive('nonce', 12);
+    nonce.writeUInt8(nonce.readUInt8(11) ^ sequence, 11);
+    const cipher = createCipheriv('aes-128-gcm', derive('aes128gcm', 16), nonce);
+    return Buffer.concat([cipher.update(record), cipher.final(), cipher.getAuthTag()]);
+  });
+  return Buffer.concat([salt, header, ...sealed]);
+}
+
+test('records that are sealed as they should be are read', () => {
+  const content = contentOf([Buffer.from('abc\x01'), Buffer.from('de\x02\0')], 20);
+  assert.equal(String(Buffer.from(decodeAes128gcm(content, inputKeyingMaterial))), 'abcde');
+});
+
+const malformed: readonly [string, readonly string[], number, RegExp][] = [
+  ['a record follows the last one', ['abc\x02', 'de\x02'], 20, /^Further bytes follow the last record/],
+  ['a record has no delimiter', ['\0\0\0\0'], 20, /^A record has no delimiter/],
+  ['a record has another delimiter', ['abc\x03'], 20, /^A record has no delimiter/],
+  [
+    'the last record has the delimiter of the others',
+    ['abc\x01'],
+    20,
+    /^The content ends before its last record/,
+  ],
+];
+for (const [what, records, recordSizeBytes, message] of malformed) {
+  test(`a content is refused although its tags are right: ${what}`, () => {
+    const content = contentOf(
+      records.map((record) => Buffer.from(record, 'latin1')),
+      recordSizeBytes,
+    );
+    assert.throws(() => decodeAes128gcm(content, inputKeyingMaterial), {
+      code: 'ERR_DECRYPTION_FAILED',
+      message,
+    });
+  });
+}
+
+test('a record that is too short for a tag is refused', () => {
+  const content = Buffer.concat([contentOf([], 20), Buffer.alloc(16)]);
+  assert.throws(() => decodeAes128gcm(content, inputKeyingMaterial), {
+    message: 'A record of 16 bytes is too short.',
+  });
+});
 
 test('an empty content is one record', () => {
   const parameters = examples[0]!;

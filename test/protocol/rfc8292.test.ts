@@ -1,5 +1,6 @@
 // RFC 8292: the example of §2.4, and what a token of ours says.
 import assert from 'node:assert/strict';
+import { createPrivateKey, sign } from 'node:crypto';
 import { test } from 'node:test';
 
 import { createVapidAuthorizer, generateVapidKeys } from '../../src/protocol/vapid.ts';
@@ -54,6 +55,53 @@ test('a token that names no algorithm is refused, signed or not', () => {
   const forged = example.replace(/t=[^.]+/, `t=${none}`);
   assert.equal(verifyVapidAuthorization(forged, { origin, nowMs }), 'malformed');
 });
+
+const signer = generateVapidKeys();
+const point = Buffer.from(signer.publicKey, 'base64url');
+const signingKey = createPrivateKey({
+  format: 'jwk',
+  key: {
+    kty: 'EC',
+    crv: 'P-256',
+    x: point.subarray(1, 33).toString('base64url'),
+    y: point.subarray(33).toString('base64url'),
+    d: signer.privateKey,
+  },
+});
+/** A token that is signed as it should be, whatever it says. */
+const signed = (claims: string, header = '{"typ":"JWT","alg":"ES256"}'): string => {
+  const text = [header, claims].map((part) => Buffer.from(part).toString('base64url')).join('.');
+  const signature = sign('sha256', Buffer.from(text), { key: signingKey, dsaEncoding: 'ieee-p1363' });
+  return `vapid t=${text}.${signature.toString('base64url')}, k=${signer.publicKey}`;
+};
+
+test('a token without a subject is valid, and its claims have none', () => {
+  const claims = { publicKey: signer.publicKey, aud: origin, exp };
+  for (const sub of [undefined, 1, null]) {
+    const token = signed(JSON.stringify({ aud: origin, exp, sub }));
+    assert.deepEqual(verifyVapidAuthorization(token, { origin, nowMs }), claims);
+  }
+});
+
+const signedFaults: readonly [string, string][] = [
+  ['no audience', signed(JSON.stringify({ exp }))],
+  ['several audiences', signed(JSON.stringify({ aud: [origin], exp }))],
+  ['an end that is text', signed(JSON.stringify({ aud: origin, exp: String(exp) }))],
+  ['no end', signed(JSON.stringify({ aud: origin }))],
+  ['claims that are null', signed('null')],
+  ['claims that are a number', signed('1')],
+  ['claims that are no JSON', signed('{')],
+  ['a header that is null', signed(JSON.stringify({ aud: origin, exp }), 'null')],
+  ['a header that is no JSON', signed(JSON.stringify({ aud: origin, exp }), '{')],
+  ['a fourth part', signed(JSON.stringify({ aud: origin, exp })).replace(', k=', '.AAAA, k=')],
+  ['another scheme that holds the word', `Bearer ${signed(JSON.stringify({ aud: origin, exp }))}`],
+  ['a key that is no base64', signed(JSON.stringify({ aud: origin, exp })).replace(/k=.*/, 'k=A')],
+];
+for (const [what, authorization] of signedFaults) {
+  test(`a token with ${what} is malformed, though its signature is right`, () => {
+    assert.equal(verifyVapidAuthorization(authorization, { origin, nowMs }), 'malformed');
+  });
+}
 
 test('a token of ours names the origin with its port, twelve hours and the subject', () => {
   const keys = generateVapidKeys();

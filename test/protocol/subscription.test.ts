@@ -140,6 +140,7 @@ const refused: readonly [string, unknown, readonly string[]][] = [
   ['keys.p256dh missing', { endpoint, keys: { auth } }, [`/keys/p256dh ${missing}`]],
   ['keys.auth of 4 bytes', { endpoint, keys: { p256dh, auth: 'AAAA' } }, [`/keys/auth ${key}`]],
   ['the two shapes mixed', { endpoint, p256dh, keys: { auth } }, [`/auth ${missing}`]],
+  ['the two shapes mixed the other way', { endpoint, auth, keys: { p256dh } }, [`/p256dh ${missing}`]],
   [
     'everything wrong at once',
     { endpoint: 'nonsense', p256dh: 1, auth: '*' },

@@ -32,6 +32,9 @@ const badKeys: readonly [string, { publicKey: unknown; privateKey: unknown }][] 
   ['no private half', { ...keys, privateKey: undefined }],
   ['padding', { ...keys, privateKey: `${keys.privateKey}=` }],
   ['a line break', { ...keys, publicKey: `${keys.publicKey}\n` }],
+  ['a character before it', { ...keys, publicKey: `.${keys.publicKey.slice(1)}` }],
+  ['a character behind it', { ...keys, privateKey: `${keys.privateKey.slice(0, -1)}.` }],
+  ['more than it needs', { ...keys, privateKey: `${keys.privateKey}AAAA` }],
   ['the standard alphabet', { ...keys, privateKey: '+'.repeat(43) }],
   ['the scalar zero', { ...keys, privateKey: 'A'.repeat(43) }],
   ['a scalar beyond the order', { ...keys, privateKey: Buffer.alloc(32, 0xff).toString('base64url') }],
@@ -56,6 +59,10 @@ for (const good of [
   'mailto:push@example.org?subject=Push',
   'MAILTO:push@example.org',
   'HTTPS://example.org',
+  'mailto:push@localhost.example.org',
+  'mailto:push@notlocalhost.example.org',
+  'mailto:push@a127.example.org',
+  'mailto:push@example.org?subject=mailto:mailto:',
   'https://example.org',
   'https://example.org/contact?x=1',
 ]) {
@@ -86,6 +93,11 @@ for (const bad of [
   'ftp:push@example.org',
   'tel:+49301234567',
   'nonsense',
+  'x-mailto:push@example.org',
+  'mailto:push@example.org@example.org',
+  'see https://example.org',
+  'x-https://example.org',
+  'mailto:push@sub.localhost.',
   undefined,
   1,
 ]) {
@@ -199,6 +211,37 @@ for (const lifetimeSeconds of [0, 59, 86_401, -1, Number.NaN, Number.POSITIVE_IN
     });
   });
 }
+
+test('a token has the header of a JWT, and its subject with the scheme in lower case', () => {
+  for (const [given, sub] of [
+    ['MAILTO:Push@Example.org', 'mailto:Push@Example.org'],
+    ['HTTPS://example.org/Contact:1', 'https://example.org/Contact:1'],
+  ] as const) {
+    const value = createVapidAuthorizer({ keys, subject: given })(origin);
+    const [header, claims] = /t=([^,]+)/
+      .exec(value)![1]!
+      .split('.')
+      .map((part) => Buffer.from(part, 'base64url').toString());
+    assert.deepEqual(JSON.parse(header!), { typ: 'JWT', alg: 'ES256' });
+    assert.equal((JSON.parse(claims!) as { sub: string }).sub, sub);
+  }
+});
+
+const originOf = (host: number): string => `https://h${host}.push.example.org`;
+
+test('the tokens of 1024 origins are kept, and the one that was signed longest ago is forgotten first', () => {
+  let nowMs = 1_800_000_000_000;
+  const authorize = createVapidAuthorizer({ keys, subject, now: () => nowMs });
+  const tokens = Array.from({ length: 1024 }, (_, host) => authorize(originOf(host)));
+  assert.equal(authorize(originOf(0)), tokens[0], 'all are kept');
+  nowMs += 12 * hourMs;
+  const renewed = authorize(originOf(0));
+  nowMs -= 12 * hourMs;
+  authorize(originOf(1024));
+  assert.notEqual(authorize(originOf(1)), tokens[1], 'the second is the oldest now');
+  nowMs += 12 * hourMs;
+  assert.equal(authorize(originOf(0)), renewed);
+});
 
 test('the cache of tokens is bounded, and what it forgets is signed again', () => {
   const authorize = createVapidAuthorizer({ keys, subject });
