@@ -25,7 +25,7 @@ export async function startFirefox(): Promise<TestBrowser> {
     },
   });
   let failure: unknown;
-  // On a slow machine it answers before its window has loaded, and refuses to open pages until then.
+  // It cannot open pages while its newest window has no tabs yet, and then says only that something is undefined.
   await until(
     async () => {
       try {
