@@ -15,8 +15,10 @@ export function parsePort(text: string): number {
 }
 
 export function parseSeconds(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of seconds.');
-  return Number(text);
+  const value = /^\d+$/.test(text) ? Number(text) : -1;
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new InvalidArgumentError('It must be a whole number of seconds.');
+  return value;
 }
 
 export function parseIds(text: string): readonly number[] {

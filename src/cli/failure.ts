@@ -12,6 +12,7 @@ const systemErrors: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EADDRINUSE: 'the address is already in use by another program',
   EADDRNOTAVAIL: 'this machine has no such address',
+  EEXIST: 'a file with this name exists already',
   EISDIR: 'it is a directory',
   ENOENT: 'no such file or directory',
   ENOSPC: 'the disk is full',

@@ -69,7 +69,8 @@ async function readText(path: string): Promise<string> {
 function parseObject(path: string, content: string): object {
   let value: unknown;
   try {
-    value = JSON.parse(content);
+    // trim removes a byte order mark too
+    value = JSON.parse(content.trim());
   } catch (cause) {
     const { message } = cause as Error;
     throw new DeskbellError('ERR_CONFIGURATION', `${path} is not well-formed JSON: ${message}`, { cause });

@@ -78,6 +78,11 @@ suite('configuration', () => {
     assert.deepEqual((await readFlags({ trustProxy })).trustProxy, trustProxy.split(','));
   });
 
+  test('a byte order mark before a configuration file is ignored', async () => {
+    const config = await file('\uFEFF{ "port": 1234 }');
+    assert.equal((await readConfiguration({ flags: { config }, environment: {} })).port, 1234);
+  });
+
   test('a switch is on when its flag stands alone, and can be turned off again', async () => {
     const environment = { DESKBELL_REDACT_SUBSCRIPTIONS: 'true' };
     const isRedacted = async (flags: Record<string, unknown>): Promise<boolean> =>

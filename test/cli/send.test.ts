@@ -68,6 +68,13 @@ suite('deskbell send', () => {
     assert.deepEqual(received.json(), { title: 'Ding dong', message: 'Tea is ready ☕' });
   });
 
+  test('a TTL out of bounds is answered with the bounds', async () => {
+    const { send } = await setUp(1);
+    const { exitCode, stderr } = await send('--all', '--ttl', '99999999999');
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /99999999999; give a whole number from 0 to 2147483647/);
+  });
+
   test('title and text may be empty', async () => {
     const { send } = await setUp(1);
     for (const words of [

@@ -177,6 +177,11 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'file');
     await writeFile(file, '');
+    const taken = await runCommand(['serve', '--port', '0', '--data', file]);
+    assert.match(
+      taken.stderr,
+      /^deskbell: .* cannot be created: a file with this name exists already\. .*\]\n$/,
+    );
     const below = await runCommand(['serve', '--port', '0', '--data', join(file, 'data')]);
     assert.equal(below.exitCode, 1);
     assert.match(below.stderr, /^deskbell: .*ERR_(STORE_UNAVAILABLE|FILE)\]\n$/);
