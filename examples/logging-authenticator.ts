@@ -18,7 +18,7 @@ const readSession: ReadSession = ({ headers }) =>
 const app = Fastify();
 enforceAuthenticators(app, readSession);
 app.get('/greet', { config: { authenticator } }, () => ({ greeting: 'Hello, Ada' }));
-app.get('/open', () => ({ greeting: 'Hello, whoever' }));
+app.get('/open', () => ({ greeting: 'Hello, anybody' }));
 app.setErrorHandler((error, _request, reply) =>
   reply.code((error as { status?: number }).status ?? 500).send(),
 );

@@ -44,7 +44,7 @@ export interface Client extends EventTarget {
   subscribe(): Promise<PushSubscription>;
   /**
    * Ends the subscription and removes the service's copy. If a server cannot be reached, this browser is unsubscribed
-   * all the same, and the service removes its copy at the next send.
+   * anyway, and the service removes its copy at the next send.
    *
    * @throws {ClientError}
    */

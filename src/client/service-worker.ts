@@ -113,7 +113,7 @@ async function passOn(message: ShownMessage): Promise<void> {
   for (const page of await openPages()) page.postMessage({ deskbell: message });
 }
 
-/** Brings a page to the front, or opens one and hands it the message that it was not there to see. */
+/** Brings a page to the front, or opens one and passes it the message. */
 async function openPage(message: ShownMessage): Promise<void> {
   const page = (await openPages()).find(({ url }) => url.startsWith(pageUrl));
   if (page) await page.focus();

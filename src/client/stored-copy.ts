@@ -24,7 +24,7 @@ export class StoredCopy {
   }
 }
 
-/** A browser that lets a site keep nothing can be subscribed all the same. */
+/** Where a site may keep nothing, its browser can still be subscribed. */
 async function withCache<Result>(work: (cache: Cache) => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work(await caches.open('deskbell'));

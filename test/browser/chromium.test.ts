@@ -95,7 +95,7 @@ browserTest(
   },
 );
 
-/** Hands payloads straight to the service worker, as the developer tools do. */
+/** Delivers payloads straight to the service worker, as the developer tools do. */
 async function openPushInjection(page: Page): Promise<(data: string) => Promise<void>> {
   const { session, origin, registrationId } = await findServiceWorker(page);
   return (data) => session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data });

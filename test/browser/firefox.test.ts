@@ -16,10 +16,10 @@ browserTest(
     // This one does not admit the push service that this Firefox has.
     await using strangers = await startBackend({ pushServices: [] });
     await permit(strangers.url, 'granted');
-    const complaints: string[] = [];
-    const page = await openDemoPage(testBrowser.browser, strangers.url, complaints);
+    const consoleErrors: string[] = [];
+    const page = await openDemoPage(testBrowser.browser, strangers.url, consoleErrors);
     await press(page, 'Subscribe');
-    assert.match(complaints.join('\n'), /Deskbell: localhost:\d+ answered 400: .*endpoint/);
+    assert.match(consoleErrors.join('\n'), /Deskbell: localhost:\d+ answered 400: .*endpoint/);
     assert.match(await textOf(page, '#failure'), /^The server refused.*answered 400: .*endpoint/);
     assert.equal(await textOf(page, '#headline'), 'Subscribed, but the server has not confirmed it');
   },

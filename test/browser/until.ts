@@ -2,11 +2,11 @@ import { setTimeout } from 'node:timers/promises';
 
 const waitMs = 30_000;
 
-/** Browsers take their time: asks again and again until it is so. */
-export async function until(isSo: () => Promise<boolean>, complaint: () => string): Promise<void> {
+/** Polls until the condition holds: what a browser does has no event here. */
+export async function until(condition: () => Promise<boolean>, message: () => string): Promise<void> {
   const endMs = Date.now() + waitMs;
-  while (!(await isSo())) {
-    if (Date.now() > endMs) throw new Error(complaint());
+  while (!(await condition())) {
+    if (Date.now() > endMs) throw new Error(message());
     await setTimeout(50);
   }
 }

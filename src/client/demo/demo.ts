@@ -86,7 +86,7 @@ onPress(unsubscribeButton, async () => {
   } catch (error) {
     if ((await client.state()).subscription) throw error;
     const { heading } = adviceFor(error);
-    showFailure(heading, 'This browser is unsubscribed all the same; the server notices at the next send.');
+    showFailure(heading, 'This browser is unsubscribed anyway; the server notices at the next send.');
   }
 });
 
