@@ -31,6 +31,10 @@ export const go: Program = { names: ['go'], debianPackage: 'golang-go' };
 export const openssl: Program = { names: ['openssl'], debianPackage: 'openssl' };
 /** Builds the accelerator. */
 export const compiler: Program = { names: ['cc', 'gcc', 'clang'], debianPackage: 'gcc' };
+/** What Debian's compiler recommends and does not bring: the C library's headers. */
+const headers: Program = { names: ['/usr/include/stdio.h'], debianPackage: 'libc6-dev' };
+/** Fetches the library that is linked into the accelerator. */
+const pip: Program = { names: ['pip3', 'pip'], debianPackage: 'python3-pip' };
 
 /** The program's path, undefined where it is not installed. */
 export function find({ names }: Program): string | undefined {
@@ -85,7 +89,8 @@ function reportFailure(error: Error & { readonly stderr?: string }): void {
 }
 
 if (import.meta.main) {
-  const programs = [firefox, chromium, ...desktop, nginx, nghttpd, go, openssl, compiler];
+  const onLinux = process.platform === 'linux' ? [headers, pip] : [];
+  const programs = [firefox, chromium, ...desktop, nginx, nghttpd, go, openssl, compiler, ...onLinux];
   const isComplete = await install('the tests', programs);
   if (!isComplete && process.env['CI'] === 'true') process.exitCode = 1;
 }
