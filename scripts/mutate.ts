@@ -28,7 +28,7 @@ const modules: Readonly<Record<string, Module>> = {
   'row-results': { files: ['src/delivery/record.ts'], tests: ['test/delivery/record.test.ts'] },
   mechanisms: {
     files: ['src/service/demonstration/mechanisms/*.ts'],
-    tests: ['test/service/logging-mechanisms.test.ts'],
+    tests: ['test/service/{logging-mechanisms,session,request-time}.test.ts'],
   },
 };
 

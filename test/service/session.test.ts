@@ -61,7 +61,9 @@ describe('the session', () => {
         fetch(`${logged.base}/api/post`, { method: 'POST', headers: { ...headers, ...own }, body });
       const refused = await post({});
       assert.equal(refused.status, 401);
-      assert.equal(((await refused.json()) as Problem).code, 'ERR_UNAUTHENTICATED');
+      const problem = (await refused.json()) as Problem;
+      assert.equal(problem.code, 'ERR_UNAUTHENTICATED');
+      assert.equal(problem.detail, 'The session has no entry SESSION.');
       assert.equal((await post({ cookie })).status, status);
       assert.deepEqual(
         logged.records.map((record) => [record['mechanism'], record['verdict'] ?? record['status']]),
@@ -154,15 +156,31 @@ describe('the session', () => {
       },
       t,
     );
-    const status = async (value: string, path: string): Promise<number> => {
+    const ask = async (value: string, path: string): Promise<Response> => {
       const { cookie } = await createSessionCookie({ sessionKey: picky.sessionKey, value });
-      return (await fetch(picky.base + path, { headers: { cookie } })).status;
+      return fetch(picky.base + path, { headers: { cookie } });
     };
+    const status = async (value: string, path: string): Promise<number> => (await ask(value, path)).status;
+    const { code, detail } = (await (await ask('bob', '/api/get')).json()) as Problem;
+    assert.deepEqual([code, detail], ['ERR_FORBIDDEN', 'The session may not do this.']);
     assert.equal(await status('alice', '/api/get'), 200);
     assert.equal(await status('bob', '/api/get'), 403);
     assert.equal(await status('', '/api/get'), 403);
     assert.equal(await status('bob', '/api/getWithArg/open'), 200);
     assert.equal((await fetch(`${picky.base}/api/get`)).status, 401);
+  });
+
+  test('that an action needs is in the description, of this action alone', async (t) => {
+    const described = await startService({ authenticate: ['get'] }, t);
+    const { paths } = (await (await fetch(`${described.base}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { responses: object; security?: unknown }>>;
+    };
+    const needed = paths['/api/get']!['get']!;
+    assert.deepEqual(needed.security, [{ session: [] }]);
+    assert.match(JSON.stringify(needed.responses), /ERR_UNAUTHENTICATED.*ERR_FORBIDDEN/);
+    const { responses, security } = paths['/api/getWithArg/{arg}']!['get']!;
+    assert.ok(!JSON.stringify(security ?? []).includes('session'));
+    assert.doesNotMatch(JSON.stringify(responses), /ERR_UNAUTHENTICATED|ERR_FORBIDDEN/);
   });
 });
 
