@@ -69,9 +69,7 @@ export function createMessagePath(
         if ('kind' in request) record(message, request);
         else {
           posted.push(message);
-          post(transport, request, { now, timeoutMs: timeLeft(message) }, (result) =>
-            record(message, result),
-          );
+          post(transport, request, now, (result) => record(message, result), timeLeft(message));
         }
       }
       return posted;

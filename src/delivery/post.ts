@@ -21,8 +21,9 @@ export type Result = Posted | NotSent;
 export function post(
   transport: Transport,
   request: PushRequest,
-  { now, timeoutMs }: { readonly now: () => number; readonly timeoutMs: number | undefined },
+  now: () => number,
   done: (result: Result) => void,
+  timeoutMs?: number,
 ): void {
   transport.send(request, (result) => done(readResult(request.origin, result, now)), timeoutMs);
 }

@@ -20,11 +20,7 @@ test('an answer that breaks HTTP is tried again; from the third on rows are defe
   const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
   const results: Result[] = [];
   for (let count = 0; count < 4; count += 1) {
-    results.push(
-      await new Promise((resolve) =>
-        post(transport, request, { now: () => 0, timeoutMs: undefined }, resolve),
-      ),
-    );
+    results.push(await new Promise((resolve) => post(transport, request, () => 0, resolve)));
   }
   for (const result of results.slice(0, 3)) {
     assert.ok(result.kind === 'posted' && result.outcome.kind === 'retry');

@@ -60,6 +60,7 @@ export function createPushServiceHolds(database: SqliteDatabase): PushServiceHol
     }
     const inRow = accepted > 0 ? refusalsInRow : known.refusals_in_row + refusalsInRow;
     if (inRow !== known.refusals_in_row) statements.setRefusals.run({ id, inRow });
+    if (inRow < known.refusals_to_hold) return;
     statements.hold.run({ id, nowMs: database.now(), pauseMs: holdPolicy.probePauseMs });
   };
 

@@ -1,0 +1,121 @@
+// What a worker has taken on: slices that it reads and retries, each under its lease, within the sizes of its settings.
+import type { Broadcast } from '../store/broadcasts.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { WorkSource } from '../store/work-source.ts';
+import { Assignment, type AssignedRow } from './assignment.ts';
+import type { Destinations } from './destinations.ts';
+import type { WorkerSettings } from './settings.ts';
+
+export interface WorkloadParts {
+  readonly work: WorkSource;
+  readonly ledger: Ledger;
+  readonly destinations: Destinations;
+  readonly settings: WorkerSettings;
+  /** Takes on this broadcast only. */
+  readonly broadcastId: number | undefined;
+  /** Told of the broadcast of each slice that is leased. */
+  readonly onSlice: (broadcast: Broadcast) => void;
+}
+
+export class Workload {
+  readonly assignments = new Set<Assignment>();
+  readonly #parts: WorkloadParts;
+  #leaseRetriesNotBeforeMs = 0;
+  #leaseSliceNotBeforeMs = 0;
+
+  constructor(parts: WorkloadParts) {
+    this.#parts = parts;
+  }
+
+  /** Rows of slices that were taken and are not yet behind a cursor. */
+  get pageRows(): number {
+    let rows = 0;
+    for (const { pageRows } of this.assignments) rows += pageRows;
+    return rows;
+  }
+
+  get detachedRows(): number {
+    let rows = 0;
+    for (const { detachedRows } of this.assignments) rows += detachedRows;
+    return rows;
+  }
+
+  get #hasRoomForRetries(): boolean {
+    const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
+    let retryRows = 0;
+    for (const { slice, detachedRows } of this.assignments) if (!slice) retryRows += detachedRows;
+    return (
+      retryRows + retryLeaseRows <= maxRetryRows && this.detachedRows + retryLeaseRows <= maxDetachedRows
+    );
+  }
+
+  /** There may be work again: the next `replenish` looks for it. */
+  lookAgain(): void {
+    this.#leaseRetriesNotBeforeMs = 0;
+    this.#leaseSliceNotBeforeMs = 0;
+  }
+
+  /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
+  async replenish(nowMs: number): Promise<void> {
+    const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
+    if (nowMs >= this.#leaseRetriesNotBeforeMs && this.#hasRoomForRetries) {
+      const isFull = await this.#leaseRetries();
+      const pauseMs = isFull && !hasSliceRows ? 0 : this.#parts.settings.leaseRetriesEveryMs;
+      this.#leaseRetriesNotBeforeMs = nowMs + pauseMs;
+    }
+    if (this.pageRows >= this.#parts.settings.maxPageRows || hasSliceRows) return;
+
+    const unread =
+      [...this.assignments].find(({ needsReading }) => needsReading) ?? (await this.#leaseSlice(nowMs));
+    if (unread !== undefined) await this.#read(unread);
+  }
+
+  /** The rows of the next batch. */
+  takeRows(nowMs: number): readonly AssignedRow[] {
+    const { destinations, settings } = this.#parts;
+    const rows: AssignedRow[] = [];
+    for (const assignment of this.assignments) {
+      // retries have their room already
+      const room = assignment.slice ? settings.maxPageRows - this.pageRows : settings.batchRows;
+      const end = Math.min(settings.batchRows, rows.length + room);
+      while (rows.length < end) {
+        const row = assignment.takeRow(destinations.find, nowMs);
+        if (row === undefined) break;
+        rows.push(row);
+      }
+    }
+    return rows;
+  }
+
+  async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {
+    if (nowMs < this.#leaseSliceNotBeforeMs) return undefined;
+    const { work, ledger, destinations, settings, broadcastId, onSlice } = this.#parts;
+    const lease = await work.leaseSlice({ leaseMs: settings.leaseMs, broadcastId });
+    if (lease === undefined) {
+      this.#leaseSliceNotBeforeMs = nowMs + settings.leaseSliceEveryMs;
+      return undefined;
+    }
+    destinations.setStates(await ledger.pushServices());
+    onSlice(lease.broadcast);
+    const assignment = new Assignment(lease);
+    this.assignments.add(assignment);
+    return assignment;
+  }
+
+  /** @returns true where there may be more retries that are due */
+  async #leaseRetries(): Promise<boolean> {
+    const { work, settings, broadcastId } = this.#parts;
+    const { leaseMs, retryLeaseRows: limit } = settings;
+    const lease = await work.leaseRetries({ leaseMs, limit, broadcastId });
+    if (lease === undefined) return false;
+    this.assignments.add(new Assignment(lease));
+    return lease.rows.length === limit;
+  }
+
+  async #read(assignment: Assignment): Promise<void> {
+    if (assignment.slice === undefined) return;
+    const { ledger, settings } = this.#parts;
+    const rows = await ledger.readRows(assignment.slice, assignment.readPosition, settings.readRows);
+    assignment.addRead(rows, rows.length < settings.readRows);
+  }
+}
