@@ -23,6 +23,7 @@ import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { certificate } from '../transport/peers.ts';
 import { openBroadcastBench, timesReceived, vapid as benchVapid } from './broadcast-bench.ts';
+import { TestClock } from './test-clock.ts';
 
 const keys = generateVapidKeys();
 const vapid = { ...keys, subject: 'mailto:push@example.org' };
@@ -393,27 +394,32 @@ describe('the time that a message may take in all', () => {
   });
 
   test('ends one that is queued, which is never sent then', async () => {
-    let paths: string[] = [];
-    let session: ServerHttp2Session | undefined;
+    const paths: string[] = [];
+    const clock = new TestClock();
     const server = createSecureServer({ ...certificate, settings: { maxConcurrentStreams: 0 } });
-    server.on('session', (opened) => (session = opened));
     server.on('stream', (stream: ServerHttp2Stream, headers) => {
-      paths = [...paths, headers[':path'] ?? ''];
+      paths.push(headers[':path'] ?? '');
       stream.respond({ ':status': 201 }, { endStream: true });
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { monotonicNow, startTimer } = clock;
     const sender = createSender({
       vapid,
       pushServices: [origin],
       ca: [certificate.cert],
-      sendTimeoutMs: 300,
+      sendTimeoutMs: 60_000,
+      monotonicNow,
+      startTimer,
     });
-    const { outcome, error } = await sender.send({ endpoint: `${origin}/queued`, ...texts }, message);
+    const sending = sender.send({ endpoint: `${origin}/queued`, ...texts }, message);
+    const [session] = (await once(server, 'session')) as [ServerHttp2Session];
+    clock.advance(60_000);
+    const { outcome, error } = await sending;
     assert.ok(outcome.kind === 'retry', outcome.kind);
     assert.deepEqual([outcome.isInDoubt, error?.code], [false, 'ERR_TIMEOUT']);
-    session?.settings({ maxConcurrentStreams: 100 });
+    session.settings({ maxConcurrentStreams: 100 });
     const later = await sender.send({ endpoint: `${origin}/later`, ...texts }, message);
     assert.equal(later.outcome.kind, 'accepted');
     assert.deepEqual(paths, ['/later']);
