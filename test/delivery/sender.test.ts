@@ -405,11 +405,14 @@ describe('the time that a message may take in all', () => {
     await once(server, 'listening');
     const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { monotonicNow, startTimer } = clock;
+    const never = 2 ** 31 - 1;
     const sender = createSender({
       vapid,
       pushServices: [origin],
       ca: [certificate.cert],
       sendTimeoutMs: 60_000,
+      connectTimeoutMs: never,
+      idleTimeoutMs: never,
       monotonicNow,
       startTimer,
     });
