@@ -1,6 +1,6 @@
 // Voluntary application server identification (RFC 8292): the key pair, the subject, and the signed token that
 // goes with each push request. One token serves an origin for hours, so that signing costs nothing per message.
-import { createECDH, createPrivateKey, sign } from 'node:crypto';
+import { createECDH, createPrivateKey, sign, type KeyObject } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from './base64.ts';
@@ -110,9 +110,7 @@ export function createVapidAuthorizer({
   // Schemes are case-insensitive (RFC 3986 §3.1), but push services compare them as they are written.
   const sub = subject.replace(/^[^:]+/, (scheme) => scheme.toLowerCase());
   assertInteger('ERR_CONFIGURATION', lifetimeSeconds, lifetimeBounds);
-  const jwk = { ...pointToJwk(Buffer.from(keys.publicKey, 'base64url')), d: keys.privateKey };
-  const privateKey = createPrivateKey({ format: 'jwk', key: jwk });
-  const header = encodeJson({ typ: 'JWT', alg: 'ES256' });
+  const signingKey = importSigningKey(keys);
   const marginSeconds = Math.min(renewalMarginSeconds, lifetimeSeconds / 2);
   const cache = new Map<string, { readonly value: string; readonly exp: number }>();
 
@@ -125,15 +123,39 @@ export function createVapidAuthorizer({
     }
     assertInteger('ERR_CONFIGURATION', nowSeconds, clockBounds);
     const exp = nowSeconds + lifetimeSeconds;
-    const signed = `${header}.${encodeJson({ aud: origin, exp, sub })}`;
-    const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
-    const value = `vapid t=${signed}.${encodeBase64url(signature)}, k=${keys.publicKey}`;
+    const value = `vapid t=${signToken({ aud: origin, exp, sub }, signingKey)}, k=${keys.publicKey}`;
 
     cache.delete(origin); // to the end of the map: its first entry is the oldest
     cache.set(origin, { value, exp });
     if (cache.size > maxCachedOrigins) cache.delete(cache.keys().next().value as string);
     return value;
   };
+}
+
+/** The private half of a pair as `signToken` takes it. */
+export function importSigningKey({ publicKey, privateKey }: VapidKeys): KeyObject {
+  const jwk = { ...pointToJwk(Buffer.from(publicKey, 'base64url')), d: privateKey };
+  return createPrivateKey({ format: 'jwk', key: jwk });
+}
+
+/** What a token says (RFC 8292 §2): the push service's origin, when it expires in seconds since 1970, and the subject. */
+export interface TokenClaims {
+  readonly aud: string;
+  readonly exp: number;
+  readonly sub: string;
+}
+
+const tokenHeader = encodeJson({ typ: 'JWT', alg: 'ES256' });
+
+/**
+ * Signs a token with ES256.
+ *
+ * @see RFC 7515 §3.1; RFC 7518 §3.4
+ */
+export function signToken(claims: TokenClaims, key: KeyObject): string {
+  const signed = `${tokenHeader}.${encodeJson(claims)}`;
+  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' });
+  return `${signed}.${encodeBase64url(signature)}`;
 }
 
 function checkKeyText(half: string, text: unknown, length: number): void {
@@ -153,4 +175,6 @@ function badSubject(fault: string): DeskbellError {
   );
 }
 
-const encodeJson = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+function encodeJson(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}

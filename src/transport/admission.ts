@@ -10,6 +10,8 @@ import { Pacing } from './pacing.ts';
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now: () => number;
+  /** False: nothing is deferred, however often the push service fails. By default true. */
+  readonly hasBreaker?: boolean;
 }
 
 /** Why nothing may be sent, and for how long. */
@@ -60,6 +62,7 @@ export class Admission {
 
   /** @returns why nothing may be sent; `undefined` where something may */
   deferral(): Deferral | undefined {
+    if (this.#settings.hasBreaker === false) return undefined;
     const waitMs = this.#breaker.waitMs(this.#settings.monotonicNow());
     if (waitMs === 0) return undefined;
     const isIncompatible = this.#faults > toleratedFaults && !this.#isForgotten();

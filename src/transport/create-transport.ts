@@ -7,7 +7,7 @@ import type { ConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
 import { Origin, type OriginSettings } from './origin.ts';
 import { parseProxy } from './proxy.ts';
-import type { PushHeaders, PushRequest, Transport, TransportOptions } from './transport.ts';
+import type { PushHeaders, PushRequest, Transport, TransportOptions, TransportRules } from './transport.ts';
 import { createTrust } from './trust.ts';
 
 const maxOrigins = 1000;
@@ -23,12 +23,16 @@ export const defaultTimeouts = {
  *
  * @throws {DeskbellError} ERR_CONFIGURATION, naming the option
  */
-export function createTransport(options: TransportOptions = {}): Transport {
+export function createTransport(
+  options: TransportOptions = {},
+  { guardsAddresses = true, hasBreaker = true }: TransportRules = {},
+): Transport {
   checkOptions(options);
   const settings: OriginSettings = {
     trust: createTrust(options.ca),
     resolve: options.resolve,
-    isNamedOrigin: createEndpointPolicy(options.pushServices).isNamedOrigin,
+    isNamedOrigin: guardsAddresses ? createEndpointPolicy(options.pushServices).isNamedOrigin : () => true,
+    hasBreaker,
     connectTimeoutMs: options.connectTimeoutMs ?? defaultTimeouts.connectTimeoutMs,
     responseTimeoutMs: options.responseTimeoutMs ?? defaultTimeouts.responseTimeoutMs,
     idleTimeoutMs: options.idleTimeoutMs ?? defaultTimeouts.idleTimeoutMs,

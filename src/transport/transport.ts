@@ -44,6 +44,14 @@ export interface Transport {
   close(graceMs?: number): Promise<void>;
 }
 
+/** What a caller inside the package may change, and the options of an application cannot. */
+export interface TransportRules {
+  /** False where the application answers for its endpoints: any address will do. By default true. */
+  readonly guardsAddresses?: boolean;
+  /** False: nothing is deferred because of earlier answers and failures. By default true. */
+  readonly hasBreaker?: boolean;
+}
+
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: 4 | 6;

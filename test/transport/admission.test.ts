@@ -94,3 +94,16 @@ test('a Retry-After that is a date counts from the clock', () => {
     admission.recordResponse({ status: 503, headers, body: '' }, 5);
   assert.equal(admission.admit()?.waitMs, 30_000);
 });
+
+test('without the breaker, failures never stop the origin', () => {
+  const admission = new Admission(new URL('https://push.example.org'), {
+    monotonicNow: () => 0,
+    now: () => 0,
+    hasBreaker: false,
+  });
+  const lost = new DeskbellError('ERR_PROTOCOL', 'It broke HTTP/2.');
+  for (let failure = 0; failure < 30; failure += 1) {
+    admission.recordFailure(lost);
+    assert.equal(admission.admit(), undefined);
+  }
+});
