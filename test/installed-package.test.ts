@@ -85,6 +85,7 @@ suite('an install of the package', () => {
     ['deskbell', []],
     ['deskbell/protocol', []],
     ['deskbell/push-service', ['http_ece', 'ws']],
+    ['deskbell/web-push', ['http_ece', 'ipaddr.js']],
   ] as const) {
     test(`\`${entry}\` loads ${allowed.length === 0 ? 'no other package' : `only ${allowed.join(' and ')}`}`, async () => {
       const program = `

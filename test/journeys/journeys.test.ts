@@ -130,7 +130,7 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
     const { publicKey } = JSON.parse(await project.run('cat vapid-keys.json')) as { publicKey: string };
     await project.write('subscriptions.json', JSON.stringify([await browser.subscribe(publicKey)]));
 
-    for (const commands of documented('docs/from-web-push.md', 'sh')) await project.run(commands);
+    for (const commands of documented('docs/migrating-from-web-push.md', 'sh')) await project.run(commands);
 
     assert.deepEqual(await browser.nextMessage(), { title: 'Hello', message: 'From Deskbell' });
   });

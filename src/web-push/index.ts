@@ -1,0 +1,116 @@
+// `deskbell/web-push`: stands in for the npm package `web-push`, with its functions, options, results and errors.
+// docs/migrating-from-web-push.md lists what differs, and why.
+//
+//   import webPush from 'deskbell/web-push';
+//
+//   webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
+//   await webPush.sendNotification(subscription, 'Backups are done', { TTL: 3600 });
+import { supportedContentEncodings } from './content-encodings.ts';
+import { encrypt } from './encrypt.ts';
+import { createPushClient, type PushClient } from './push-client.ts';
+import { completeRequest, prepareRequest } from './request-details.ts';
+import type { PushSubscription, RequestDetails, RequestOptions, SendResult, VapidDetails } from './types.ts';
+import { checkVapidDetails, generateVAPIDKeys, getVapidHeaders } from './vapid.ts';
+import { WebPushError } from './web-push-error.ts';
+
+let gcmAPIKey: string | null | undefined;
+let vapidDetails: VapidDetails | null | undefined;
+let isGuarded = false;
+let client: PushClient | undefined;
+
+/**
+ * Sets the API key for endpoints of Google Cloud Messaging, which has been shut down; it is passed through.
+ *
+ * @param apiKey `null` for none
+ * @throws {Error} it is neither text nor `null`
+ */
+export function setGCMAPIKey(apiKey: string | null): void {
+  if (apiKey !== null && (typeof apiKey !== 'string' || apiKey === '')) {
+    throw new Error('The GCM API Key should be a non-empty string or null.');
+  }
+  gcmAPIKey = apiKey;
+}
+
+/**
+ * Sets the key pair and the contact that messages are signed with, unless their options say otherwise.
+ *
+ * @param subject `mailto:` or `https:` URI; `null` as the only argument for none
+ * @throws {Error} saying which part is wrong
+ */
+export function setVapidDetails(subject: string, publicKey: string, privateKey: string): void;
+export function setVapidDetails(none: null): void;
+export function setVapidDetails(...details: [null] | [string, string, string]): void {
+  if (details.length === 1 && details[0] === null) {
+    vapidDetails = null;
+    return;
+  }
+  const [subject, publicKey, privateKey] = details as [string, string, string];
+  checkVapidDetails({ subject, publicKey, privateKey });
+  vapidDetails = { subject, publicKey, privateKey };
+}
+
+/**
+ * Refuses endpoints whose host has an address that is not public. Off at first, as the original has no such guard: turn
+ * it on where endpoints come from strangers, who could otherwise have requests sent into your own network.
+ */
+export function setAddressGuard(isOn: boolean): void {
+  isGuarded = isOn;
+}
+
+/**
+ * The request that `sendNotification` would send.
+ *
+ * @throws {Error} saying what is wrong with the subscription, the payload or an option
+ */
+export function generateRequestDetails(
+  subscription: PushSubscription,
+  payload?: string | Buffer | null,
+  options?: RequestOptions,
+): RequestDetails {
+  return completeRequest(prepareRequest(subscription, payload, options, { gcmAPIKey, vapidDetails }));
+}
+
+/**
+ * Sends one message.
+ *
+ * @throws {WebPushError} the push service answered with a status that is not from 200 to 299
+ * @throws {Error} saying what is wrong with the input, or from Node: connection, TLS, time-out
+ */
+export async function sendNotification(
+  subscription: PushSubscription,
+  payload?: string | Buffer | null,
+  options?: RequestOptions,
+): Promise<SendResult> {
+  const prepared = prepareRequest(subscription, payload, options, { gcmAPIKey, vapidDetails });
+  client ??= createPushClient();
+  return client.send(prepared, isGuarded);
+}
+
+const webPush = {
+  WebPushError,
+  encrypt,
+  generateRequestDetails,
+  generateVAPIDKeys,
+  getVapidHeaders,
+  sendNotification,
+  setAddressGuard,
+  setGCMAPIKey,
+  setVapidDetails,
+  supportedContentEncodings,
+};
+
+export default webPush;
+// What `require` returns: an object whose members a test can replace, as with the original.
+export { webPush as 'module.exports' };
+export { encrypt, generateVAPIDKeys, getVapidHeaders, supportedContentEncodings, WebPushError };
+export type {
+  ContentEncoding,
+  EncryptionResult,
+  Headers,
+  PushSubscription,
+  RequestDetails,
+  RequestOptions,
+  SendResult,
+  Urgency,
+  VapidKeys,
+} from './types.ts';

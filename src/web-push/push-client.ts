@@ -1,0 +1,234 @@
+// Sends over our transport: the messages of one turn of the event loop are encrypted in one batch and written together.
+//
+//   prepared → WAITING (its push service has `maxHandedOver` messages already) → gathered → encrypted → transport → result
+//
+// An application may start any number of messages at once, as it can with the original: those that wait hold no
+// connection and no encrypted body, and their time-out does not run yet.
+import { loadAccelerator } from '../accelerator/load-accelerator.ts';
+import { gatherTurn } from '../delivery/gather.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
+import { createTransport } from '../transport/create-transport.ts';
+import { Fifo } from '../transport/fifo.ts';
+import { maxLimit } from '../transport/pacing.ts';
+import type { PushHeaders, Transport, TransportResult } from '../transport/transport.ts';
+import { sendWithNodeHttps } from './node-https.ts';
+import { completeRequest, type PreparedRequest } from './request-details.ts';
+import { toResult } from './send-result.ts';
+import type { SendResult } from './types.ts';
+
+/** As many as pacing ever permits in flight. */
+const maxHandedOver = maxLimit;
+/** An application has one time-out or a few. */
+const maxTransports = 8;
+/** What `setTimeout` takes. */
+const maxTimeoutMs = 2 ** 31 - 1;
+const maxSharedHeaders = 256;
+const emptyBody = new Uint8Array();
+
+export interface PushClient {
+  /** @param isGuarded only public addresses are connected to */
+  send(prepared: PreparedRequest, isGuarded: boolean): Promise<SendResult>;
+}
+
+interface Waiting {
+  readonly prepared: PreparedRequest;
+  readonly url: URL;
+  readonly fields: PushHeaders;
+  readonly isGuarded: boolean;
+  readonly resolve: (result: SendResult | PromiseLike<SendResult>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Lane {
+  handedOver: number;
+  readonly waiting: Fifo<Waiting>;
+}
+
+export function createPushClient(): PushClient {
+  const lanes = new Map<string, Lane>();
+  const transports = createTransports();
+  const share = createHeaderSharing();
+  let encryptBatch: EncryptBatch | undefined;
+
+  const gathering = gatherTurn<Waiting>((messages) => {
+    encryptBatch ??= loadAccelerator().encryptBatch;
+    const bodies = encryptAll(messages, encryptBatch);
+    for (const [index, message] of messages.entries()) handOver(message, bodies[index]!);
+  });
+
+  const handOver = (message: Waiting, body: Uint8Array | Error): void => {
+    const { prepared, url, fields, isGuarded } = message;
+    const { endpoint, timeout } = prepared.details;
+    if (body instanceof Error) {
+      message.reject(body);
+      release(url.host);
+      return;
+    }
+    const request = {
+      // The original connects with TLS whatever the scheme is.
+      origin: `https://${url.host.replace(/:443$/, '')}`,
+      path: url.pathname + url.search,
+      headers: share(fields),
+      body,
+    };
+    transports.find(timeout, isGuarded).send(request, (result) => {
+      message.resolve(readResult(endpoint, result));
+      release(url.host);
+    });
+  };
+
+  const release = (host: string): void => {
+    const lane = lanes.get(host)!;
+    const next = lane.waiting.shift();
+    if (next !== undefined) gathering.add(next);
+    else if (lane.handedOver > 1) lane.handedOver -= 1;
+    else lanes.delete(host);
+  };
+
+  const enqueue = (message: Waiting): void => {
+    const { host } = message.url;
+    const lane = lanes.get(host) ?? { handedOver: 0, waiting: new Fifo() };
+    lanes.set(host, lane);
+    if (lane.handedOver === maxHandedOver) lane.waiting.push(message);
+    else {
+      lane.handedOver += 1;
+      gathering.add(message);
+    }
+  };
+
+  return {
+    async send(prepared, isGuarded) {
+      const { details } = prepared;
+      const fields = readFields(details.headers);
+      if (details.agent || details.proxy || fields === undefined || !isTimeout(details.timeout)) {
+        return sendWithNodeHttps(completeRequest(prepared), isGuarded);
+      }
+      const url = new URL(details.endpoint);
+      return new Promise((resolve, reject) => {
+        enqueue({ prepared, url, fields, isGuarded, resolve, reject });
+      });
+    },
+  };
+}
+
+const isTimeout = (ms: number | undefined): boolean => ms === undefined || (ms > 0 && ms <= maxTimeoutMs);
+
+/** A time-out bounds the connection attempt and the answer, so that one that was given needs a transport of its own. */
+function createTransports(): { find(timeoutMs: number | undefined, isGuarded: boolean): Transport } {
+  const transports = new Map<string, Transport>();
+  return {
+    find(timeoutMs, isGuarded) {
+      const key = `${timeoutMs} ${isGuarded}`;
+      const found = transports.get(key);
+      if (found !== undefined) return found;
+      const [oldest] = transports.keys();
+      if (transports.size === maxTransports && oldest !== undefined) {
+        void transports.get(oldest)?.close(maxTimeoutMs);
+        transports.delete(oldest);
+      }
+      const timeouts =
+        timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, responseTimeoutMs: timeoutMs };
+      // Which messages to send, and when, the application decides, as with the original.
+      const transport = createTransport(timeouts, { guardsAddresses: isGuarded, hasBreaker: false });
+      transports.set(key, transport);
+      return transport;
+    },
+  };
+}
+
+/** Bodies in one batch. What the batch does not take is encrypted as the original does it, or fails with its error. */
+function encryptAll(
+  messages: readonly Waiting[],
+  encryptBatch: EncryptBatch,
+): readonly (Uint8Array | Error)[] {
+  const toEncrypt = messages.filter(({ prepared }) => prepared.plaintext !== undefined);
+  const encrypted = encryptBatch(
+    toEncrypt.map(({ prepared }) => {
+      const { payload, keys } = prepared.plaintext!;
+      return {
+        plaintext: typeof payload === 'string' ? Buffer.from(payload) : payload,
+        subscription: {
+          p256dh: Buffer.from(keys.p256dh, 'base64url'),
+          auth: Buffer.from(keys.auth, 'base64url'),
+        },
+      };
+    }),
+  );
+  const bodies = new Map(toEncrypt.map((message, index) => [message, encrypted[index]!]));
+  return messages.map((message) => {
+    const body = bodies.get(message) ?? message.prepared.details.body ?? emptyBody;
+    return body instanceof DeskbellError ? encryptAlone(message.prepared) : body;
+  });
+}
+
+function encryptAlone(prepared: PreparedRequest): Uint8Array | Error {
+  try {
+    return completeRequest(prepared).body ?? emptyBody;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/**
+ * Header fields as the transport takes them; of two that differ in case only, the last one counts, as in Node.
+ *
+ * @returns `undefined` where one is not for the transport: Node's client then sends it, or says what is wrong
+ */
+function readFields(headers: Readonly<Record<string, unknown>>): PushHeaders | undefined {
+  const fields: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const field = name.toLowerCase();
+    const isText = typeof value === 'string' || typeof value === 'number';
+    if (!isText || !/^[!#$%&'*+.^`|~\w-]+$/.test(field) || !/^[\x20-\x7e]*$/.test(String(value))) {
+      return undefined;
+    }
+    if (connectionFields.has(field)) return undefined;
+    // The transport writes it.
+    if (field !== 'content-length') fields[field] = String(value);
+  }
+  return fields;
+}
+
+/** Have a meaning in HTTP/1.1 only (RFC 9113 §8.2.2), or are the transport's to write. */
+const connectionFields = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'expect',
+  'trailer',
+]);
+
+/** Gives messages with equal header fields the same object: the transport encodes an object once. */
+function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
+  const shared = new Map<string, PushHeaders>();
+  return (fields) => {
+    const key = JSON.stringify(fields);
+    const found = shared.get(key);
+    if (found !== undefined) return found;
+    if (shared.size === maxSharedHeaders) shared.clear();
+    shared.set(key, fields);
+    return fields;
+  };
+}
+
+async function readResult(endpoint: string, result: TransportResult): Promise<SendResult> {
+  if (result.kind === 'response') {
+    const { status, headers, body } = result.response;
+    return toResult(endpoint, status, { ...headers }, body);
+  }
+  if (result.kind === 'failure') throw toNodeError(result.error);
+  throw new Error(`The transport deferred a message: ${result.reason}`);
+}
+
+/** Applications read the `code` of Node's own errors. */
+function toNodeError(error: DeskbellError): Error {
+  if (error.code === 'ERR_TIMEOUT') return new Error('Socket timeout', { cause: error });
+  if (error.cause instanceof Error) return error.cause;
+  if (error.code !== 'ERR_CONNECTION') return error;
+  return Object.assign(new Error('socket hang up', { cause: error }), { code: 'ECONNRESET' });
+}

@@ -1,0 +1,122 @@
+// Makes the request of one push message: all of it at once, as `generateRequestDetails` gives it, or with the
+// encryption left to a batch.
+import { supportedContentEncodings } from './content-encodings.ts';
+import { checkEncryptionArguments, encrypt } from './encrypt.ts';
+import { createTokenKeeper } from './kept-tokens.ts';
+import { readOptions, type Defaults } from './request-options.ts';
+import type { PushSubscription, RequestDetails, RequestOptions } from './types.ts';
+
+/** A payload that is still to be encrypted, with `aes128gcm`. */
+export interface Plaintext {
+  readonly payload: string | Buffer;
+  readonly keys: PushSubscription['keys'];
+}
+
+export interface PreparedRequest {
+  /** Complete but for the body and its length, where there is a `plaintext`. */
+  readonly details: RequestDetails;
+  readonly plaintext: Plaintext | undefined;
+}
+
+const getKeptVapidHeaders = createTokenKeeper();
+
+/**
+ * Checks everything and makes the header fields.
+ *
+ * @throws {Error} with the texts of the original, which are an interface: applications compare them
+ */
+export function prepareRequest(
+  subscription: PushSubscription,
+  payload: string | Buffer | null | undefined,
+  options: RequestOptions | undefined,
+  defaults: Defaults,
+): PreparedRequest {
+  checkSubscription(subscription, Boolean(payload));
+  const read = readOptions(options, defaults);
+  const { contentEncoding, topic, proxy, agent, timeoutMs } = read;
+  const details: RequestDetails = {
+    method: 'POST',
+    headers: { TTL: read.ttlSeconds, ...read.headers },
+    body: null,
+    endpoint: subscription.endpoint,
+  };
+  const { headers } = details;
+  const plaintext = payload ? { payload, keys: subscription.keys } : undefined;
+  const isAesgcm = contentEncoding === supportedContentEncodings.AES_GCM;
+  if (plaintext === undefined) headers['Content-Length'] = 0;
+  else {
+    headers['Content-Type'] = 'application/octet-stream';
+    headers['Content-Encoding'] = contentEncoding;
+    if (isAesgcm) encryptAesgcm(details, plaintext);
+    else checkEncryptionArguments(plaintext.keys.p256dh, plaintext.keys.auth, plaintext.payload);
+  }
+  addAuthorization(details, read);
+  headers['Urgency'] = read.urgency;
+  if (topic !== undefined) headers['Topic'] = topic;
+  if (proxy !== undefined) details.proxy = proxy;
+  if (agent !== undefined) details.agent = agent;
+  if (timeoutMs !== undefined) details.timeout = timeoutMs;
+  return { details, plaintext: isAesgcm ? undefined : plaintext };
+}
+
+/** The request with its body. @throws {Error} the key of the subscription is not a point on the curve */
+export function completeRequest({ details, plaintext }: PreparedRequest): RequestDetails {
+  if (plaintext === undefined) return details;
+  const { payload, keys } = plaintext;
+  setBody(
+    details,
+    encrypt(keys.p256dh, keys.auth, payload, supportedContentEncodings.AES_128_GCM).cipherText,
+  );
+  return details;
+}
+
+function setBody(details: RequestDetails, body: Buffer): void {
+  details.headers['Content-Length'] = body.length;
+  details.body = body;
+}
+
+function checkSubscription(subscription: PushSubscription, hasPayload: boolean): void {
+  if (!subscription || !subscription.endpoint) {
+    throw new Error('You must pass in a subscription with at least an endpoint.');
+  }
+  if (typeof subscription.endpoint !== 'string') {
+    throw new Error('The subscription endpoint must be a string with a valid URL.');
+  }
+  if (hasPayload && !(subscription.keys && subscription.keys.p256dh && subscription.keys.auth)) {
+    throw new Error("To send a message with a payload, the subscription must have 'auth' and 'p256dh' keys.");
+  }
+}
+
+/** This draft of the encoding keeps its parameters in header fields. */
+function encryptAesgcm(details: RequestDetails, { payload, keys }: Plaintext): void {
+  const encrypted = encrypt(keys.p256dh, keys.auth, payload, supportedContentEncodings.AES_GCM);
+  details.headers['Encryption'] = `salt=${encrypted.salt}`;
+  details.headers['Crypto-Key'] = `dh=${encrypted.localPublicKey.toString('base64url')}`;
+  setBody(details, encrypted.cipherText);
+}
+
+/** Google's endpoints of before VAPID take an API key; it is passed through. */
+function addAuthorization(
+  { headers, endpoint }: RequestDetails,
+  { gcmAPIKey, vapidDetails, contentEncoding }: ReturnType<typeof readOptions>,
+): void {
+  if (endpoint.startsWith('https://android.googleapis.com/gcm/send')) {
+    if (gcmAPIKey) headers['Authorization'] = `key=${gcmAPIKey}`;
+    else {
+      console.warn(
+        'Attempt to send push notification to GCM endpoint, but no GCM key is defined. Please use setGCMApiKey() or ' +
+          "add 'gcmAPIKey' as an option.",
+      );
+    }
+  } else if (vapidDetails) {
+    const { protocol, host } = new URL(endpoint);
+    const vapidHeaders = getKeptVapidHeaders(`${protocol}//${host}`, vapidDetails, contentEncoding);
+    headers['Authorization'] = vapidHeaders.Authorization;
+    const key = vapidHeaders['Crypto-Key'];
+    if (key !== undefined) {
+      headers['Crypto-Key'] = headers['Crypto-Key'] ? `${headers['Crypto-Key']};${key}` : key;
+    }
+  } else if (gcmAPIKey && endpoint.startsWith('https://fcm.googleapis.com/fcm/send')) {
+    headers['Authorization'] = `key=${gcmAPIKey}`;
+  }
+}
