@@ -116,8 +116,17 @@ function formatStart({ broadcast, isNew }: BroadcastRun): string {
 const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });
 
 function progressFields({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): object {
-  const { id, counts, waiting, origins } = broadcast;
-  return { id, settled, ratePerSecond: Math.round(ratePerSecond), etaSeconds, counts, waiting, origins };
+  const { id, counts, waiting, heldBack, origins } = broadcast;
+  return {
+    id,
+    settled,
+    ratePerSecond: Math.round(ratePerSecond),
+    etaSeconds,
+    counts,
+    waiting,
+    heldBack,
+    origins,
+  };
 }
 
 /** A broadcast that is over needs no pause. */

@@ -62,9 +62,18 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
     `${formatCount(settled)} of ${formatCount(broadcast.audience)}`,
     `${formatCount(Math.round(ratePerSecond))}/s`,
     ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
-    ...(broadcast.waiting > 0 ? [`${formatCount(broadcast.waiting)} waiting for a retry`] : []),
+    ...formatWaiting(broadcast),
     ...broadcast.origins.map(formatOrigin),
   ].join('  ');
+}
+
+/** Rows that are held back wait for their push service to accept messages again; the others for their next attempt. */
+function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {
+  const heldRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  return [
+    ...(waiting > heldRows ? [`${formatCount(waiting - heldRows)} waiting for a retry`] : []),
+    ...heldBack.map(({ origin, rows }) => `${formatCount(rows)} held back, ${hostOf(origin)} refuses them`),
+  ];
 }
 
 function formatOrigin(counts: OriginCounts): string {
@@ -75,13 +84,14 @@ function formatOrigin(counts: OriginCounts): string {
 /** A broadcast as JSON: all but its payload and content hash. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
   const { id, ttlSeconds, urgency, topic, idempotencyKey, finishedAtMs } = broadcast;
-  const { audience, counts, waiting, origins, alarms } = broadcast;
+  const { audience, counts, waiting, heldBack, origins, alarms } = broadcast;
   return {
     id,
     state: stateOf(broadcast),
     audience,
     counts,
     waiting,
+    heldBack,
     origins,
     alarms: alarms.map(alarmToJson),
     ttlSeconds,

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { broadcastToJson, formatProgress } from '../../src/delivery/format-broadcast.ts';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
+
+const origin = 'https://web.push.apple.com';
+const counts = { accepted: 1, gone: 0, rejected: 50, expired: 0, exhausted: 0 };
+const broadcast: Broadcast = {
+  id: 7,
+  state: 'running',
+  payload: new Uint8Array(1),
+  ttlSeconds: 60,
+  urgency: 'normal',
+  createdAtMs: 0,
+  startAtMs: 0,
+  expiresAtMs: 0,
+  audience: 2000,
+  counts: { ...counts, pending: 1949, removed: 0, cancelled: 0 },
+  waiting: 1949,
+  heldBack: [{ origin, rows: 1940 }],
+  origins: [{ origin, attempts: 51, ...counts }],
+  alarms: [],
+};
+
+test('the progress tells apart what waits for a retry and what is held back, and why', () => {
+  const line = formatProgress({ broadcast, settled: 51, ratePerSecond: 0 });
+  assert.match(line, / {2}9 waiting for a retry {2}1,940 held back, web\.push\.apple\.com refuses them {2}/);
+  const open = { ...broadcast, heldBack: [] };
+  assert.match(
+    formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }),
+    / {2}1,949 waiting for a retry {2}/,
+  );
+  assert.doesNotMatch(formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }), /held back/);
+});
+
+test('the JSON of a broadcast has what is held back', () => {
+  assert.deepEqual((broadcastToJson(broadcast) as Broadcast).heldBack, [{ origin, rows: 1940 }]);
+});
