@@ -194,7 +194,7 @@ export const service: ClaimChanges = {
       what: 'email may be null',
       file: users,
       search: '{ name: nonEmptyText, email: nonEmptyText },',
-      replacement: '{ name: nonEmptyText, email: Type.Union([Type.Null(), nonEmptyText]) },',
+      replacement: "{ name: nonEmptyText, email: { ...nonEmptyText, type: ['string', 'null'] } },",
     },
   ],
   'The demonstration session value is the server-side entry SESSION, a string': [
