@@ -12,6 +12,7 @@ import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
 import { versionCommand } from './commands/version.ts';
+import { webPushCommand } from './commands/web-push.ts';
 import { workerCommand } from './commands/worker.ts';
 import type { Context } from './context.ts';
 import { formatError, exitCodeOf, exitCodes } from './failure.ts';
@@ -54,5 +55,6 @@ function createProgram(context: Context): Command {
     .addCommand(keysCommand(context))
     .addCommand(sessionCommand(context))
     .addCommand(pushServiceCommand(context))
+    .addCommand(webPushCommand(context))
     .addCommand(versionCommand(context));
 }

@@ -32,6 +32,9 @@ const commands: readonly (readonly string[])[] = [
   ['keys', 'show'],
   ['session'],
   ['push-service'],
+  ['web-push'],
+  ['web-push', 'generate-vapid-keys'],
+  ['web-push', 'send-notification'],
   ['version'],
 ];
 
