@@ -27,7 +27,7 @@ export type {
   OriginCounts,
   Settlement,
 } from './store/broadcasts.ts';
-export type { Message } from './protocol/payload.ts';
+export type { Message, MessageAction } from './protocol/message/message.ts';
 export type { Outcome, RetryReason } from './protocol/outcome.ts';
 export type { PushResponse } from './protocol/push-response.ts';
 export type { RejectionReason } from './protocol/refusal-reason.ts';

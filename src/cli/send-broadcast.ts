@@ -5,7 +5,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
-import type { Message } from '../protocol/payload.ts';
+import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { Configuration } from './configuration.ts';

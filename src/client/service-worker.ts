@@ -21,12 +21,14 @@ const jsonType = { 'content-type': 'application/json' };
 /** The title of a notification whose payload has none, or nothing to show at all. */
 const defaultTitle = 'New message';
 
-/** What a page receives under the member `deskbell` of a `message` event's data. */
-interface ShownMessage {
-  title: string;
-  message: string;
-  receivedAtMs: number;
-}
+/** What a page receives under the member `deskbell` of a `message` event's data; see message-stream.ts. */
+type ShownMessage = import('./message-stream.ts').PushMessage;
+
+/** The members of a payload that are options of a notification by the same name; the further ones are URLs. */
+const optionNames = ['tag', 'renotify', 'requireInteraction', 'silent', 'timestamp', 'lang', 'dir'] as const;
+const pictureNames = ['icon', 'image', 'badge'] as const;
+const linkScheme = /^https?:/;
+const pictureScheme = /^(https?|data):/;
 
 worker.addEventListener('install', () => worker.skipWaiting());
 
@@ -44,7 +46,8 @@ worker.addEventListener('notificationclick', (event) => {
   // A site that imports this script may show notifications of its own.
   if (!message) return;
   event.notification.close();
-  event.waitUntil(openPage(message));
+  const action = message.actions?.find((candidate) => candidate.action === event.action);
+  event.waitUntil(openPage(message, toUrl(action?.url ?? message.url, linkScheme)));
 });
 
 worker.addEventListener('pushsubscriptionchange', (event) => {
@@ -94,14 +97,54 @@ async function showAndPassOn(message: ShownMessage): Promise<void> {
 }
 
 async function show(message: ShownMessage): Promise<void> {
-  const options: NotificationOptions & { renotify: boolean } = {
+  const options: Record<string, unknown> = {
     body: message.message,
     tag: 'deskbell',
     requireInteraction: true,
     renotify: false,
+    ...givenOptions(message),
     data: { deskbell: message },
   };
+  if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
   await worker.registration.showNotification(message.title, options);
+  await showBadge(message.appBadge);
+}
+
+/** What the payload says of the notification. A browser leaves out what it does not support. */
+function givenOptions(message: ShownMessage): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const name of optionNames) options[name] = message[name];
+  for (const name of pictureNames) options[name] = toUrl(message[name], pictureScheme);
+  options['actions'] = message.actions?.map((action) => ({
+    ...action,
+    icon: toUrl(action.icon, pictureScheme),
+  }));
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined && value !== null),
+  );
+}
+
+/** An absolute URL of what is absolute or relative to the scope; undefined where it is none of these schemes. */
+function toUrl(address: unknown, schemes: RegExp): string | undefined {
+  if (typeof address !== 'string') return undefined;
+  try {
+    const { href } = new URL(address, worker.registration.scope);
+    return schemes.test(href) ? href : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether this very message is shown already: it was delivered again. */
+async function isOnScreen({ id, tag }: ShownMessage): Promise<boolean> {
+  const notifications = await worker.registration.getNotifications({ tag: tag ?? 'deskbell' });
+  return notifications.some(({ data }) => id !== undefined && data?.deskbell?.id === id);
+}
+
+/** The number on the icon of an installed web app, where the browser has that. */
+async function showBadge(count: number | undefined): Promise<void> {
+  if (count === undefined) return;
+  await navigator.setAppBadge?.(count).catch(() => undefined);
 }
 
 function openPages(): Promise<readonly WindowClient[]> {
@@ -113,11 +156,15 @@ async function passOn(message: ShownMessage): Promise<void> {
   for (const page of await openPages()) page.postMessage({ deskbell: message });
 }
 
-/** Brings a page to the front, or opens one and passes it the message. */
-async function openPage(message: ShownMessage): Promise<void> {
-  const page = (await openPages()).find(({ url }) => url.startsWith(pageUrl));
+/**
+ * Brings a page to the front, the one that is at `url` where that is given. Where there is none, it opens one and passes
+ * it the message.
+ */
+async function openPage(message: ShownMessage, url: string | undefined): Promise<void> {
+  const isIt = (page: WindowClient) => (url ? page.url === url : page.url.startsWith(pageUrl));
+  const page = (await openPages()).find(isIt);
   if (page) await page.focus();
-  else (await worker.clients.openWindow(pageUrl))?.postMessage({ deskbell: message });
+  else (await worker.clients.openWindow(url ?? pageUrl))?.postMessage({ deskbell: message });
 }
 
 /** The push service dropped the subscription: makes a new one and stores it at the service (Push API §8.2). */

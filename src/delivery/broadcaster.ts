@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
-import type { Message } from '../protocol/payload.ts';
+import type { Message } from '../protocol/message/message.ts';
 import { isOver, type Broadcast } from '../store/broadcasts.ts';
 import type { Audience } from './audience.ts';
 import { createBroadcast, type BroadcastOptions } from './create-broadcast.ts';

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../store/broadcasts.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
-import { encodePayload, type Message } from '../protocol/payload.ts';
+import { encodePayload } from '../protocol/message/encode-payload.ts';
+import type { Message } from '../protocol/message/message.ts';
 import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../protocol/request.ts';
 import { writeAudience, type Audience } from './audience.ts';
 
@@ -19,6 +20,8 @@ const sliceRows = 2000;
 /** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
 const leastLifetimeMs = 60 * 60 * 1000;
 const maxKeyCharacters = 200;
+/** The same message is the same content, though it gets another ID each time. */
+const noId = (): string => '';
 
 /**
  * Checks message and options, writes the audience down, and then the broadcast.
@@ -43,7 +46,7 @@ export async function createBroadcast(
   const { audienceId, hash } = await writeAudience(audience, store, policy);
   const contentHash = createHash('sha256')
     .update(JSON.stringify([ttlSeconds, urgency, topic ?? null]))
-    .update(createHash('sha256').update(payload).digest())
+    .update(createHash('sha256').update(encodePayload(message, noId)).digest())
     .update(hash)
     .digest();
   return store.create({

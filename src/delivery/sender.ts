@@ -4,7 +4,7 @@
 import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Encrypt } from '../protocol/encryption.ts';
-import type { Message } from '../protocol/payload.ts';
+import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import { createVapidAuthorizer } from '../protocol/vapid.ts';
 import type { Broadcast } from '../store/broadcasts.ts';

@@ -2,7 +2,8 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Outcome } from '../protocol/outcome.ts';
-import { encodePayload, type Message } from '../protocol/payload.ts';
+import { encodePayload } from '../protocol/message/encode-payload.ts';
+import type { Message } from '../protocol/message/message.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
 import type { Store } from '../store/store.ts';

@@ -15,7 +15,8 @@ export {
   type EndpointPolicy,
 } from './endpoint-policy.ts';
 export { readResponse, type Outcome, type ResponseContext, type RetryReason } from './outcome.ts';
-export { encodePayload, type Message } from './payload.ts';
+export { encodePayload } from './message/encode-payload.ts';
+export type { Message, MessageAction } from './message/message.ts';
 export type { PushResponse } from './push-response.ts';
 export type { RejectionReason } from './refusal-reason.ts';
 export {

@@ -11,7 +11,7 @@ import { createServer } from '../../src/service/create-server.ts';
 import { encryptPushMessage } from '../../src/protocol/encryption.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
-import type { Message } from '../../src/protocol/payload.ts';
+import type { Message } from '../../src/protocol/message/message.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 
 /** How the sender and the service get to the push service of a test. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { CDPSession, Page } from 'puppeteer-core';
 import { chromium, skipWithout } from '../../scripts/install-test-tools.ts';
+import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import { startChromium } from './chromium.ts';
 import { startBackend } from './backend.ts';
 import {
@@ -16,9 +17,11 @@ import {
 } from './demo-page.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
+import { onScreen, testNotifications } from './notification-suite.ts';
 
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(browserTest);
+testNotifications(browserTest, []);
 
 browserTest(
   'whatever JSON values title and message have, a notification is shown',
@@ -36,6 +39,23 @@ browserTest(
       const [notification] = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
       assert.equal(latest, `${notification?.title}: ${notification?.body}`, JSON.stringify(payload));
     }
+  },
+);
+
+browserTest(
+  'renotify alerts again, but not for the same message delivered again',
+  async ({ backend, openSubscribed }) => {
+    const page = await openSubscribed();
+    const [row] = await backend.subscriptions();
+    const message = { title: 'Again', message: '', tag: 'again', renotify: true };
+    const [first, second] = [encodePayload(message), encodePayload(message)];
+    const alerts: unknown[] = [];
+    for (const [index, payload] of [first, first, second].entries()) {
+      await backend.sendBytes(row!, payload);
+      await received(page, index + 1);
+      alerts.push(...(await onScreen(page)).map(({ renotify }) => renotify));
+    }
+    assert.deepEqual(alerts, [true, false, true]);
   },
 );
 

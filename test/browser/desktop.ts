@@ -2,7 +2,7 @@
 // browser shows real notifications on it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -17,6 +17,8 @@ export interface Desktop extends AsyncDisposable {
   countNotifications(): Promise<number>;
   /** Clicks the newest notification. */
   clickNotification(): Promise<void>;
+  /** Clicks an action of the newest notification. */
+  clickAction(title: string): Promise<void>;
   /** @param crop ImageMagick geometry, such as `800x600+0+0` */
   takeScreenshot(file: string, crop: string): Promise<void>;
 }
@@ -45,8 +47,9 @@ const fontConfiguration = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-const dunstConfiguration = `
+const dunstConfiguration = (menu: string) => `
 [global]
+dmenu = ${menu}
 width = 380
 origin = top-right
 offset = 28x28
@@ -102,7 +105,10 @@ export async function startDesktop(width: number, height: number): Promise<Deskt
     '--print-address=3',
   );
   environment['FONTCONFIG_FILE'] = await write('fonts.conf', fontConfiguration);
-  const dunst = ['-config', await write('dunstrc', dunstConfiguration)];
+  // In the place of a menu: chooses the line with what is written to the file `choice`.
+  const menu = await write('menu', `#!/bin/sh\ngrep -F -m 1 -f ${folder}/choice\n`);
+  await chmod(menu, 0o700);
+  const dunst = ['-config', await write('dunstrc', dunstConfiguration(menu))];
   started.push(spawn('dunst', dunst, { env: environment, stdio: 'ignore' }));
 
   const run = async (name: string, ...parameters: readonly string[]) =>
@@ -112,6 +118,10 @@ export async function startDesktop(width: number, height: number): Promise<Deskt
     countNotifications: async () => Number(await run('dunstctl', 'count', 'displayed')),
     async clickNotification() {
       await run('dunstctl', 'action', '0');
+    },
+    async clickAction(title) {
+      await write('choice', title);
+      await run('dunstctl', 'context');
     },
     async takeScreenshot(file, crop) {
       await run(

@@ -5,10 +5,12 @@ import { startBackend } from './backend.ts';
 import { openDemoPage, press, textOf } from './demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
+import { testNotifications } from './notification-suite.ts';
 import { startFirefox } from './firefox.ts';
 
 const browserTest = createBrowserTests(startFirefox, skipWithout('the Firefox tests', [firefox]));
 testDemoPage(browserTest);
+testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
 
 browserTest(
   'a refusal by the server is told with its reason, also on the console',

@@ -5,12 +5,19 @@ import { startPushService } from '../../src/push-service/index.ts';
 import type { TestBrowser } from './browser-test.ts';
 import { until } from './until.ts';
 
-export async function startFirefox(): Promise<TestBrowser> {
+export interface FirefoxOptions {
+  /** A desktop that shows notifications; without one Firefox has no window and shows them itself. */
+  readonly desktopEnvironment?: NodeJS.ProcessEnv;
+}
+
+export async function startFirefox({ desktopEnvironment }: FirefoxOptions = {}): Promise<TestBrowser> {
   let pushService = await startPushService();
   const { origin, port, webSocketUrl } = pushService;
   const browser = await launch({
     browser: 'firefox',
     executablePath: find(firefox)!,
+    headless: desktopEnvironment === undefined,
+    env: desktopEnvironment ?? process.env,
     extraPrefsFirefox: {
       'dom.push.serverURL': webSocketUrl,
       'dom.push.testing.allowInsecureServerURL': true,
@@ -18,9 +25,11 @@ export async function startFirefox(): Promise<TestBrowser> {
       'dom.push.connection.enabled': true,
       'dom.push.retryBaseInterval': 300,
       'dom.push.requestTimeout': 3000,
-      // Without a desktop that shows notifications, Firefox shows them itself; it queues those beyond the third.
-      'alerts.useSystemBackend': false,
+      // Those that Firefox shows itself are queued beyond the third.
+      'alerts.useSystemBackend': desktopEnvironment !== undefined,
       'dom.webnotifications.requireinteraction.count': 100,
+      // Automation makes every page believe that it has the focus; then none is brought to the front.
+      'focusmanager.testmode': desktopEnvironment === undefined,
       'network.dns.disabled': true,
     },
   });

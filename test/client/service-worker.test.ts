@@ -76,6 +76,28 @@ test('any JSON is read so, with any values of title and message', () => {
   );
 });
 
+test('a click opens http(s) only, absolute or relative to the scope', () => {
+  const scope = runScript({ registration: { scope: 'https://example.org/app/' } });
+  const toLink = (url: unknown): unknown => scope['toUrl'](url, /^https?:/);
+  assert.equal(toLink('orders/7'), 'https://example.org/app/orders/7');
+  assert.equal(toLink('http://other.example/'), 'http://other.example/');
+  for (const url of ['javascript:alert(1)', 'data:text/html,x', 'https://', 7, null, undefined]) {
+    assert.equal(toLink(url), undefined);
+  }
+});
+
+test('the badge is set where the browser has that, and nothing is said where it fails', async () => {
+  const counts: number[] = [];
+  const setAppBadge = async (count: number): Promise<void> => {
+    counts.push(count);
+    throw new Error('not installed');
+  };
+  const withBadge = runScript({ navigator: { setAppBadge } });
+  for (const count of [undefined, 3, 0]) await withBadge['showBadge'](count);
+  assert.deepEqual(counts, [3, 0]);
+  await runScript({ navigator: {} })['showBadge'](3);
+});
+
 test('a subscription that cannot be renewed is reported, tried again after 2, 8 and 20 s, then left to Background Sync', async () => {
   const copies = new Map<string, Response>();
   const waitedMs: number[] = [];

@@ -44,11 +44,11 @@ describe('a broadcast', () => {
       .createSender()
       .broadcast(
         { subscriptions: [subscription] },
-        { ...message, badge: 3 },
+        { ...message, appBadge: 3 },
         { ttlSeconds: 60, topic: 'tea' },
       );
     assertDone(await run.finished, { accepted: 1 });
-    assert.deepEqual((await userAgent.nextMessage()).json(), { ...message, badge: 3 });
+    assert.deepEqual((await userAgent.nextMessage()).json(), { ...message, appBadge: 3 });
   });
 
   test('to ids reaches these and nobody else', async () => {
@@ -118,6 +118,23 @@ describe('a broadcast', () => {
         code: 'ERR_IDEMPOTENCY_KEY',
       });
     }
+    assert.deepEqual(timesReceived(pushService), { 1: 10 });
+  });
+
+  test('repeated with its key is the same also where each message has an ID of its own', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 10);
+    const sender = bench.createSender();
+    const tagged = { ...message, tag: null, renotify: true };
+    const options = { idempotencyKey: 'tagged' };
+    await (
+      await sender.broadcast('all', tagged, options)
+    ).finished;
+    assert.equal((await sender.createBroadcast('all', tagged, options)).isNew, false);
+    await assert.rejects(sender.createBroadcast('all', { ...tagged, renotify: false }, options), {
+      code: 'ERR_IDEMPOTENCY_KEY',
+    });
     assert.deepEqual(timesReceived(pushService), { 1: 10 });
   });
 

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { decodeAes128gcm } from '../../src/protocol/aes128gcm.ts';
 import { encryptPushMessage, type EncryptionOptions } from '../../src/protocol/encryption.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { encodePayload, type Message } from '../../src/protocol/payload.ts';
+import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
+import type { Message } from '../../src/protocol/message/message.ts';
 import { pushHeaders, type PushOptions } from '../../src/protocol/request.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
@@ -75,10 +76,16 @@ const errors: readonly [string, () => unknown][] = [
   ['urgency is "urgent"; give one of very-low, low, normal, high.', () => headers({ urgency: 'urgent' })],
   ['urgency is of type number; give one of very-low, low, normal, high.', () => headers({ urgency: 1 })],
   ['topic is of type array; give a string.', () => headers({ topic: [] })],
-  ['The message must be an object with title and message.', () => encode('text')],
-  ['The title of the message must be a string, not undefined.', () => encode({ message: 'm' })],
-  ['The message of the message must be a string, not null.', () => encode({ title: 't', message: null })],
-  ['The message cannot be written as JSON.', () => encode({ title: 't', message: 'm', count: 1n })],
+  ['The message is of type string; give an object with title and message.', () => encode('text')],
+  ['The member title of the message is of type undefined; give a string.', () => encode({ message: 'm' })],
+  [
+    'The member message of the message is of type null; give a string.',
+    () => encode({ title: 't', message: null }),
+  ],
+  [
+    'The member data of the message is not usable; give a value that JSON can hold.',
+    () => encode({ title: 't', message: 'm', data: 1n }),
+  ],
   ['An object is needed, not array.', () => parseSubscription([], policy)],
   ['An object is needed, not number.', () => parse({ p256dh: undefined, auth: undefined, keys: 1 })],
   ['endpoint is missing. auth must be a string, not null.', () => parse({ endpoint: undefined, auth: null })],
@@ -122,7 +129,7 @@ test('an error has what caused it', () => {
   const causes: readonly (() => unknown)[] = [
     () => encrypt({ p256dh: offCurve }),
     () => encrypt({}, { applicationServerPrivateKey: new Uint8Array(32) }),
-    () => encode({ title: 't', message: 'm', count: 1n }),
+    () => encode({ title: 't', message: 'm', data: 1n }),
     () => pair({ privateKey: 'A'.repeat(43) }),
     () => decryptPushMessage(encryptPushMessage(new Uint8Array(1), userAgent), generateUserAgentKeys()),
   ];

@@ -32,15 +32,15 @@ export const sender: ClaimChanges = {
   'The payload is the bytes of the JSON object {title, message}': [
     {
       what: 'the payload has a further member',
-      file: 'src/protocol/payload.ts',
+      file: 'src/protocol/message/encode-payload.ts',
       search: 'toJson({ title, message: text,',
       replacement: "toJson({ title, message: text, tag: 'deskbell',",
     },
     {
       what: 'the payload is not UTF-8',
-      file: 'src/protocol/payload.ts',
-      search: '...further }));',
-      replacement: "...further }), 'latin1');",
+      file: 'src/protocol/message/encode-payload.ts',
+      search: 'createId) }));',
+      replacement: "createId) }), 'latin1');",
     },
   ],
   'The result is the push service’s HTTP response': [

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory } from '../data-directory.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
-import type { Message } from '../../protocol/payload.ts';
+import type { Message } from '../../protocol/message/message.ts';
 import { urgencies, type PushOptions, type Urgency } from '../../protocol/request.ts';
 import { parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../arguments.ts';
 import { createCommand } from '../command.ts';

@@ -1,0 +1,56 @@
+// The payload of a push message: what the service worker receives and shows.
+import { randomBytes } from 'node:crypto';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { maxPlaintextBytes } from '../encryption.ts';
+import { actionName, checkMessage } from './check-message.ts';
+import type { Message } from './message.ts';
+
+/**
+ * Encodes a message as a payload: the UTF-8 bytes of its JSON text, `title` and `message` first, and nothing else where
+ * these are all. A message with `tag: null` gets an ID as its tag, one with `renotify` a member `id`, so that whoever
+ * receives the same payload twice can tell.
+ *
+ * @param createId by default 16 random characters of base64url
+ * @returns at most 3993 bytes
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
+ */
+export function encodePayload(message: Message, createId: () => string = randomId): Uint8Array {
+  checkMessage(message);
+  const { title, message: text, ...further } = message;
+  const payload = Buffer.from(toJson({ title, message: text, ...complete(further, createId) }));
+  if (payload.length > maxPlaintextBytes) {
+    throw new DeskbellError(
+      'ERR_PAYLOAD_TOO_LARGE',
+      `The payload has ${payload.length} bytes of UTF-8; at most ${maxPlaintextBytes} fit into one push message. ` +
+        `Shorten ${largestFirst(message)}.`,
+    );
+  }
+  return payload;
+}
+
+const toJson = (value: unknown): string => JSON.stringify(value);
+
+/** Adds what is fixed when the message is made: its ID, and the names of its actions. */
+function complete(further: Omit<Message, 'title' | 'message'>, createId: () => string): object {
+  const { tag, actions, renotify } = further;
+  const id = tag === null || renotify ? createId() : undefined;
+  return {
+    ...further,
+    tag: tag === null ? id : tag,
+    actions: actions?.map((action, index) => ({ ...action, action: actionName(action, index) })),
+    id: renotify ? id : undefined,
+  };
+}
+
+const randomId = (): string => randomBytes(12).toString('base64url');
+
+/** Such as "message (3951 bytes), title (12)". */
+function largestFirst(message: Message): string {
+  const sizes = Object.entries(message)
+    .filter(([, value]) => value !== undefined)
+    .map(([member, value]) => ({ member, bytes: Buffer.byteLength(toJson(value)) }))
+    .sort((one, other) => other.bytes - one.bytes);
+  return sizes
+    .map(({ member, bytes }, index) => `${member} (${bytes}${index === 0 ? ' bytes' : ''})`)
+    .join(', ');
+}

@@ -1,0 +1,118 @@
+// Clicks on notifications and their actions on a real desktop, in each browser: which page they open.
+import assert from 'node:assert/strict';
+import { suite } from 'node:test';
+import {
+  chromium,
+  desktop as desktopPrograms,
+  firefox,
+  skipWithout,
+} from '../../scripts/install-test-tools.ts';
+import { createBrowserTests, type TestBrowser } from './browser-test.ts';
+import { startChromium } from './chromium.ts';
+import { type Desktop, startDesktop } from './desktop.ts';
+import { startFirefox } from './firefox.ts';
+import { until } from './until.ts';
+
+const browsers = {
+  Chromium: {
+    tool: chromium,
+    start: (environment: NodeJS.ProcessEnv) => startChromium({ isHeadless: false, environment }),
+  },
+  Firefox: {
+    tool: firefox,
+    start: (desktopEnvironment: NodeJS.ProcessEnv) => startFirefox({ desktopEnvironment }),
+  },
+};
+
+const order = {
+  title: 'Order 7',
+  message: 'is ready',
+  url: '?order=7',
+  actions: [{ title: 'Invoice', url: '/?invoice=7' }, { title: 'Close' }],
+};
+
+for (const [name, { tool, start }] of Object.entries(browsers)) {
+  suite(name, () => {
+    let desktop: Desktop;
+    const browserTest = createBrowserTests(
+      async () => {
+        desktop = await startDesktop(1200, 800);
+        const testBrowser = await start(desktop.environment);
+        return {
+          ...testBrowser,
+          async [Symbol.asyncDispose]() {
+            await testBrowser[Symbol.asyncDispose]();
+            await desktop[Symbol.asyncDispose]();
+          },
+        };
+      },
+      skipWithout(`the tests of clicks in ${name}`, [tool, ...desktopPrograms]),
+    );
+
+    const untilShown = (count: number) =>
+      until(
+        async () => (await desktop.countNotifications()) === count,
+        () => `There are not ${count} notifications on the desktop.`,
+      );
+
+    browserTest('a click opens the url of the message', async ({ testBrowser, backend, openSubscribed }) => {
+      await openSubscribed();
+      await backend.sendToAll(order);
+      await untilShown(1);
+      await desktop.clickNotification();
+      await untilOpen(testBrowser, `${backend.url}?order=7`);
+      await untilShown(0);
+    });
+
+    browserTest('a click on an action opens its url', async ({ testBrowser, backend, openSubscribed }) => {
+      await openSubscribed();
+      await backend.sendToAll(order);
+      await untilShown(1);
+      await desktop.clickAction('Invoice');
+      await untilOpen(testBrowser, `${backend.url}?invoice=7`);
+      await untilShown(0);
+    });
+
+    browserTest(
+      'an action without a url opens that of the message',
+      async ({ testBrowser, backend, openSubscribed }) => {
+        await openSubscribed();
+        await backend.sendToAll(order);
+        await untilShown(1);
+        await desktop.clickAction('Close');
+        await untilOpen(testBrowser, `${backend.url}?order=7`);
+      },
+    );
+
+    browserTest(
+      'where a tab has the url already, it comes to the front',
+      async ({ testBrowser, backend, openSubscribed }) => {
+        const first = await openSubscribed();
+        const page = await testBrowser.browser.newPage();
+        await page.goto(`${backend.url}?order=7`);
+        await first.bringToFront();
+        assert.equal(await page.evaluate('document.visibilityState'), 'hidden');
+        const { length } = await testBrowser.browser.pages();
+        await backend.sendToAll(order);
+        await untilShown(1);
+        await desktop.clickNotification();
+        await until(
+          async () => (await page.evaluate('document.visibilityState')) === 'visible',
+          () => 'The page stays in the background.',
+        );
+        assert.equal((await testBrowser.browser.pages()).length, length, 'and no further one is opened');
+      },
+    );
+  });
+}
+
+async function untilOpen({ browser }: TestBrowser, url: string): Promise<void> {
+  let urls: readonly string[] = [];
+  await until(
+    async () => {
+      urls = (await browser.pages()).map((page) => page.url());
+      return urls.includes(url);
+    },
+    () => `${url} is not open, but ${urls.join(', ')}.`,
+  );
+}

@@ -1,0 +1,135 @@
+// What a sender may add to a message, and what becomes of it in a browser: written once for every browser, with the real
+// service, store and sender behind it.
+import assert from 'node:assert/strict';
+import type { Page } from 'puppeteer-core';
+import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
+import type { Message } from '../../src/protocol/message/message.ts';
+import type { BrowserTest } from './browser-test.ts';
+import { received } from './demo-page.ts';
+
+const picture =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const fullMessage = {
+  title: 'Order 7',
+  message: 'is ready',
+  url: '/orders/7',
+  icon: 'icon.png',
+  image: picture,
+  badge: 'badge.png',
+  actions: [
+    { title: 'Open', url: '/orders/7' },
+    { title: 'Later', action: 'later' },
+  ],
+  tag: 'orders',
+  renotify: true,
+  requireInteraction: false,
+  silent: true,
+  timestamp: Date.UTC(2027, 0, 1),
+  lang: 'de',
+  dir: 'rtl',
+  appBadge: 7,
+  data: { order: 7 },
+} as const satisfies Message;
+
+/** `getNotifications()` as plain objects; a member that the browser does not have is left out. */
+const readNotifications = `(async () => {
+  const registration = await navigator.serviceWorker.getRegistration();
+  const names = ['title', 'body', 'icon', 'image', 'badge', 'tag', 'renotify', 'requireInteraction', 'silent',
+    'timestamp', 'lang', 'dir', 'data', 'actions'];
+  const toPlain = (notification) =>
+    JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, notification[name]]))));
+  return (await registration.getNotifications()).map(toPlain);
+})()`;
+
+type Notifications = readonly Readonly<Record<string, unknown>>[];
+export const onScreen = async (page: Page) => (await page.evaluate(readNotifications)) as Notifications;
+
+/** @param dropped the members that this browser does not have */
+export function testNotifications(browserTest: BrowserTest, dropped: readonly string[]): void {
+  browserTest('each member of a message arrives as it was sent', async ({ backend, openSubscribed }) => {
+    const page = await openSubscribed();
+    await backend.sendToAll(fullMessage);
+    await received(page, 1);
+    const [notification, ...further] = await onScreen(page);
+    assert.equal(further.length, 0);
+
+    const { data, actions, ...members } = notification!;
+    const { message: body, url, appBadge, data: ownData, actions: ownActions, ...sent } = fullMessage;
+    const expected = {
+      ...sent,
+      body,
+      icon: `${backend.url}icon.png`,
+      badge: `${backend.url}badge.png`,
+    };
+    assert.deepEqual(
+      members,
+      Object.fromEntries(Object.entries(expected).filter(([name]) => !dropped.includes(name))),
+    );
+    assert.deepEqual(
+      (actions as Notifications).map(({ action, title }) => ({ action, title })),
+      [
+        { action: '0', title: 'Open' },
+        { action: 'later', title: 'Later' },
+      ],
+    );
+    const { deskbell } = data as { readonly deskbell: Readonly<Record<string, unknown>> };
+    assert.deepEqual(deskbell['data'], ownData);
+    assert.equal(deskbell['url'], url);
+    assert.equal(deskbell['appBadge'], appBadge);
+    assert.equal((deskbell['actions'] as readonly unknown[]).length, ownActions.length);
+  });
+
+  browserTest('two tags show two notifications, the same tag one', async ({ backend, openSubscribed }) => {
+    const page = await openSubscribed();
+    const messages: readonly Message[] = [
+      { title: 'A1', message: '', tag: 'a' },
+      { title: 'B1', message: '', tag: 'b' },
+      { title: 'A2', message: '', tag: 'a' },
+      { title: 'No tag', message: '' },
+    ];
+    for (const [index, message] of messages.entries()) {
+      await backend.sendToAll(message);
+      await received(page, index + 1);
+    }
+    assert.deepEqual(titles(await onScreen(page)), ['A2', 'B1', 'No tag']);
+  });
+
+  browserTest(
+    'tag: null replaces nothing but the same message delivered again',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [row] = await backend.subscriptions();
+      const first = encodePayload({ title: 'First', message: '', tag: null });
+      const second = encodePayload({ title: 'Second', message: '', tag: null });
+      for (const [index, payload] of [first, second, first].entries()) {
+        await backend.sendBytes(row!, payload);
+        await received(page, index + 1);
+      }
+      assert.deepEqual(titles(await onScreen(page)), ['First', 'Second']);
+    },
+  );
+
+  browserTest(
+    'a message whose members no browser can show is shown by its texts',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [row] = await backend.subscriptions();
+      const payloads = [
+        { title: '0', message: 'm', dir: 'up' },
+        { title: '1', message: 'm', actions: 'none' },
+        { title: '2', message: 'm', actions: [null] },
+        { title: '3', message: 'm', tag: '', renotify: true },
+        { title: '4', message: 'm', tag: null, icon: null, url: null, actions: null, appBadge: null },
+        { title: '5', message: 'm', icon: 'http://', url: 7, appBadge: 'many' },
+      ];
+      for (const [index, payload] of payloads.entries()) {
+        await backend.sendBytes(row!, Buffer.from(JSON.stringify(payload)));
+        await received(page, index + 1);
+        assert.ok(titles(await onScreen(page)).includes(String(index)), `payload ${index}`);
+      }
+    },
+  );
+}
+
+const titles = (notifications: Notifications) => notifications.map(({ title }) => title).sort();

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { checkMessage } from '../../../src/protocol/message/check-message.ts';
+import type { Message, MessageAction } from '../../../src/protocol/message/message.ts';
+
+const plain = { title: 't', message: 'm' };
+
+test('every member may be given', () => {
+  checkMessage({
+    ...plain,
+    url: '/orders/7?of=me#top',
+    icon: 'icon.png',
+    image: 'https://images.example.org/1.jpg',
+    badge: 'data:image/png;base64,AA==',
+    actions: [{ title: 'Open', action: 'open', url: 'https://example.org/', icon: '/open.png' }],
+    tag: 'orders',
+    renotify: true,
+    requireInteraction: false,
+    silent: true,
+    timestamp: Date.UTC(2027, 0),
+    lang: 'pt-BR',
+    dir: 'rtl',
+    appBadge: 0,
+    data: { any: ['JSON', null] },
+  });
+});
+
+test('a member that is undefined is one that is not given', () => {
+  const members = ['url', 'icon', 'actions', 'tag', 'renotify', 'timestamp', 'data', 'unknown'];
+  checkMessage({ ...plain, ...Object.fromEntries(members.map((name) => [name, undefined])) });
+});
+
+const circular: Record<string, unknown> = {};
+circular['self'] = circular;
+
+/** What is refused, and what the error says of it. */
+const refused: readonly [members: Record<string, unknown>, fault: RegExp][] = [
+  [{ title: undefined }, /title of the message is of type undefined; give a string/],
+  [{ title: 1 }, /title of the message is of type number; give a string/],
+  [{ message: null }, /message of the message is of type null/],
+  [{ url: 'javascript:alert(1)' }, /url of the message is not usable; give an http\(s\) URL/],
+  [{ url: 'data:text/html,x' }, /url of the message is not usable/],
+  [{ url: 'https://' }, /url of the message is not usable/],
+  [{ url: null }, /url of the message is of type null/],
+  [{ icon: 'file:///etc/passwd' }, /icon of the message is not usable; give an http\(s\) or data URL/],
+  [{ image: 1 }, /image of the message is of type number/],
+  [{ badge: 'blob:x' }, /badge of the message is not usable/],
+  [{ tag: '' }, /tag of the message is not usable; give .* or null for a tag of its own/],
+  [{ renotify: 'yes' }, /renotify of the message is of type string; give true or false/],
+  [{ requireInteraction: 0 }, /requireInteraction of the message is of type number/],
+  [{ silent: null }, /silent of the message is of type null/],
+  [{ timestamp: new Date() }, /timestamp of the message is of type object; give milliseconds since 1970/],
+  [{ timestamp: -1 }, /timestamp of the message is not usable/],
+  [{ timestamp: 8.64e15 + 2 }, /timestamp of the message is not usable/],
+  [{ lang: 'not a tag' }, /lang of the message is not usable; give a BCP 47/],
+  [{ dir: 'up' }, /dir of the message is not usable; give 'auto', 'ltr' or 'rtl'/],
+  [{ appBadge: 1.5 }, /appBadge of the message is not usable/],
+  [{ appBadge: -1 }, /appBadge of the message is not usable/],
+  [{ data: 1n }, /data of the message is not usable; give a value that JSON can hold/],
+  [{ data: circular }, /data of the message is not usable/],
+  [{ data: () => 1 }, /data of the message is not usable/],
+  [{ actions: { title: 'x' } }, /actions of the message is of type object; give an array/],
+  [{ actions: ['x'] }, /actions\[0\] of the message is of type string; give an object with a title/],
+  [{ actions: [{}] }, /actions\[0\]\.title of the message is of type undefined/],
+  [{ actions: [{ title: '' }] }, /actions\[0\]\.title of the message is not usable/],
+  [
+    { actions: [{ title: 'x' }, { title: 'y', url: 'mailto:x' }] },
+    /actions\[1\]\.url of the message is not usable/,
+  ],
+  [{ actions: [{ title: 'x', navigate: '/' }] }, /member actions\[0\]\.navigate, which there is none of/],
+  [
+    { actions: [{ title: 'x' }, { title: 'y', action: '0' }] },
+    /actions\[1\]\.action of the message is the same/,
+  ],
+  [{ Url: '/' }, /member Url, which there is none of; put values of your own into data/],
+  [{ toString: 'x' }, /member toString, which there is none of/],
+];
+for (const [members, fault] of refused) {
+  test(`a message is refused: ${String(fault).slice(1, 60)}`, () => {
+    assert.throws(() => checkMessage({ ...plain, ...members } as unknown as Message), {
+      code: 'ERR_MESSAGE_INVALID',
+      message: fault,
+    });
+  });
+}
+
+for (const message of ['text', null, undefined, []]) {
+  test(`what is no message is refused: ${JSON.stringify(message)}`, () => {
+    assert.throws(() => checkMessage(message as unknown as Message), {
+      code: 'ERR_MESSAGE_INVALID',
+      message: /give an object with title and message/,
+    });
+  });
+}
+
+test('errors do not show values', () => {
+  const secret = 'mailto:somebody@example.org';
+  const messages: readonly object[] = [
+    { url: secret },
+    { actions: [{ title: 'x', url: secret }] },
+    { lang: secret },
+  ];
+  for (const members of messages) {
+    assert.throws(
+      () => checkMessage({ ...plain, ...members } as { actions: MessageAction[] } & typeof plain),
+      (error: Error) => !error.message.includes('somebody'),
+    );
+  }
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { encodePayload } from '../../../src/protocol/message/encode-payload.ts';
+import type { Message } from '../../../src/protocol/message/message.ts';
+
+const createId = (): string => 'an-id';
+const textOf = (message: Message): string => Buffer.from(encodePayload(message, createId)).toString();
+
+test('the payload is the JSON text of title and message in UTF-8', () => {
+  assert.equal(textOf({ title: 'Grüße', message: '🔔 "neu"' }), '{"title":"Grüße","message":"🔔 \\"neu\\""}');
+});
+
+test('title and message come first, further members only when they are given', () => {
+  assert.equal(textOf({ tag: 'x', message: 'm', title: 't' }), '{"title":"t","message":"m","tag":"x"}');
+  assert.equal(
+    textOf({ title: 't', message: 'm', url: undefined, tag: undefined, actions: undefined }),
+    '{"title":"t","message":"m"}',
+  );
+});
+
+test('empty strings are strings', () =>
+  assert.equal(textOf({ title: '', message: '' }), '{"title":"","message":""}'));
+
+test('tag: null becomes a tag of its own', () => {
+  assert.equal(textOf({ title: 't', message: 'm', tag: null }), '{"title":"t","message":"m","tag":"an-id"}');
+  const message = { title: 't', message: 'm', tag: null };
+  assert.notDeepEqual(encodePayload(message), encodePayload(message));
+});
+
+test('a message that may alert again has an ID', () => {
+  assert.equal(
+    textOf({ title: 't', message: 'm', tag: 'x', renotify: true }),
+    '{"title":"t","message":"m","tag":"x","renotify":true,"id":"an-id"}',
+  );
+  assert.equal(
+    textOf({ title: 't', message: 'm', renotify: false }),
+    '{"title":"t","message":"m","renotify":false}',
+  );
+});
+
+test('actions have names, by default their places', () => {
+  const { actions } = JSON.parse(
+    textOf({
+      title: 't',
+      message: 'm',
+      actions: [
+        { title: 'Open', url: '/7' },
+        { title: 'Mute', action: 'mute' },
+      ],
+    }),
+  );
+  assert.deepEqual(actions, [
+    { title: 'Open', url: '/7', action: '0' },
+    { title: 'Mute', action: 'mute' },
+  ]);
+});
+
+test('3993 bytes fit, one more does not, and bytes are counted, not characters', () => {
+  const frame = Buffer.byteLength('{"title":"","message":""}');
+  assert.equal(encodePayload({ title: '', message: 'x'.repeat(3993 - frame) }).length, 3993);
+  assert.throws(() => encodePayload({ title: '', message: 'x'.repeat(3994 - frame) }), {
+    code: 'ERR_PAYLOAD_TOO_LARGE',
+    message: /3994 bytes.*3993/,
+  });
+  assert.throws(() => encodePayload({ title: '', message: 'ü'.repeat(2000) }), {
+    code: 'ERR_PAYLOAD_TOO_LARGE',
+  });
+});
+
+test('the error of a payload that is too large says how large each member is, the largest first', () => {
+  assert.throws(() => encodePayload({ title: 'ü', message: 'm', data: { text: 'x'.repeat(4000) } }), {
+    message: /Shorten data \(4011 bytes\), title \(4\), message \(3\)\.$/,
+  });
+});
