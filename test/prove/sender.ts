@@ -11,9 +11,9 @@ export const sender: ClaimChanges = {
   'Server-side code sends to the subscription that a client has registered, and the client gets it': [
     {
       what: 'the message goes to another path of the push service',
-      file: 'src/protocol/endpoint-policy.ts',
-      search: "path: rest.startsWith('/') ? rest : `/${rest}`",
-      replacement: "path: '/'",
+      file: 'src/delivery/destinations.ts',
+      search: 'endpoint.slice(root.length - 1)',
+      replacement: "'/'",
     },
     {
       what: 'the keying material is not the one of RFC 8291',
@@ -54,10 +54,9 @@ export const sender: ClaimChanges = {
   'One push request is sent to the subscription’s endpoint': [
     {
       what: 'the path of the endpoint is decoded',
-      file: 'src/protocol/endpoint-policy.ts',
-      search: 'path: rest.startsWith',
-      replacement:
-        "path: decodeURIComponent(rest).startsWith('/') ? decodeURIComponent(rest) : rest.startsWith",
+      file: 'src/delivery/destinations.ts',
+      search: 'endpoint.slice(root.length - 1)',
+      replacement: 'decodeURIComponent(endpoint.slice(root.length - 1))',
     },
     {
       what: 'the content encoding is the one of an old draft',
