@@ -1,14 +1,16 @@
-// Deskbell as a user has it, by its public entry: a broadcast from the store, through threads, with commits; and single
-// messages like everyone else's.
+// Deskbell as a user has it, by its public entries: a broadcast from the store, through threads, with commits; single
+// messages like everyone else's; and what stands in for `web-push`.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Deskbell from '../../src/index.ts';
+import type * as WebPush from '../../src/web-push/index.ts';
 import { readList, sendInFlight, type Prepared } from './in-flight.ts';
 import type { Job } from './job.ts';
-import { message, ttlSeconds } from './message.ts';
+import { message, payload, ttlSeconds } from './message.ts';
 
 export async function prepareSender(job: Job): Promise<Prepared> {
+  if (job.sender === 'deskbell/web-push') return prepareWebPush(job);
   const entry = pathToFileURL(join(job.packageFolder, 'dist/index.js')).href;
   const deskbell = (await import(entry)) as typeof Deskbell;
   const ca = [await readFile(job.certificatePath, 'utf8')];
@@ -51,5 +53,22 @@ async function prepareSingle(
         return response?.status;
       }),
     close: () => sender.close(),
+  };
+}
+
+/** Called exactly as `web-push` is; it trusts the push service's certificate by NODE_EXTRA_CA_CERTS, too. */
+async function prepareWebPush(job: Job): Promise<Prepared> {
+  const entry = pathToFileURL(join(job.packageFolder, 'dist/web-push/index.js')).href;
+  const { sendNotification } = (await import(entry)) as typeof WebPush;
+  const list = await readList(job);
+  const options = { vapidDetails: job.vapid, TTL: ttlSeconds };
+  return {
+    send: () =>
+      sendInFlight(
+        list,
+        job.inFlight,
+        async (subscription) => (await sendNotification(subscription, payload, options)).statusCode,
+      ),
+    close: async () => {},
   };
 }

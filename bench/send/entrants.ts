@@ -11,7 +11,7 @@ export interface Size {
   readonly webPushFar: number;
   readonly otherSenders: number;
   readonly broadcast: number;
-  /** Broadcasts without the accelerator, and Deskbell's single messages. */
+  /** Broadcasts without the accelerator, and Deskbell's single messages, `sendNotification` included. */
   readonly slower: number;
   readonly restless: number;
 }
@@ -56,7 +56,9 @@ export type EntrantId =
   | 'broadcast by two'
   | 'broadcast far'
   | 'single accelerated'
-  | 'single builtin';
+  | 'single builtin'
+  | 'stand-in accelerated'
+  | 'stand-in builtin';
 
 export type Entrants = Partial<Record<EntrantId, Entrant>>;
 
@@ -77,6 +79,7 @@ export async function listEntrants(
   });
   const broadcast: Run = { ...base, sender: 'deskbell broadcast' };
   const singles: Run = { ...base, sender: 'deskbell send', workload: first(slower) };
+  const standIn: Run = { ...singles, sender: 'deskbell/web-push' };
   const best: Run = { ...broadcast, packageFolder: accelerated ?? builtin };
 
   return {
@@ -101,6 +104,13 @@ export async function listEntrants(
       },
     }),
     'single builtin': { label: 'Deskbell send(), without accelerator', run: singles },
+    ...(accelerated !== undefined && {
+      'stand-in accelerated': {
+        label: 'deskbell/web-push sendNotification(), with accelerator',
+        run: { ...standIn, packageFolder: accelerated },
+      },
+    }),
+    'stand-in builtin': { label: 'deskbell/web-push sendNotification(), without accelerator', run: standIn },
     'web-push tuned': {
       label: `${webPushName}, token kept, undici`,
       run: { ...webPushRun, sender: 'web-push, tuned' },

@@ -14,6 +14,8 @@ const costs: readonly { readonly id: EntrantId; readonly timesLess?: number; rea
   { id: 'pushforge' },
   { id: 'single builtin' },
   { id: 'single accelerated' },
+  { id: 'stand-in builtin' },
+  { id: 'stand-in accelerated', timesLess: 4 },
   { id: 'broadcast builtin', timesLess: 4.5, share: 0.42 },
   { id: 'broadcast accelerated', timesLess: 8.5, share: 0.8 },
 ];
