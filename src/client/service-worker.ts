@@ -33,7 +33,7 @@ const pictureScheme = /^(https?|data):/;
 worker.addEventListener('install', () => worker.skipWaiting());
 
 worker.addEventListener('push', (event) => {
-  const message = { ...readPayload(event.data), receivedAtMs: Date.now() };
+  const message = { ...readPush(event), receivedAtMs: Date.now() };
   const { title, message: text, receivedAtMs } = message;
   event.waitUntil(
     // A browser cannot keep every member that a payload may have: some are nested too deeply.
@@ -62,6 +62,18 @@ worker.addEventListener('sync', (event) => {
   }
 });
 
+/** What a browser that shows the declarative form by itself gives to the service worker in the place of a payload. */
+interface DeclarativePushEvent extends PushEvent {
+  readonly notification?: Record<string, unknown> | null;
+  readonly appBadge?: number | null;
+}
+
+function readPush(event: DeclarativePushEvent): { title: string; message: string } {
+  const { notification, appBadge, data } = event;
+  if (!notification) return readPayload(data);
+  return readMembers(fromDeclarativeForm({ notification, app_badge: appBadge }));
+}
+
 /**
  * Reads any payload, and never throws: browsers revoke a subscription whose messages show nothing. What is not a JSON
  * object is the text of the notification.
@@ -75,14 +87,42 @@ function readPayload(data: PushMessageData | null): { title: string; message: st
   } catch {
     payload = undefined;
   }
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) {
+  if (!isObject(payload)) {
     return { title: defaultTitle, message: text };
   }
-  const { title, message } = payload as Record<string, unknown>;
+  const isDeclarative = payload['web_push'] === 8030 && isObject(payload['notification']);
+  return readMembers(isDeclarative ? fromDeclarativeForm(payload) : payload);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The members of a message, from the Push API's declarative form. */
+function fromDeclarativeForm(form: Record<string, unknown>): Record<string, unknown> {
+  const notification = form['notification'] as Record<string, unknown>;
+  const { title, body: message, navigate: url, data, actions } = notification;
+  const members: Record<string, unknown> = {
+    title,
+    message,
+    id: form['id'],
+    url,
+    data,
+    appBadge: form['app_badge'],
+  };
+  for (const name of [...optionNames, ...pictureNames]) members[name] = notification[name];
+  if (Array.isArray(actions)) {
+    members['actions'] = actions.map((action) => ({ ...action, url: action?.navigate, navigate: undefined }));
+  }
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => (value ?? '') !== ''));
+}
+
+function readMembers(members: Record<string, unknown>): { title: string; message: string } {
+  const { title, message } = members;
   const [titleText, messageText] = [toText(title ?? defaultTitle), toText(message)];
   // A title may be empty, a whole notification not.
   const isBlank = (titleText + messageText).trim() === '';
-  return { ...payload, title: isBlank ? defaultTitle : titleText, message: messageText };
+  return { ...members, title: isBlank ? defaultTitle : titleText, message: messageText };
 }
 
 /** Any value that JSON can hold, as text. String() would call a member named `toString`. */

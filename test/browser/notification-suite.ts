@@ -80,6 +80,27 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
     assert.equal((deskbell['actions'] as readonly unknown[]).length, ownActions.length);
   });
 
+  browserTest(
+    'the declarative form shows as the same message without it',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const message = { ...fullMessage, url: `${backend.url}?order=7`, icon: picture, badge: picture };
+      const actions = message.actions.map((action) => ({ ...action, url: message.url }));
+      const shown: Notifications[] = [];
+      for (const declarative of [false, true]) {
+        await backend.sendToAll({ ...message, actions, declarative, tag: String(declarative) });
+        await received(page, shown.length + 1);
+        shown.push(await onScreen(page));
+      }
+      const [plain, both] = shown as [Notifications, Notifications];
+      const ofForm = both.find(({ tag }) => tag === 'true')!;
+      const { data, ...members } = ofForm;
+      const { data: plainData, ...plainMembers } = plain[0]!;
+      assert.deepEqual(members, { ...plainMembers, tag: 'true' });
+      assert.deepEqual(sentMembers(data), { ...sentMembers(plainData), tag: 'true' });
+    },
+  );
+
   browserTest('two tags show two notifications, the same tag one', async ({ backend, openSubscribed }) => {
     const page = await openSubscribed();
     const messages: readonly Message[] = [
@@ -130,6 +151,12 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
       }
     },
   );
+}
+
+/** Without what is different each time. */
+function sentMembers(data: unknown): object {
+  const { id: _, receivedAtMs: __, ...members } = (data as { deskbell: Record<string, unknown> }).deskbell;
+  return members;
 }
 
 const titles = (notifications: Notifications) => notifications.map(({ title }) => title).sort();

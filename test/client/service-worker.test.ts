@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import * as fc from 'fast-check';
+import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import { unusualPayloads } from './unusual-payloads.ts';
 
 interface ReadMessage {
@@ -56,6 +57,48 @@ test('further members of the payload are kept', () => {
 
 const isReadable = ({ title, message }: ReadMessage): boolean =>
   typeof title === 'string' && typeof message === 'string' && (title + message).trim() !== '';
+
+test('the declarative form is read as the message that it is', () => {
+  const message = { title: 't', message: 'm', url: 'https://example.org/7', tag: 'x', data: { order: 7 } };
+  const further = {
+    actions: [{ title: 'Open' }],
+    appBadge: 0,
+    renotify: true,
+    icon: 'https://example.org/i.png',
+  };
+  const payload = encodePayload({ ...message, ...further, declarative: true }, () => 'an-id');
+  assert.deepEqual(JSON.parse(JSON.stringify(read(payload))), {
+    ...message,
+    ...further,
+    id: 'an-id',
+    requireInteraction: true,
+    actions: [{ title: 'Open', action: '0', url: message.url }],
+  });
+});
+
+test('a payload whose declarative form is none is read by its other members', () => {
+  for (const form of [
+    { web_push: 8030 },
+    { web_push: 8030, notification: [] },
+    { web_push: 1, notification: {} },
+  ]) {
+    assert.equal(read(JSON.stringify({ ...form, title: 'plain' })).title, 'plain');
+  }
+});
+
+test('a notification that the browser has made of the declarative form is read in the place of a payload', () => {
+  const notification = {
+    title: 't',
+    body: 'm',
+    navigate: 'https://example.org/',
+    icon: '',
+    image: undefined,
+    tag: 'x',
+  };
+  const message = runScript({})['readPush']({ data: null, notification, appBadge: 2 });
+  const expected = { title: 't', message: 'm', url: 'https://example.org/', tag: 'x', appBadge: 2 };
+  assert.deepEqual(JSON.parse(JSON.stringify(message)), expected);
+});
 
 test('any bytes are read as a title and a text with something to show', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 4096 }), (bytes) => isReadable(read(bytes))));

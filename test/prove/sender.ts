@@ -33,14 +33,14 @@ export const sender: ClaimChanges = {
     {
       what: 'the payload has a further member',
       file: 'src/protocol/message/encode-payload.ts',
-      search: 'toJson({ title, message: text,',
-      replacement: "toJson({ title, message: text, tag: 'deskbell',",
+      search: 'whole = { title, message: text,',
+      replacement: "whole = { title, message: text, tag: 'deskbell',",
     },
     {
       what: 'the payload is not UTF-8',
       file: 'src/protocol/message/encode-payload.ts',
-      search: 'createId) }));',
-      replacement: "createId) }), 'latin1');",
+      search: ': whole));',
+      replacement: ": whole), 'latin1');",
     },
   ],
   'The result is the push service’s HTTP response': [

@@ -71,6 +71,8 @@ const messageRules: Readonly<Record<keyof Message, Rule>> = {
     isMet: (value: unknown) => JSON.stringify(value) !== undefined,
     expected: 'a value that JSON can hold',
   },
+  declarative: flag,
+  mutable: flag,
 };
 
 const actionRules: Readonly<Record<keyof MessageAction, Rule>> = {

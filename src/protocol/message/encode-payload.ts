@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { maxPlaintextBytes } from '../encryption.ts';
 import { actionName, checkMessage } from './check-message.ts';
+import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';
 import type { Message } from './message.ts';
 
 /**
@@ -16,13 +17,16 @@ import type { Message } from './message.ts';
  */
 export function encodePayload(message: Message, createId: () => string = randomId): Uint8Array {
   checkMessage(message);
-  const { title, message: text, ...further } = message;
-  const payload = Buffer.from(toJson({ title, message: text, ...complete(further, createId) }));
+  checkDeclarative(message);
+  const { title, message: text, declarative, mutable, ...further } = message;
+  const whole = { title, message: text, ...complete(further, createId) };
+  const payload = Buffer.from(toJson(declarative ? toDeclarativeForm(whole, mutable) : whole));
   if (payload.length > maxPlaintextBytes) {
     throw new DeskbellError(
       'ERR_PAYLOAD_TOO_LARGE',
       `The payload has ${payload.length} bytes of UTF-8; at most ${maxPlaintextBytes} fit into one push message. ` +
-        `Shorten ${largestFirst(message)}.`,
+        `Shorten ${largestFirst(message)}.` +
+        (message.declarative ? ' The declarative form has title and message twice.' : ''),
     );
   }
   return payload;
@@ -31,7 +35,7 @@ export function encodePayload(message: Message, createId: () => string = randomI
 const toJson = (value: unknown): string => JSON.stringify(value);
 
 /** Adds what is fixed when the message is made: its ID, and the names of its actions. */
-function complete(further: Omit<Message, 'title' | 'message'>, createId: () => string): object {
+function complete(further: Omit<Message, 'title' | 'message'>, createId: () => string) {
   const { tag, actions, renotify } = further;
   const id = tag === null || renotify ? createId() : undefined;
   return {

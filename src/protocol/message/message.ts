@@ -41,6 +41,13 @@ export interface Message {
   readonly appBadge?: number | undefined;
   /** Any JSON value, for the page and its service worker. */
   readonly data?: unknown;
+  /**
+   * Whether the payload has the Push API's declarative form too, which some browsers show without any service worker.
+   * Needs a `title` and a `url`; all URLs are absolute then. Default: false.
+   */
+  readonly declarative?: boolean | undefined;
+  /** In the declarative form: whether a browser may let the service worker change the notification. */
+  readonly mutable?: boolean | undefined;
 }
 
 /** A button of a notification. */

@@ -39,6 +39,76 @@ test('a message that may alert again has an ID', () => {
   );
 });
 
+test('the declarative form has everything a browser needs, and title and message beside it', () => {
+  const message: Message = {
+    title: 't',
+    message: 'm',
+    declarative: true,
+    mutable: true,
+    url: 'https://example.org/7',
+    actions: [{ title: 'Open' }, { title: 'Bill', url: 'https://example.org/bill' }],
+    renotify: true,
+    appBadge: 3,
+    lang: 'de',
+    data: { order: 7 },
+  };
+  assert.deepEqual(JSON.parse(textOf(message)), {
+    title: 't',
+    message: 'm',
+    id: 'an-id',
+    web_push: 8030,
+    notification: {
+      title: 't',
+      body: 'm',
+      navigate: 'https://example.org/7',
+      actions: [
+        { title: 'Open', action: '0', navigate: 'https://example.org/7' },
+        { title: 'Bill', action: '1', navigate: 'https://example.org/bill' },
+      ],
+      tag: 'deskbell',
+      renotify: true,
+      requireInteraction: true,
+      lang: 'de',
+      data: { order: 7 },
+    },
+    app_badge: 3,
+    mutable: true,
+  });
+});
+
+test('what the declarative form has not, the message may have', () => {
+  assert.equal(textOf({ title: 't', message: 'm', declarative: false }), '{"title":"t","message":"m"}');
+  const own = {
+    title: 't',
+    message: 'm',
+    declarative: true,
+    url: 'https://e.org/',
+    tag: null,
+    requireInteraction: false,
+  };
+  const { notification } = JSON.parse(textOf(own));
+  assert.equal(notification.tag, 'an-id');
+  assert.equal(notification.requireInteraction, false);
+});
+
+const link = 'https://example.org/';
+const notDeclarative: readonly [string, object][] = [
+  ['url of the message is missing', {}],
+  ['url of the message is relative', { url: '/7' }],
+  ['icon of the message is relative', { url: link, icon: 'icon.png' }],
+  ['actions[0].url of the message is relative', { url: link, actions: [{ title: 'a', url: '/7' }] }],
+  ['title of the message is empty', { url: link, title: '' }],
+  ['declarative of the message is missing', { declarative: undefined, mutable: true }],
+];
+for (const [fault, members] of notDeclarative) {
+  test(`no declarative form: ${fault}`, () => {
+    assert.throws(
+      () => encodePayload({ title: 't', message: 'm', declarative: true, ...members }),
+      (error: Error) => error.message.includes(fault),
+    );
+  });
+}
+
 test('actions have names, by default their places', () => {
   const { actions } = JSON.parse(
     textOf({

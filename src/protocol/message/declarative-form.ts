@@ -1,0 +1,77 @@
+// The declarative form of a message: browsers that know it show it by themselves, without any service worker. The plain
+// members stand beside it for service workers that do not read it.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Message } from './message.ts';
+
+/** Names the form in its member `web_push`. */
+const declarativePush = 8030;
+
+/**
+ * The message as the Push API's declarative form.
+ *
+ * @param message checked, with its own tag, ID and names of actions where it has such
+ * @param mutable whether the service worker may change the notification
+ * @see https://w3c.github.io/push-api/#declarative-push-message
+ */
+export function toDeclarativeForm(
+  message: Message & { readonly id?: string | undefined },
+  mutable: boolean | undefined,
+): object {
+  const { title, message: body, url, actions, appBadge, id, ...options } = message;
+  return {
+    title,
+    message: body,
+    id,
+    web_push: declarativePush,
+    notification: {
+      ...options,
+      title,
+      body,
+      navigate: url,
+      // What the service worker does with a message that does not say: browsers have other defaults.
+      tag: options.tag ?? 'deskbell',
+      requireInteraction: options.requireInteraction ?? true,
+      actions: actions?.map(({ url: actionUrl = url, ...action }) => ({ ...action, navigate: actionUrl })),
+    },
+    app_badge: appBadge,
+    mutable,
+  };
+}
+
+/**
+ * Checks what the declarative form asks for beyond the rules of every message: a browser ignores the form where it has no
+ * title or no address to open, and some take absolute URLs only.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID
+ */
+export function checkDeclarative(message: Message): void {
+  const { declarative, mutable, title, actions = [] } = message;
+  if (!declarative) {
+    if (mutable !== undefined) fail('declarative', 'missing', 'true, or leave out mutable');
+    return;
+  }
+  if (title === '') fail('title', 'empty', 'a title: the declarative form needs one');
+  if (message.url === undefined)
+    fail('url', 'missing', 'the URL that a click opens: the declarative form needs one');
+  checkAbsolute(message, ['url', 'icon', 'image', 'badge'], '');
+  for (const [index, action] of actions.entries())
+    checkAbsolute(action, ['url', 'icon'], `actions[${index}].`);
+}
+
+function checkAbsolute<Name extends string>(
+  owner: { readonly [Member in Name]?: string | undefined },
+  names: readonly Name[],
+  path: string,
+): void {
+  for (const name of names) {
+    if (owner[name] === undefined || URL.canParse(owner[name])) continue;
+    fail(path + name, 'relative', 'an absolute URL: the declarative form needs one');
+  }
+}
+
+function fail(member: string, fault: string, expected: string): never {
+  throw new DeskbellError(
+    'ERR_MESSAGE_INVALID',
+    `The member ${member} of the message is ${fault}; give ${expected}.`,
+  );
+}
