@@ -1,8 +1,8 @@
 // The folder that holds all of an installation: the VAPID pair, the session key, and the database, which is SQLite: this
 // is the one place that decides it.
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
 import { loadOrCreateKeyFile, loadOrCreateSessionKey, readKeyFile } from '../keys/key-file.ts';
@@ -57,10 +57,23 @@ export async function openDataDirectory(
 /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
 export async function makeDirectory(directory: string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeFolders(directory);
   } catch (cause) {
     throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The data directory ${directory} cannot be created`, {
       cause,
     });
+  }
+}
+
+/** With its own option for this, Node never ends in a folder where no folder can be made, such as /proc. */
+async function makeFolders(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (cause) {
+    if (existsSync(path) && (await stat(path)).isDirectory()) return;
+    const parent = dirname(path);
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT' || existsSync(parent)) throw cause;
+    await makeFolders(parent);
+    await makeFolders(path);
   }
 }

@@ -182,6 +182,12 @@ suite('deskbell serve', { concurrency: 3 }, () => {
       taken.stderr,
       /^deskbell: .* cannot be created: a file with this name exists already\. .*\]\n$/,
     );
+    if (process.platform === 'linux') {
+      const inProc = await runCommand(['serve', '--port', '0', '--data', '/proc/deskbell/data']);
+      assert.match(inProc.stderr, /^deskbell: .* cannot be created: no such file or directory\. .*\]\n$/);
+    }
+    const nested = await runCommand(['keys', 'generate', '--data', join(folder, 'one/two/three')]);
+    assert.equal(nested.exitCode, 0, nested.stderr);
     const below = await runCommand(['serve', '--port', '0', '--data', join(file, 'data')]);
     assert.equal(below.exitCode, 1);
     assert.match(below.stderr, /^deskbell: .*ERR_(STORE_UNAVAILABLE|FILE)\]\n$/);
