@@ -29,7 +29,9 @@ export function formatError(error: unknown, { debug = false }: { readonly debug?
   if (debug) return `deskbell: ${fault.stack}${causesOf(fault)}`;
   const reason = reasonOf(fault.cause);
   const message = fault.message.replace(/\.$/, '') + (reason === undefined ? '' : `: ${reason}`);
-  return oneLine(`deskbell: ${message}. ${catalogue[fault.code].remedy} [${fault.code}]`);
+  const { remedy } = catalogue[fault.code];
+  const isNamed = message.includes(remedy.replace(/\.$/, ''));
+  return oneLine(`deskbell: ${message}.${isNamed ? '' : ` ${remedy}`} [${fault.code}]`);
 }
 
 export const exitCodeOf = (error: unknown): number =>

@@ -36,3 +36,14 @@ test('lines of a message become one; a cause that is no system error is left to 
 test('what is thrown without being an error is reported too', () => {
   assert.match(formatError('broken'), /^deskbell: broken\. .* \[ERR_COMMAND\]$/);
 });
+
+test('a remedy that the message names already is not repeated', () => {
+  const error = new DeskbellError(
+    'ERR_STORE_CORRUPT',
+    'It is damaged. Restore it from a backup; or delete it.',
+  );
+  assert.equal(
+    formatError(error),
+    'deskbell: It is damaged. Restore it from a backup; or delete it. [ERR_STORE_CORRUPT]',
+  );
+});
