@@ -11,12 +11,12 @@ export interface Setting<Value> {
   readonly unit?: string;
   /** What is valid: "an integer from 0 to 65535". */
   readonly valid: string;
-  /** What stands for a value in the help of a flag: `<number>`; in brackets where flags may omit the value. */
+  /** Placeholder for a value in the help of a flag: `<number>`; in brackets where flags may omit the value. */
   readonly placeholder: string;
   /** Names a file or directory: in a configuration file it is relative to that file's directory. */
   readonly isPath?: boolean;
   /**
-   * The value that `input` stands for, `undefined` where it is not valid.
+   * The value that `input` means, `undefined` where it is not valid.
    *
    * @throws {DeskbellError} where there is more to say than `valid` does
    */

@@ -4,7 +4,7 @@
 //   READ     all are; once they are settled, the cursor goes to the end of the slice
 //   STOPPED  no more are taken: those that were not sent are left before the cursor, for the next holder
 //
-// Rows of a slice stand in the page in the order of their positions, and the cursor moves over those at its head that
+// Rows of a slice are in the page in the order of their positions, and the cursor moves over those at its head that
 // are settled. A row that others wait for is detached: stored by itself, so that the cursor can pass it. Retries are
 // stored by themselves already, and so detached from the start.
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
 // Whom a broadcast is for. A list is written to the store member by member as it streams in, so that it may be of
-// any length; its hash tells whether two broadcasts with one idempotency key mean the same people.
+// any length; its hash shows whether two broadcasts with one idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { BroadcastStore } from '../store/broadcasts.ts';

@@ -8,7 +8,7 @@ const intervalMs = 1000;
 const batchSize = 100;
 
 export interface GoneReports {
-  /** Tells what there is to tell by now, and ends. */
+  /** Reports what has not been reported yet, and ends. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Third step of a message's path: hands a request to the transport and tells what its result means.
+// Third step of a message's path: hands a request to the transport and interprets the result.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { readResponse, type Outcome } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
@@ -9,7 +9,7 @@ import type { NotSent } from './not-sent.ts';
 export interface Posted {
   readonly kind: 'posted';
   readonly outcome: Outcome;
-  /** Absent where no answer came; `error` tells why. */
+  /** Absent where no answer came; `error` says why. */
   readonly response?: PushResponse | undefined;
   readonly error?: DeskbellError | undefined;
 }

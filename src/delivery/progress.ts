@@ -1,4 +1,4 @@
-// How far a broadcast is, read from the store: so it tells what all workers of all processes have done together.
+// How far a broadcast is, read from the store: so it covers what all workers of all processes have done together.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOver, type Broadcast, type BroadcastStore } from '../store/broadcasts.ts';
 

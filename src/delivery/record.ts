@@ -114,7 +114,7 @@ function toAlarm({ reason, detail = '' }: Omit<Refusal, 'detail'> & Partial<Refu
   return { reason, detail };
 }
 
-/** A message lives as long from its first attempt as its TTL says, and never longer than its broadcast. */
+/** A message is kept as long from its first attempt as its TTL says, and never longer than its broadcast. */
 function expiryOf({ broadcast, tries, sentAtMs }: Row): number {
   if (tries.attempts > 0) return tries.expiresAtMs;
   return Math.min(broadcast.expiresAtMs, sentAtMs + broadcast.ttlSeconds * 1000);

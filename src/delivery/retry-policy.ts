@@ -7,7 +7,7 @@ export interface RetryPolicy {
   readonly maxDelayMs: number;
   /** POSTs for one row, the first included. */
   readonly maxAttempts: number;
-  /** The same for rows that are put off, without anything being sent, because their push service takes nothing. */
+  /** The same for rows that are deferred, without anything being sent, because their push service takes nothing. */
   readonly firstDeferralMs: number;
   readonly maxDeferralMs: number;
   readonly maxDeferrals: number;
@@ -23,7 +23,7 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxDeferrals: 600,
 };
 
-/** How often a row has been tried and put off, and until when it may be. */
+/** How often a row has been tried and deferred, and until when it may be. */
 export type Tries = Omit<StoredRetry, 'delayMs'>;
 
 /**

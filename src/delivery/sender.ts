@@ -74,7 +74,7 @@ export interface Sender {
     options?: BroadcastOptions,
   ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /**
-   * Works on a broadcast that is in the store; one that is paused goes on.
+   * Works on a broadcast that is in the store; one that is paused is resumed.
    *
    * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_CONFIGURATION (no store), ERR_CLOSED
    */
@@ -82,7 +82,7 @@ export interface Sender {
   /**
    * Works on every broadcast of the store, those to come included, until `signal` is aborted.
    *
-   * @param onFault is told what interrupted the work; it goes on after a while
+   * @param onFault called with what interrupted the work, which continues after a while
    * @throws {DeskbellError} ERR_CONFIGURATION (no store), ERR_CLOSED
    */
   work(signal: AbortSignal, onFault?: (fault: unknown) => void): Promise<void>;

@@ -1,4 +1,4 @@
-// Sends single messages, on the same path as those of broadcasts, and tells the store what push services answered.
+// Sends single messages, on the same path as those of broadcasts, and reports the push services' answers to the store.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Outcome } from '../protocol/outcome.ts';
@@ -68,7 +68,7 @@ export function createSingleMessages({
     }
   });
 
-  /** A subscription's own key is in the store where the caller does not tell it. */
+  /** A subscription's own key is in the store where the caller does not name it. */
   const findKey = async ({ endpoint }: Addressee): Promise<string | undefined> => {
     const stored = await store?.subscriptions.findByEndpoint(endpoint);
     return stored?.vapidPublicKey;

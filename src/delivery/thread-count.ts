@@ -4,7 +4,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 
 /**
  * @param options of a sender: functions among them cannot be given to a thread
- * @returns one per core where `threads` is not given; 0 stands for no further thread
+ * @returns one per core where `threads` is not given; 0 means no further thread
  * @throws {DeskbellError} ERR_CONFIGURATION for threads together with functions
  */
 export function resolveThreadCount(threads: number | undefined, options: object): number {

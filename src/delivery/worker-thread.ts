@@ -12,7 +12,7 @@ export interface WorkerThreadData {
   readonly broadcastId: number | undefined;
 }
 
-/** What a thread tells its parent. An error itself would lose its class and code on the way. */
+/** What a thread reports to its parent. An error itself would lose its class and code on the way. */
 export type Posted =
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'fault'; readonly code?: string; readonly message: string };

@@ -24,7 +24,7 @@ export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'desti
 /**
  * Works until the broadcast is over, paused or cancelled, or until `signal` is aborted.
  *
- * @throws what the store throws; rows that were not committed then are repeated by any worker that goes on
+ * @throws what the store throws; rows that were not committed then are repeated by any worker that continues
  */
 export function runWorker(parts: WorkerParts, signal: AbortSignal): Promise<void> {
   return new Worker(parts).run(signal);

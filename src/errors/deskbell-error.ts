@@ -1,5 +1,5 @@
 // The one error class. Every fault that a caller may want to tell apart carries a stable code from the
-// catalogue; nothing secret (keys, `auth`, payloads, whole endpoints) ever stands in a message.
+// catalogue; nothing secret (keys, `auth`, payloads, whole endpoints) ever appears in a message.
 import { catalogue, type ErrorCode } from './catalogue.ts';
 
 /** What is wrong with one field of an input. `pointer` is a JSON Pointer (RFC 6901), `''` for the whole value. */
@@ -13,7 +13,7 @@ export interface DeskbellErrorOptions extends ErrorOptions {
   readonly fields?: readonly FieldError[];
 }
 
-/** A fault with a stable `code`; what the code means stands in `catalogue` and in docs/errors.md. */
+/** A fault with a stable `code`; what the code means is in `catalogue` and in docs/errors.md. */
 export class DeskbellError extends Error {
   override readonly name = 'DeskbellError';
   readonly code: ErrorCode;

@@ -3,7 +3,7 @@
 
 /**
  * Controls (C0, DEL, C1), format characters (bidirectional, zero width, tags), line and paragraph separators, and
- * surrogates that stand alone (Unicode general categories Cc, Cf, Zl, Zp, Cs).
+ * lone surrogates (Unicode general categories Cc, Cf, Zl, Zp, Cs).
  */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const plainAscii = /^[\x20-\x7e]*$/;

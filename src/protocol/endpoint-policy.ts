@@ -148,7 +148,7 @@ function parseVerbatim(endpoint: string): URL | string {
   return url;
 }
 
-/** Scheme and host are not case-sensitive, and the default port may stand there (RFC 3986 §6.2.2.1, §6.2.3). */
+/** Scheme and host are not case-sensitive, and the default port may be given (RFC 3986 §6.2.2.1, §6.2.3). */
 function isAuthorityOf(endpoint: string, url: URL): boolean {
   const authority = authorityOf(endpoint).toLowerCase();
   const defaultPort = url.protocol === 'https:' ? ':443' : ':80';

@@ -1,6 +1,6 @@
 // The header field `Retry-After` (RFC 9110 §10.2.3).
 
-/** Four weeks, the longest that a message lives by default: no `Retry-After` is worth more. */
+/** Four weeks, the default TTL of a message: no `Retry-After` is worth more. */
 const maxRetryAfterMs = 28 * 24 * 60 * 60 * 1000;
 
 /**

@@ -29,7 +29,7 @@ export function nameOf(token: string): string {
   return token.slice(0, 8);
 }
 
-/** Origin of a listener. A wildcard address is not one to connect to, so loopback stands in for it. */
+/** Origin of a listener. A wildcard address is not one to connect to, so loopback is used instead. */
 export function originOf(scheme: 'http' | 'https', host: string, port: number): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const authority = name.includes(':') ? `[${name}]` : name;

@@ -15,7 +15,7 @@ export interface PushMessage {
   readonly expiresAtMs: number;
 }
 
-/** As they stand in the `headers` member of an autopush `notification`. */
+/** As they are in the `headers` member of an autopush `notification`. */
 export interface ContentHeaders {
   readonly encoding: 'aes128gcm' | 'aesgcm';
   readonly encryption?: string;

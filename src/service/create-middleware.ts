@@ -19,7 +19,7 @@ export interface ServiceMiddleware {
 }
 
 /**
- * Makes a request handler of the service: `app.use('/push', createMiddleware(options))`. It may stand behind middleware
+ * Makes a request handler of the service: `app.use('/push', createMiddleware(options))`. It may come after middleware
  * that reads bodies, as long as that leaves what it has read in `request.body`.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
@@ -67,5 +67,5 @@ function locationOfFolder({ url = '', originalUrl = url }: MountedRequest): stri
   return `${path.slice(path.lastIndexOf('/') + 1)}/${query === undefined ? '' : `?${query}`}`;
 }
 
-/** For a handler that nothing stands behind. */
+/** For a handler with no other handler after it. */
 const destroy = (response: ServerResponse) => (): void => void response.destroy();

@@ -22,7 +22,7 @@ export interface PushServiceState extends PushServiceKey {
   readonly refusalsToHold: number;
 }
 
-/** What one worker or sender has been answered since it last told. */
+/** What one worker or sender has been answered since its last report. */
 export interface PushServiceAnswers extends PushServiceKey {
   readonly accepted: number;
   /** Refusals of our token or key since the last acceptance. */

@@ -1,5 +1,5 @@
 // Who works on what: slices of audiences and due retries, leased by any number of workers in any number of threads,
-// processes and machines. A job engine can stand behind it. Types only.
+// processes and machines. A job engine can implement it. Types only.
 import type { Broadcast, Recipient } from './broadcasts.ts';
 
 /** The right to work on some rows for a while. When its time runs out, another worker may lease them. */

@@ -11,7 +11,7 @@ export type PushHeaders = Readonly<Record<string, string>>;
 export interface PushRequest {
   /** As `URL.origin` gives it, with a port that is not the scheme's default. */
   readonly origin: string;
-  /** Path and query exactly as they stand in the endpoint. */
+  /** Path and query exactly as in the endpoint. */
   readonly path: string;
   readonly headers: PushHeaders;
   /** aes128gcm body, or empty for a push without payload. */

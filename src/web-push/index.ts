@@ -1,4 +1,4 @@
-// `deskbell/web-push`: stands in for the npm package `web-push`, with its functions, options, results and errors.
+// `deskbell/web-push`: a replacement for the npm package `web-push`, with its functions, options, results and errors.
 // docs/migrating-from-web-push.md lists what differs, and why.
 //
 //   import webPush from 'deskbell/web-push';

@@ -147,7 +147,7 @@ export class AutopushClient {
 }
 
 /**
- * Offers the autopush subprotocol and goes on where the push service does not select it, as Firefox does: Mozilla's
+ * Offers the autopush subprotocol and continues where the push service does not select it, as Firefox does: Mozilla's
  * autopush-rs selects none. `ws` fails there when it makes the offer itself.
  */
 function offerSubprotocol(request: ClientRequest): void {

@@ -1,5 +1,5 @@
 // A self-signed certificate (RFC 5280), which clients are given as an authority to trust. For loopback and
-// tests; made here in a few lines of DER, since packages that make certificates weigh several megabytes.
+// tests; made here in a few lines of DER, since packages that make certificates take several megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 import { der, objectIdentifier, Tag, time } from './der.ts';

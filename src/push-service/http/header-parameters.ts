@@ -1,4 +1,4 @@
-// Parameters as they stand in `Authorization`, `Crypto-Key` and `Encryption`: `name=value; name="value"`.
+// Parameters as they are in `Authorization`, `Crypto-Key` and `Encryption`: `name=value; name="value"`.
 
 /** `name=value` pairs, values bare or quoted; names in lower case. */
 export function readParameters(text: string, separator: string | RegExp): Map<string, string> {

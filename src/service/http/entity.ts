@@ -1,6 +1,6 @@
 // An answer's body as an opaque entity: whoever is handed one can pass it on, and cannot look into it.
 
-/** Nothing can be read from it; what it stands for is known to the holder of its opener alone. */
+/** Nothing can be read from it; only the holder of its opener can read what it contains. */
 export type Entity = Readonly<Record<never, never>>;
 
 export interface EntityOpener<Value> {

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Annotation of a route that ends in `/*`: the name of the parameter that stands for the last segment. */
+    /** Annotation of a route that ends in `/*`: the name of the parameter for the last segment. */
     lastSegment?: string | undefined;
   }
 }
@@ -21,7 +21,7 @@ export function readLastSegments(app: FastifyInstance): void {
   });
 }
 
-/** @param value what a wildcard at the end of the path stands for, decoded: a `/` in it may be an encoded one */
+/** @param value what a wildcard at the end of the path matched, decoded: a `/` in it may be an encoded one */
 export function isOneSegment(url: string, value: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)) === value;

@@ -6,10 +6,10 @@ import type { Schema } from '../schema.ts';
 
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 
-/** Pattern of text without surrogates that stand alone (UTF-8 has none: RFC 3629 §3). */
+/** Pattern of text without lone surrogates (UTF-8 has none: RFC 3629 §3). */
 export const wellFormed = String.raw`^\P{Cs}*$`;
 
-// Formats are for readers of the description document; what they stand for is checked where the value is read.
+// Formats are for readers of the description document; what they mean is checked where the value is read.
 const ajv = new Ajv({ allErrors: true, validateFormats: false, strict: false });
 
 /** @returns tells whether a value fits, and in `errors` where it does not */
@@ -44,7 +44,7 @@ function toFieldError({ keyword, instancePath, message, params }: ErrorObject): 
     keyword === 'minLength'
       ? 'is empty'
       : pattern === wellFormed
-        ? 'has a surrogate that stands alone (U+D800 to U+DFFF); well-formed Unicode is needed'
+        ? 'has a lone surrogate (U+D800 to U+DFFF); well-formed Unicode is needed'
         : message;
   return { pointer: instancePath, code: 'ERR_FIELD_VALUE', detail: `${name} ${what}.` };
 }

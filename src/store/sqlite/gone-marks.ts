@@ -7,7 +7,7 @@ import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 const windowAnswers = 100;
-/** At least one answer in so many was an acceptance: 5 %. */
+/** At least one of this many answers was an acceptance: 5 %. */
 const answersPerAcceptance = 20;
 /** So few deletions are no mass deletion, whatever the origin's other answers are. */
 const fewMarks = 20;

@@ -11,7 +11,7 @@ import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-ch
 import { migrations } from './migrations.ts';
 import { isBusy, toStoreError } from './sqlite-error.ts';
 
-// "Desk" in ASCII: tells our files from those of other programs
+// "Desk" in ASCII: distinguishes our files from those of other programs
 const applicationId = 0x4465736b;
 
 // SQLite blocks the thread while it waits for a lock, so it waits briefly; longer waits are ours and do not block

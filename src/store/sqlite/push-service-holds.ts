@@ -1,4 +1,4 @@
-// Holds of push services in SQLite: from the answers that workers tell of to what is held back, which rows are drawn
+// Holds of push services in SQLite: from the answers that workers report to what is held back, which rows are drawn
 // as probes, and what is released. All functions are called inside a transaction.
 import {
   holdPolicy,

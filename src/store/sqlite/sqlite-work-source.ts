@@ -9,7 +9,7 @@ import { anyBroadcast, createPushServiceHolds } from './push-service-holds.ts';
 import { createRecipients } from './recipients.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
-/** SQLite tells nobody of another process's writes: they are looked for. */
+/** SQLite does not notify of another process's writes, so they are polled for. */
 const lookForWorkEveryMs = 250;
 /** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
 const lookForEndEveryMs = 50;

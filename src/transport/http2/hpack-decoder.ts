@@ -19,7 +19,7 @@ export interface HeaderBlock {
 }
 
 interface Field {
-  /** The literal as it stands in the block; `undefined` where its meaning depends on the table. */
+  /** The literal as it is in the block; `undefined` where its meaning depends on the table. */
   readonly raw: Uint8Array | undefined;
   readonly name: string;
   readonly value: string;
@@ -65,7 +65,7 @@ export class HpackDecoder {
   }
 
   /**
-   * Reads the block that stands in `bytes` from `start` up to `end`. Every block of a connection must be read, in
+   * Reads the block in `bytes` from `start` up to `end`. Every block of a connection must be read, in
    * order, including those of streams that are closed: each may change the table.
    *
    * @throws {Http2Fault} COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for a list that is too long

@@ -107,7 +107,7 @@ export class HpackEncoder {
 
 const pathPrefixes: Uint8Array[] = [];
 
-/** What stands before the path in a block: a literal that is not put into the table. */
+/** What precedes the path in a block: a literal that is not put into the table. */
 export function pathPrefix(pathLength: number): Uint8Array {
   return (pathPrefixes[pathLength] ??= encodeBlock((block) => {
     putInteger(block, 0, 4, pathIndex);

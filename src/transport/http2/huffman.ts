@@ -16,7 +16,7 @@ const shortCodeBits = 8;
 const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => symbol).sort(
   (a, b) => bitsOf(a) - bitsOf(b) || a - b,
 );
-/** By length: where its first code stands in `symbols`, and the first code that is longer, as 30 bits. */
+/** By length: where its first code is in `symbols`, and the first code that is longer, as 30 bits. */
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];
@@ -43,7 +43,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
     const symbol = entry & 0x1ff;
     const nextBit = bit + (entry >> 9);
     if (nextBit > endBit) {
-      // RFC 7541 §5.2: the last byte is filled with the beginning of EOS, ones; `readBits` goes on with ones too.
+      // RFC 7541 §5.2: the last byte is filled with the beginning of EOS, ones; `readBits` continues with ones too.
       if (endBit - bit >= 8 || window !== 2 ** maxCodeBits - 1) return undefined;
       break;
     }

@@ -293,7 +293,7 @@ export class Http2Session implements Session {
     this.#events.failed(stream.exchange, error, true);
   }
 
-  /** A stream error (RFC 9113 §5.4.2): the connection goes on. */
+  /** A stream error (RFC 9113 §5.4.2): the connection stays open. */
   #failStream(stream: Stream, what: string, code: ErrorCode = ErrorCode.protocolError): void {
     this.#reset(stream, code);
     this.#fail(stream, protocolError(this.#host, what));
