@@ -23,6 +23,9 @@ const defaultTitle = 'New message';
 
 /** What a page receives under the member `deskbell` of a `message` event's data; see message-stream.ts. */
 type ShownMessage = import('./message-stream.ts').PushMessage;
+type Hooks = import('./service-worker-hooks.ts').ServiceWorkerHooks;
+
+const hookTimeoutMs = 10_000;
 
 /** The members of a payload that are options of a notification by the same name; the further ones are URLs. */
 const optionNames = ['tag', 'renotify', 'requireInteraction', 'silent', 'timestamp', 'lang', 'dir'] as const;
@@ -33,12 +36,7 @@ const pictureScheme = /^(https?|data):/;
 worker.addEventListener('install', () => worker.skipWaiting());
 
 worker.addEventListener('push', (event) => {
-  const message = { ...readPush(event), receivedAtMs: Date.now() };
-  const { title, message: text, receivedAtMs } = message;
-  event.waitUntil(
-    // A browser cannot keep every member that a payload may have: some are nested too deeply.
-    showAndPassOn(message).catch(() => showAndPassOn({ title, message: text, receivedAtMs })),
-  );
+  event.waitUntil(receive({ ...readPush(event), receivedAtMs: Date.now() }));
 });
 
 worker.addEventListener('notificationclick', (event) => {
@@ -46,8 +44,7 @@ worker.addEventListener('notificationclick', (event) => {
   // A site that imports this script may show notifications of its own.
   if (!message) return;
   event.notification.close();
-  const action = message.actions?.find((candidate) => candidate.action === event.action);
-  event.waitUntil(openPage(message, toUrl(action?.url ?? message.url, linkScheme)));
+  event.waitUntil(actOnClick(message, event.action));
 });
 
 worker.addEventListener('pushsubscriptionchange', (event) => {
@@ -129,6 +126,49 @@ function readMembers(members: Record<string, unknown>): { title: string; message
 function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+async function receive(received: ShownMessage): Promise<void> {
+  const message = await callBeforeShow(received);
+  const { title, message: text, receivedAtMs } = message;
+  // A browser cannot keep every member that a payload may have: some are nested too deeply.
+  await showAndPassOn(message).catch(() => showAndPassOn({ title, message: text, receivedAtMs }));
+}
+
+/** The message as the site's own hook wants it shown. Whatever the hook does, there is one to show. */
+async function callBeforeShow(message: ShownMessage): Promise<ShownMessage> {
+  try {
+    const changes = await withTimeLimit(hooks().beforeShow?.(message));
+    return changes ? { ...message, ...readMembers({ ...message, ...changes }) } : message;
+  } catch (error) {
+    console.error('Deskbell: beforeShow failed, so the message is shown as it came.', error);
+    return message;
+  }
+}
+
+async function actOnClick(message: ShownMessage, actionName: string): Promise<void> {
+  try {
+    if (await hooks().onClick?.(message, actionName)) return;
+  } catch (error) {
+    console.error('Deskbell: onClick failed, so the page is opened.', error);
+  }
+  const action = message.actions?.find((candidate) => candidate.action === actionName);
+  await openPage(message, toUrl(action?.url ?? message.url, linkScheme));
+}
+
+/** What the site's own service worker has set, before or after it has imported this script. */
+function hooks(): Hooks {
+  return (worker as { deskbell?: Hooks }).deskbell ?? {};
+}
+
+/** Browsers end a service worker that takes too long, and then nothing is shown. */
+function withTimeLimit<Result>(work: Result | Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`No result within ${hookTimeoutMs} ms.`)), hookTimeoutMs);
+    Promise.resolve(work)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
 }
 
 async function showAndPassOn(message: ShownMessage): Promise<void> {

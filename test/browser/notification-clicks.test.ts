@@ -11,6 +11,7 @@ import { createBrowserTests, type TestBrowser } from './browser-test.ts';
 import { startChromium } from './chromium.ts';
 import { type Desktop, startDesktop } from './desktop.ts';
 import { startFirefox } from './firefox.ts';
+import { startOtherSite, subscribeWithHooks } from './other-site.ts';
 import { until } from './until.ts';
 
 const browsers = {
@@ -81,6 +82,30 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
         await untilShown(1);
         await desktop.clickAction('Close');
         await untilOpen(testBrowser, `${backend.url}?order=7`);
+      },
+    );
+
+    browserTest(
+      "the site's own service worker acts on a click, or leaves it",
+      async ({ testBrowser, backend, permit }) => {
+        await using site = await startOtherSite(backend.url);
+        await permit(site.url, 'granted');
+        const page = await testBrowser.browser.newPage();
+        await page.goto(`${site.url}hooks/`);
+        await page.evaluate(subscribeWithHooks(backend.url));
+        const actions = [
+          { title: 'Own', action: 'own' },
+          { title: 'Left', action: 'left', url: '/?left' },
+        ];
+        await backend.sendToAll({ title: 'order', message: '', actions });
+        await untilShown(1);
+        await desktop.clickAction('Own');
+        await untilOpen(testBrowser, `${site.url}?own=ORDER`);
+        await untilShown(0);
+        await backend.sendToAll({ title: 'order', message: '', actions });
+        await untilShown(1);
+        await desktop.clickAction('Left');
+        await untilOpen(testBrowser, `${site.url}?left`);
       },
     );
 

@@ -5,7 +5,8 @@ import type { Page } from 'puppeteer-core';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import type { BrowserTest } from './browser-test.ts';
-import { received } from './demo-page.ts';
+import { received, textOf, waitFor } from './demo-page.ts';
+import { startOtherSite, subscribeWithHooks } from './other-site.ts';
 
 const picture =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -98,6 +99,30 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
       const { data: plainData, ...plainMembers } = plain[0]!;
       assert.deepEqual(members, { ...plainMembers, tag: 'true' });
       assert.deepEqual(sentMembers(data), { ...sentMembers(plainData), tag: 'true' });
+    },
+  );
+
+  browserTest(
+    "the site's own service worker changes what is shown; where it fails, the message is shown as it came",
+    async ({ testBrowser, backend, permit }) => {
+      await using site = await startOtherSite(backend.url);
+      await permit(site.url, 'granted');
+      const page = await testBrowser.browser.newPage();
+      await page.goto(`${site.url}hooks/`);
+      await page.evaluate(subscribeWithHooks(backend.url));
+      for (const [index, title] of ['broken', 'same', 'changed'].entries()) {
+        await backend.sendToAll({ title, message: 'm', url: '/7', tag: 'sent' });
+        await waitFor(page, `li:nth-child(${index + 1})`);
+        const isChanged = title === 'changed';
+        const expectedTitle = isChanged ? 'CHANGED' : title;
+        assert.equal(await textOf(page, 'li:last-child'), `${expectedTitle}: m`);
+        const shown = (await onScreen(page)).find((notification) => notification['title'] === expectedTitle);
+        assert.ok(shown);
+        const { deskbell } = shown['data'] as { deskbell: Record<string, unknown> };
+        assert.equal(shown['tag'], isChanged ? 'changed' : 'sent');
+        assert.deepEqual(deskbell['data'], isChanged ? { from: '/7' } : undefined);
+        assert.equal(deskbell['url'], isChanged ? undefined : '/7');
+      }
     },
   );
 

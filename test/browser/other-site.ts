@@ -14,6 +14,7 @@ export async function startOtherSite(serviceUrl: string): Promise<OtherSite> {
     '/service-worker.js': importing,
     '/moved-worker.js': importing,
     '/assets/worker.js': importing,
+    '/hooks/worker.js': hookedWorker,
     '/scripts/deskbell.js': await (await fetch(`${serviceUrl}service-worker.js`)).text(),
   };
   const server = createServer((request, response) => {
@@ -31,6 +32,29 @@ export async function startOtherSite(serviceUrl: string): Promise<OtherSite> {
     },
   };
 }
+
+/** Changes what is shown, and acts by itself on one action. */
+const hookedWorker = `
+  importScripts('/scripts/deskbell.js');
+  self.deskbell = {
+    async beforeShow({ title, url }) {
+      if (title === 'broken') throw new Error('beforeShow is broken');
+      if (title === 'same') return undefined;
+      return { title: title.toUpperCase(), data: { from: url }, tag: 'changed', url: undefined };
+    },
+    async onClick({ title }, action) {
+      if (action !== 'own') return false;
+      await clients.openWindow('/?own=' + title);
+      return true;
+    },
+  };`;
+
+/** Subscribes the page with that service worker. */
+export const subscribeWithHooks = (serviceUrl: string): string => `
+  import('${serviceUrl}client/index.js').then(({ createClient }) =>
+    createClient({ serviceUrl: '${serviceUrl}', serviceWorkerUrl: '/hooks/worker.js' })
+      .subscribe()
+      .then(() => undefined))`;
 
 function page(serviceUrl: string): string {
   return `<!doctype html>

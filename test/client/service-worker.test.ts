@@ -100,6 +100,32 @@ test('a notification that the browser has made of the declarative form is read i
   assert.deepEqual(JSON.parse(JSON.stringify(message)), expected);
 });
 
+test('a hook that takes too long, fails or returns no texts does not keep a message from being shown', async () => {
+  const message = { title: 't', message: 'm', receivedAtMs: 1 };
+  const errors: string[] = [];
+  let isTimeOver = true;
+  const scope = runScript({
+    setTimeout: (end: () => void) => isTimeOver && end(),
+    clearTimeout: () => undefined,
+    console: { error: (...parts: unknown[]) => errors.push(parts.join(' ')) },
+  });
+  const show = async (beforeShow: () => unknown) => {
+    scope['self'].deskbell = { beforeShow };
+    return JSON.parse(JSON.stringify(await scope['callBeforeShow'](message)));
+  };
+  assert.deepEqual(await show(() => new Promise(() => {})), message);
+  assert.match(errors.join(), /beforeShow failed.*No result within 10000 ms/);
+  isTimeOver = false;
+  assert.deepEqual(
+    await show(() => {
+      throw new Error('broken');
+    }),
+    message,
+  );
+  assert.match(errors.join(), /beforeShow failed.*broken/);
+  assert.deepEqual(await show(() => ({ title: 7, message: null })), { ...message, title: '7', message: '' });
+});
+
 test('any bytes are read as a title and a text with something to show', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 4096 }), (bytes) => isReadable(read(bytes))));
 });
