@@ -40,6 +40,7 @@ export function openSender(options: SenderOptions): Sender {
 
   return {
     send: (...message) => single.send(...message),
+    sendPayload: (...message) => single.sendPayload(...message),
     broadcast: async (...message) => requireBroadcaster().broadcast(...message),
     createBroadcast: async (...message) => requireBroadcaster().createBroadcast(...message),
     resume: async (broadcastId) => requireBroadcaster().resume(broadcastId),

@@ -61,6 +61,17 @@ export interface Sender {
    */
   send(subscription: SubscriptionInput, message: Message, options?: PushOptions): Promise<SendResult>;
   /**
+   * The same with a payload of the caller's own, for a service worker that reads it.
+   *
+   * @param payload at most 3993 bytes, encrypted as they are; not to be changed until then
+   * @throws {DeskbellError} as `send`
+   */
+  sendPayload(
+    subscription: SubscriptionInput,
+    payload: Uint8Array,
+    options?: PushOptions,
+  ): Promise<SendResult>;
+  /**
    * Writes a broadcast to the store and begins to deliver it; resolves when it is stored.
    *
    * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
@@ -118,6 +129,7 @@ export function createSender(options: SenderOptions): Sender {
 
   return {
     send: async (...message) => (await open()).send(...message),
+    sendPayload: async (...message) => (await open()).sendPayload(...message),
     broadcast: async (...message) => (await open()).broadcast(...message),
     createBroadcast: async (...message) => (await open()).createBroadcast(...message),
     resume: async (broadcastId) => (await open()).resume(broadcastId),

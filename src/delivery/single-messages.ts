@@ -2,7 +2,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Outcome } from '../protocol/outcome.ts';
-import { encodePayload } from '../protocol/message/encode-payload.ts';
+import { checkPayload, encodePayload } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
@@ -38,6 +38,8 @@ export interface SingleMessagesOptions {
 export interface SingleMessages {
   /** As `Sender.send`. */
   send(input: SubscriptionInput, message: Message, options?: PushOptions): Promise<SendResult>;
+  /** As `Sender.sendPayload`. */
+  sendPayload(input: SubscriptionInput, payload: Uint8Array, options?: PushOptions): Promise<SendResult>;
   /** Resolves when all messages that were given are with the transport. */
   flush(): Promise<void>;
   /** Stores what is still to be told to the store. */
@@ -87,20 +89,30 @@ export function createSingleMessages({
     return promise;
   };
 
+  const post = async (
+    input: SubscriptionInput,
+    payload: Uint8Array,
+    options: PushOptions = {},
+  ): Promise<SendResult> => {
+    const deadlineMs = monotonicNow() + timeoutMs;
+    checkPushOptions(options);
+    let recipient = readSubscription(input, policy);
+    const completing = completeKey(recipient);
+    if (completing !== undefined) recipient = await completing;
+    const destination = path.destinations.find(recipient);
+    const result = await new Promise<Result>((resolve, reject) => {
+      turn.add({ recipient, destination, payload, options, deadlineMs, resolve, reject });
+    });
+    await answers?.add(recipient, destination, result);
+    return toSendResult(result);
+  };
+
   return {
-    async send(input, message, options = {}) {
-      const deadlineMs = monotonicNow() + timeoutMs;
-      const payload = encodePayload(message);
-      checkPushOptions(options);
-      let recipient = readSubscription(input, policy);
-      const completing = completeKey(recipient);
-      if (completing !== undefined) recipient = await completing;
-      const destination = path.destinations.find(recipient);
-      const result = await new Promise<Result>((resolve, reject) => {
-        turn.add({ recipient, destination, payload, options, deadlineMs, resolve, reject });
-      });
-      await answers?.add(recipient, destination, result);
-      return toSendResult(result);
+    send: async (input, message, options) => post(input, encodePayload(message), options),
+
+    async sendPayload(input, payload, options) {
+      checkPayload(payload);
+      return post(input, payload, options);
     },
 
     flush: async () => {

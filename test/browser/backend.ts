@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
-import { encryptPushMessage } from '../../src/protocol/encryption.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
@@ -29,7 +28,7 @@ export interface Backend extends AsyncDisposable {
   sendToAll(message: Message): Promise<Readonly<Record<string, number>>>;
   sendTo(subscription: StoredSubscription, message: Message): Promise<string>;
   /** Sends a payload that no `Message` has. */
-  sendBytes(subscription: StoredSubscription, payload: Uint8Array): Promise<string>;
+  sendPayload(subscription: StoredSubscription, payload: Uint8Array): Promise<string>;
   stopService(): Promise<void>;
   startService(): Promise<void>;
   /**
@@ -73,15 +72,8 @@ export async function startBackend(
       return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
     },
     sendTo: async (subscription, message) => (await sender.send(subscription, message)).outcome.kind,
-    async sendBytes(subscription, payload) {
-      const encrypt = () => encryptPushMessage(payload, subscription);
-      const bytesSender = createSender({ ...senderOptions(), encrypt });
-      try {
-        return (await bytesSender.send(subscription, { title: '', message: '' })).outcome.kind;
-      } finally {
-        await bytesSender.close();
-      }
-    },
+    sendPayload: async (subscription, payload) =>
+      (await sender.sendPayload(subscription, payload)).outcome.kind,
     async stopService() {
       outage?.closeAllConnections();
       outage?.close();

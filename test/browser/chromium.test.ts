@@ -51,7 +51,7 @@ browserTest(
     const [first, second] = [encodePayload(message), encodePayload(message)];
     const alerts: unknown[] = [];
     for (const [index, payload] of [first, first, second].entries()) {
-      await backend.sendBytes(row!, payload);
+      await backend.sendPayload(row!, payload);
       await received(page, index + 1);
       alerts.push(...(await onScreen(page)).map(({ renotify }) => renotify));
     }

@@ -122,7 +122,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
       // Chromium discards a message whose plaintext is empty before any service worker sees it.
       const payloads = unusualPayloads.filter(({ payload }) => payload.length > 0);
       for (const [index, { payload, title, body }] of payloads.entries()) {
-        assert.equal(await backend.sendBytes(row!, Buffer.from(payload as string)), 'accepted');
+        assert.equal(await backend.sendPayload(row!, Buffer.from(payload as string)), 'accepted');
         const [latest] = await received(page, index + 1);
         const notifications = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
         // Chromium gives no text where the bytes are not UTF-8.

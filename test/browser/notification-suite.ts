@@ -149,7 +149,7 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
       const first = encodePayload({ title: 'First', message: '', tag: null });
       const second = encodePayload({ title: 'Second', message: '', tag: null });
       for (const [index, payload] of [first, second, first].entries()) {
-        await backend.sendBytes(row!, payload);
+        await backend.sendPayload(row!, payload);
         await received(page, index + 1);
       }
       assert.deepEqual(titles(await onScreen(page)), ['First', 'Second']);
@@ -170,7 +170,7 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
         { title: '5', message: 'm', icon: 'http://', url: 7, appBadge: 'many' },
       ];
       for (const [index, payload] of payloads.entries()) {
-        await backend.sendBytes(row!, Buffer.from(JSON.stringify(payload)));
+        await backend.sendPayload(row!, Buffer.from(JSON.stringify(payload)));
         await received(page, index + 1);
         assert.ok(titles(await onScreen(page)).includes(String(index)), `payload ${index}`);
       }

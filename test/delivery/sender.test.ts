@@ -97,6 +97,27 @@ describe('with the local push service', () => {
     assert.deepEqual(titles, ['Hello', 'Again']);
   });
 
+  test('a payload of the caller is sent byte for byte', async () => {
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const subscription = await userAgent.subscribe(keys.publicKey);
+    const payload = Uint8Array.from({ length: 3993 }, (_, index) => index % 256);
+    const { outcome } = await sender.sendPayload(subscription, payload, { ttlSeconds: 60 });
+    assert.equal(outcome.kind, 'accepted');
+    assert.deepEqual((await userAgent.nextMessage()).data, Buffer.from(payload));
+  });
+
+  test('a payload that is too large, or no bytes, is refused', async () => {
+    const subscription = { endpoint: `${pushService.origin}/m/a`, p256dh: '', auth: '' };
+    await assert.rejects(sender.sendPayload(subscription, new Uint8Array(3994)), {
+      code: 'ERR_PAYLOAD_TOO_LARGE',
+      message: 'The payload has 3994 bytes; at most 3993 fit into one push message.',
+    });
+    await assert.rejects(sender.sendPayload(subscription, '{}' as unknown as Uint8Array), {
+      code: 'ERR_MESSAGE_INVALID',
+      message: /of type string; give a Uint8Array/,
+    });
+  });
+
   test('a subscription that has ended is gone', async () => {
     await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
     const subscription = await userAgent.subscribe(keys.publicKey);

@@ -1,6 +1,7 @@
 // The payload of a push message: what the service worker receives and shows.
 import { randomBytes } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { typeOf } from '../check-arguments.ts';
 import { maxPlaintextBytes } from '../encryption.ts';
 import { actionName, checkMessage } from './check-message.ts';
 import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';
@@ -30,6 +31,25 @@ export function encodePayload(message: Message, createId: () => string = randomI
     );
   }
   return payload;
+}
+
+/**
+ * Checks a payload that the caller has made.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
+ */
+export function checkPayload(payload: Uint8Array): void {
+  if (!(payload instanceof Uint8Array)) {
+    throw new DeskbellError(
+      'ERR_MESSAGE_INVALID',
+      `The payload is of type ${typeOf(payload)}; give a Uint8Array, such as Buffer.from(text).`,
+    );
+  }
+  if (payload.length <= maxPlaintextBytes) return;
+  throw new DeskbellError(
+    'ERR_PAYLOAD_TOO_LARGE',
+    `The payload has ${payload.length} bytes; at most ${maxPlaintextBytes} fit into one push message.`,
+  );
 }
 
 const toJson = (value: unknown): string => JSON.stringify(value);
