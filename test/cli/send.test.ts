@@ -36,6 +36,8 @@ suite('deskbell send', () => {
     readonly data: string;
     readonly endpoints: readonly string[];
     readonly send: (...words: string[]) => Promise<RunResult>;
+    /** Sends what the words and the standard input say, without a title and text of its own. */
+    readonly sendOwn: (words: readonly string[], input?: string) => Promise<RunResult>;
   }> {
     const data = await temporaryFolder();
     const environment = {
@@ -55,6 +57,7 @@ suite('deskbell send', () => {
       data,
       endpoints: subscriptions.map(({ endpoint }) => endpoint),
       send: (...words) => run(['send', ...message, ...words]),
+      sendOwn: (words, text = '') => run(['send', '--id', '1', ...words], { input: text }),
     };
   }
 
@@ -66,6 +69,76 @@ suite('deskbell send', () => {
     const received = await userAgent.nextMessage();
     assert.equal(received.endpoint, endpoints[1]);
     assert.deepEqual(received.json(), { title: 'Ding dong', message: 'Tea is ready ☕' });
+  });
+
+  test('members and actions of the message are flags', async () => {
+    const { send } = await setUp(1);
+    const members = ['--url', '/7', '--icon', 'i.png', '--image', 'm.png', '--badge', 'b.png'];
+    const actions = ['--action', 'Open=/7?a=b', '--action', 'Later'];
+    const { exitCode, stderr } = await send('--id', '1', ...members, ...actions);
+    assert.equal(exitCode, 0, stderr);
+    assert.deepEqual((await userAgent.nextMessage()).json(), {
+      title: 'Ding dong',
+      message: 'Tea is ready ☕',
+      url: '/7',
+      icon: 'i.png',
+      image: 'm.png',
+      badge: 'b.png',
+      actions: [
+        { title: 'Open', url: '/7?a=b', action: '0' },
+        { title: 'Later', action: '1' },
+      ],
+    });
+  });
+
+  test('--declarative asks for the declarative form', async () => {
+    const { send } = await setUp(1);
+    const { exitCode, stderr } = await send('--id', '1', '--declarative', '--url', 'https://example.org/');
+    assert.equal(exitCode, 0, stderr);
+    const received = (await userAgent.nextMessage()).json() as Record<string, unknown>;
+    assert.equal(received['web_push'], 8030);
+  });
+
+  test('--json-message is the whole message, from a file or standard input', async () => {
+    const { data, sendOwn } = await setUp(1);
+    const whole = { title: 't', message: 'm', lang: 'de', data: { order: 7 } };
+    const file = join(data, 'message.json');
+    await writeFile(file, JSON.stringify(whole, null, 2));
+    for (const [words, input] of [
+      [['--json-message', file], ''],
+      [['--json-message', '-'], JSON.stringify(whole)],
+    ] as const) {
+      const { exitCode, stderr } = await sendOwn(words, input);
+      assert.equal(exitCode, 0, stderr);
+      assert.deepEqual((await userAgent.nextMessage()).json(), whole);
+    }
+  });
+
+  test('a message that is none is refused, and nothing of it is shown', async () => {
+    const { sendOwn } = await setUp(1);
+    const fromInput = ['--json-message', '-'];
+    const texts = ['--title', 't', '--message', 'm'];
+    const refused: readonly [readonly string[], string, RegExp][] = [
+      [fromInput, '{secret', /Standard input does not hold a message as JSON.*ERR_MESSAGE_INVALID/],
+      [fromInput, '"secret"', /The message is of type string/],
+      [fromInput, '{"title":"t","message":"m","Url":"secret"}', /a member Url, which there is none of/],
+      [[...fromInput, '--title', 't'], '{}', /--json-message.*cannot be used with.*--title/],
+      [['--title', 't'], '', /Give the message: --title and --message, or --json-message/],
+      [[...texts, '--url', 'mailto:secret'], '', /url of the message is not usable; give an http/],
+      [[...texts, '--action', '=/secret'], '', /It must be a title and a URL/],
+    ];
+    for (const [words, input, fault] of refused) {
+      const { exitCode, stderr } = await sendOwn(words, input);
+      assert.notEqual(exitCode, 0);
+      assert.match(stderr, fault);
+    }
+  });
+
+  test('standard input is not the message and the audience at once', async () => {
+    const { data } = await setUp(0);
+    const words = ['send', '--file', '-', '--json-message', '-', '--data', data];
+    const { stderr } = await runCommand(words, { input: '{}' });
+    assert.match(stderr, /Standard input can be the message or the audience, not both/);
   });
 
   test('a TTL out of bounds is answered with the bounds', async () => {

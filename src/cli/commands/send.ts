@@ -10,14 +10,13 @@ import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
+import { addMessageFlags, readMessage, type MessageFlags } from '../message-flags.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { sendBroadcast, type BroadcastFlags } from '../send-broadcast.ts';
 import { printSendResult } from '../send-result.ts';
 
-interface SendFlags extends BroadcastFlags {
-  readonly title: string;
-  readonly message: string;
+interface SendFlags extends BroadcastFlags, MessageFlags {
   readonly endpoint?: string;
   readonly id?: number;
   readonly ttl?: number;
@@ -28,7 +27,7 @@ interface SendFlags extends BroadcastFlags {
 const audiences = ['all', 'ids', 'file', 'endpoint', 'id'];
 
 export function sendCommand(context: Context): Command {
-  return createCommand({
+  const command = createCommand({
     name: 'send',
     description:
       'Sends a push message. To one subscription, it is sent immediately and the answer is printed. To many, it is sent ' +
@@ -39,11 +38,11 @@ export function sendCommand(context: Context): Command {
     examples: [
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
       "deskbell send --id 17 --title Hello --message 'Only for you' --urgency high --subject mailto:you@example.org",
+      "deskbell send --id 17 --title 'Order 7' --message 'is ready' --url /orders/7 --action 'Invoice=/orders/7/invoice' --subject mailto:you@example.org",
       "DESKBELL_SUBJECT=mailto:you@example.org deskbell send --all --at 2027-01-01T00:00:00Z --title '2027' --message 'Happy new year'",
     ],
-  })
-    .requiredOption('--title <text>', 'Title of the notification.')
-    .requiredOption('--message <text>', 'Text of the notification.')
+  });
+  return addMessageFlags(command)
     .addOption(audienceOption('--all', 'Sends to every subscription.'))
     .addOption(
       audienceOption(
@@ -95,11 +94,15 @@ export function sendCommand(context: Context): Command {
       if (!audiences.some((name) => name in flags)) {
         throw new DeskbellError('ERR_USAGE', 'Choose the audience: --all, --ids, --file, --endpoint or --id');
       }
+      if (flags.jsonMessage === '-' && flags.file === '-') {
+        throw new DeskbellError('ERR_USAGE', 'Standard input can be the message or the audience, not both');
+      }
+      const message = await readMessage(flags, context);
       const isForOne = flags.endpoint !== undefined || flags.id !== undefined;
       await withExistingData(configuration.data, (data) =>
         isForOne
-          ? sendToOne(flags, data, configuration, context)
-          : sendBroadcast(flags, messageOf(flags), optionsOf(flags), data, configuration, context),
+          ? sendToOne(flags, message, data, configuration, context)
+          : sendBroadcast(flags, message, optionsOf(flags), data, configuration, context),
       );
     });
 }
@@ -117,6 +120,7 @@ function broadcastOption(flags: string, description: string): Option {
 
 async function sendToOne(
   flags: SendFlags,
+  message: Message,
   { store, vapidKeys }: DataDirectory,
   configuration: Configuration,
   context: Context,
@@ -124,7 +128,7 @@ async function sendToOne(
   const sender = await openSender(configuration, vapidKeys, context, store);
   try {
     const row = await findSubscription(store.subscriptions, flags);
-    const result = await sender.send(row, messageOf(flags), optionsOf(flags));
+    const result = await sender.send(row, message, optionsOf(flags));
     await printSendResult(context.output, row, result, { json: flags.json ?? false });
     if (result.outcome.kind !== 'accepted') {
       throw new DeskbellError('ERR_NOT_ACCEPTED', 'The push service did not accept the message');
@@ -133,8 +137,6 @@ async function sendToOne(
     await sender.close();
   }
 }
-
-const messageOf = ({ title, message }: SendFlags): Message => ({ title, message });
 
 const optionsOf = ({ ttl, urgency, topic }: SendFlags): PushOptions => ({
   ttlSeconds: ttl,
