@@ -23,6 +23,7 @@ import type { VapidKeys } from 'deskbell/protocol';
 import * as client from 'deskbell/client';
 import { startPushService } from 'deskbell/push-service';
 import type { PushService } from 'deskbell/push-service';
+import webPush, { sendNotification, type RequestOptions } from 'deskbell/web-push';
 
 const keys: VapidKeys = generateVapidKeys();
 const sender: Sender = createSender({ vapid: { ...keys, subject: 'mailto:push@example.org' } });
@@ -30,6 +31,7 @@ const pushService: PushService = await startPushService();
 const data = await openDataDirectory('data');
 const store: Store = data.store;
 const options: ServiceOptions = { store, vapidPublicKey: keys.publicKey, sessionKey: data.sessionKey };
+const pushOptions: RequestOptions = { TTL: 60, vapidDetails: { subject: 'mailto:a@example.org', ...webPush.generateVAPIDKeys() } };
 const server = createServer(options);
 await server.ready();
 const cookie: string = (await createSessionCookie({ sessionKey: data.sessionKey, value: 'x' })).cookie;
@@ -43,7 +45,7 @@ await server.close();
 await data.close();
 await pushService.close();
 await sender.close();
-const used = [createService, parseSubscription, DeskbellError, client, cookie, bytes, describe, encrypt, wrong];
+const used = [createService, sendNotification, pushOptions, parseSubscription, DeskbellError, client, cookie, bytes, describe, encrypt, wrong];
 console.log('imported', used.length);
 `;
 

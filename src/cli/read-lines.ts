@@ -9,37 +9,49 @@ export interface Line {
 
 const newline = 0x0a;
 
+/** Puts the pieces of a line together and counts lines. */
+export class LineCollector {
+  readonly #maxLineBytes: number;
+  #number = 0;
+  #pieces: Uint8Array[] = [];
+  #length = 0;
+
+  constructor(maxLineBytes: number) {
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  add(piece: Uint8Array): void {
+    this.#length += piece.length;
+    if (this.#length <= this.#maxLineBytes) this.#pieces.push(piece);
+  }
+
+  /** @returns `undefined` for an empty line, which is counted */
+  end(): Line | undefined {
+    this.#number += 1;
+    const isTooLong = this.#length > this.#maxLineBytes;
+    const text = isTooLong ? undefined : Buffer.concat(this.#pieces).toString('utf8').trim();
+    this.#pieces = [];
+    this.#length = 0;
+    return text === '' ? undefined : { number: this.#number, text };
+  }
+}
+
 /** Empty lines are counted and skipped. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   { maxLineBytes }: { readonly maxLineBytes: number },
 ): AsyncGenerator<Line> {
-  let number = 0;
-  let pieces: Uint8Array[] = [];
-  let length = 0;
-
-  const add = (piece: Uint8Array): void => {
-    length += piece.length;
-    if (length <= maxLineBytes) pieces.push(piece);
-  };
-  const endLine = (): Line | undefined => {
-    number += 1;
-    const text = length > maxLineBytes ? undefined : Buffer.concat(pieces).toString('utf8').trim();
-    pieces = [];
-    length = 0;
-    return text === '' ? undefined : { number, text };
-  };
-
+  const collector = new LineCollector(maxLineBytes);
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      add(chunk.subarray(start, end));
+      collector.add(chunk.subarray(start, end));
       start = end + 1;
-      const line = endLine();
+      const line = collector.end();
       if (line) yield line;
     }
-    add(chunk.subarray(start));
+    collector.add(chunk.subarray(start));
   }
-  const last = endLine();
+  const last = collector.end();
   if (last) yield last;
 }

@@ -1,8 +1,9 @@
 // `deskbell subscriptions`: rows go in and out as JSON Lines, and one bad line loses nothing else.
 import assert from 'node:assert/strict';
 import { createWriteStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { finished } from 'node:stream/promises';
 import { exampleSubscription } from './example-subscriptions.ts';
@@ -105,6 +106,86 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.match(plain.stderr, /^line 2: .*\nline 4: \/auth: .*\n/);
     const listed = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
     assert.equal(parseLines(listed.stdout).length, 3);
+  });
+
+  test('a JSON array is imported element by element, in pieces of any size', async () => {
+    const data = await newData();
+    const tricky = { ...exampleSubscription('a'), note: 'brackets ]}[{, commas and "quotes" \\' };
+    const rows = [tricky, 42, [[], {}], exampleSubscription('b'), { endpoint: '' }, exampleSubscription('c')];
+    for (const text of [`\ufeff \n${JSON.stringify(rows, undefined, 2)}`, JSON.stringify(rows)]) {
+      const child = startCommand(['subscriptions', 'import', '-', '--json', '--data', data]);
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; at += 7) child.stdin.write(bytes.subarray(at, at + 7));
+      child.stdin.end();
+      const reports = parseLines(await readAll(child.stdout));
+      assert.deepEqual(reports.pop(), { imported: 3, refused: 3 });
+      assert.deepEqual(
+        reports.map(({ line }) => line),
+        [2, 3, 5],
+      );
+    }
+    const listed = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
+    assert.equal(parseLines(listed.stdout).length, 3);
+    const cutOff = await runCommand(['subscriptions', 'import', '-', '--data', data], {
+      input: JSON.stringify([exampleSubscription('d'), exampleSubscription('e')]).slice(0, -20),
+    });
+    assert.equal(cutOff.stdout, 'Imported 1, refused 1.\n');
+  });
+
+  test('CSV is imported by the names of its columns, whatever separates them', async () => {
+    for (const separator of [',', ';', '\t']) {
+      const data = await newData();
+      const [one, two] = [exampleSubscription(1), exampleSubscription(2)];
+      const table = [
+        ['id', 'user_id', 'Endpoint', 'public_key', 'auth_token', 'vapid_public_key', 'note'],
+        ['1', '42', one.endpoint, one.keys.p256dh, one.keys.auth, '', `"two\nlines${separator} ""quoted"""`],
+        ['2', '43', 'nonsense', two.keys.p256dh, two.keys.auth, '', ''],
+        ['3', '43', `"${two.endpoint}"`, two.keys.p256dh, two.keys.auth, two.keys.p256dh, ''],
+        ['4', '44'],
+      ];
+      const input = table.map((row) => `${row.join(separator)}\r\n`).join('');
+      const words = ['subscriptions', 'import', '-', '--json', '--data', data];
+      const { stdout } = await runCommand(words, { input });
+      const reports = parseLines(stdout);
+      assert.deepEqual(reports.pop(), { imported: 2, refused: 2 });
+      assert.deepEqual(
+        reports.map(({ line, errors }) => [line, errors[0].pointer]),
+        [
+          [3, '/endpoint'],
+          [5, '/endpoint'],
+        ],
+      );
+      const exported = parseLines((await runCommand(['subscriptions', 'export', '--data', data])).stdout);
+      assert.deepEqual(
+        exported.map(({ endpoint, keys }) => ({ endpoint, keys })),
+        [one, two],
+      );
+      assert.equal(exported[1].vapidPublicKey, two.keys.p256dh);
+    }
+  });
+
+  test('CSV with a column of whole subscriptions is imported', async () => {
+    const data = await newData();
+    const quoted = JSON.stringify(exampleSubscription(1)).replaceAll('"', '""');
+    const input = `user_id,subscription\n42,"${quoted}"\n43,{\n44\n`;
+    const { stdout } = await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    assert.equal(stdout, 'Imported 1, refused 2.\n');
+  });
+
+  test('--refused keeps rows that are not valid, with the reasons, in a file for its owner only', async () => {
+    const data = await newData();
+    const file = join(data, 'refused.jsonl');
+    const words = ['subscriptions', 'import', '-', '--refused', file, '--data', data];
+    const input = `${JSON.stringify(exampleSubscription(1))}\n{"endpoint": "nonsense"}\n`;
+    const { stdout } = await runCommand(words, { input });
+    assert.equal(stdout, 'Imported 1, refused 1.\n');
+    const [kept, ...others] = parseLines(await readFile(file, 'utf8'));
+    assert.deepEqual([kept.line, kept.text, others], [2, '{"endpoint": "nonsense"}', []]);
+    assert.equal(kept.errors[0].pointer, '/endpoint');
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    const again = await runCommand(words, { input });
+    assert.match(again.stderr, /refused\.jsonl cannot be made.*\[ERR_FILE\]/);
+    assert.equal(again.stdout, '');
   });
 
   test('a push service that the operator admits is admitted here too', async () => {

@@ -1,5 +1,6 @@
-// `deskbell subscriptions import`: stores subscriptions from JSON Lines. A line that is not valid is reported and
-// skipped; a subscription that is stored already is updated, so that an interrupted import can be repeated.
+// `deskbell subscriptions import`: stores subscriptions from JSON Lines, a JSON array or CSV. A row that is not valid is
+// reported and skipped; a subscription that is stored already is updated, so that an interrupted import can be repeated.
+import { open, type FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory } from '../data-directory.ts';
@@ -9,7 +10,8 @@ import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { readInput } from '../read-input.ts';
-import { readLines, type Line } from '../read-lines.ts';
+import type { Line } from '../read-lines.ts';
+import { readRows } from '../read-rows.ts';
 import { maxLineBytes, parseLine, type ImportedRow } from '../subscription-line.ts';
 
 /** Rows per transaction. */
@@ -25,37 +27,56 @@ interface Fault {
   readonly errors: readonly FieldError[];
 }
 
+/** A fault with the row itself, as JSON; without it for one that is too long. */
+interface Refused extends Fault {
+  readonly text: string | undefined;
+}
+
+interface Flags {
+  readonly json?: true;
+  readonly refused?: string;
+}
+
 export function importCommand({ environment, input, output, stop }: Context): Command {
   return createCommand({
     name: 'import',
     description:
-      'Imports subscriptions from JSON Lines. Each line is {"endpoint", "keys": {"p256dh", "auth"}} or {"endpoint", ' +
-      '"p256dh", "auth"}, with "vapidPublicKey" if it was made with another VAPID key pair. The exit code is 1 if a ' +
-      'line is not valid.',
+      'Imports subscriptions from JSON Lines, a JSON array, or CSV with a header. Each row is {"endpoint", "keys": ' +
+      '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, with "vapidPublicKey" if it was made with another VAPID ' +
+      'key pair. Columns of CSV have these names, or public_key and auth_token, or there is one column "subscription" ' +
+      'that holds JSON; others are ignored. The exit code is 1 if a row is not valid.',
     settings: ['data', 'pushServices'],
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
+      'deskbell subscriptions import --refused refused.jsonl push_subscriptions.csv',
       'zcat old.jsonl.gz | deskbell subscriptions import -',
     ],
   })
     .argument('<file>', 'File to read; "-" is standard input.')
-    .option('--json', 'Prints JSON Lines: one for each line that is not valid, then the counts.')
-    .action(async (file: string, flags: { readonly json?: true }) => {
+    .option('--json', 'Prints JSON Lines: one for each row that is not valid, then the counts.')
+    .option(
+      '--refused <file>',
+      'Writes rows that are not valid to this new file, as JSON Lines with the reasons. They may hold secrets.',
+    )
+    .action(async (file: string, { json, refused, ...flags }: Flags) => {
       const { data, pushServices } = await readConfiguration({ flags: { ...flags }, environment });
       const policy = createEndpointPolicy(pushServices);
       await withExistingData(data, async (directory) => {
         const counts: Counts = { imported: 0, refused: 0 };
-        const lines = readLines(readInput(file, { input, stop }), { maxLineBytes });
-        const report = flags.json
-          ? (fault: Fault) => output.line(JSON.stringify(fault))
-          : (fault: Fault) => output.diagnostic(describe(fault));
+        const lines = readRows(readInput(file, { input, stop }), { maxLineBytes });
+        await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
+        const report = async ({ text, ...fault }: Refused): Promise<void> => {
+          await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text })}\n`);
+          if (json) await output.line(JSON.stringify(fault));
+          else output.diagnostic(describe(fault));
+        };
         let failure: unknown;
         await importLines(lines, directory, policy, counts, report).catch((error: unknown) => {
           failure = error;
         });
         if (!failure || counts.imported + counts.refused > 0) {
           await output.line(
-            flags.json ? JSON.stringify(counts) : `Imported ${counts.imported}, refused ${counts.refused}.`,
+            json ? JSON.stringify(counts) : `Imported ${counts.imported}, refused ${counts.refused}.`,
           );
         }
         if (failure) throw failure;
@@ -75,7 +96,7 @@ async function importLines(
   { store, vapidKeys }: DataDirectory,
   policy: EndpointPolicy,
   counts: Counts,
-  report: (fault: Fault) => void | Promise<void>,
+  report: (refused: Refused) => Promise<void>,
 ): Promise<void> {
   let batch: ImportedRow[] = [];
   const flush = async (): Promise<void> => {
@@ -99,14 +120,24 @@ async function importLines(
   }
 }
 
-function readRow({ number, text }: Line, policy: EndpointPolicy, publicKey: string): ImportedRow | Fault {
+function readRow({ number, text }: Line, policy: EndpointPolicy, publicKey: string): ImportedRow | Refused {
   try {
     if (text === undefined) throw new DeskbellError('ERR_BODY_TOO_LARGE', tooLong);
     return parseLine(text, policy, publicKey);
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     const { code, message, fields } = error;
-    return { line: number, errors: fields.length > 0 ? fields : [{ pointer: '', code, detail: message }] };
+    const errors = fields.length > 0 ? fields : [{ pointer: '', code, detail: message }];
+    return { line: number, errors, text };
+  }
+}
+
+/** A new file that only its owner may read: keys of subscriptions go into it. */
+async function openPrivate(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `${path} cannot be made`, { cause });
   }
 }
 
