@@ -35,7 +35,7 @@ export type { PushOptions, Urgency } from './protocol/request.ts';
 export type { ResolvedAddress, TransportOptions } from './transport/transport.ts';
 
 export { openDataDirectory, openSqliteStore } from './open.ts';
-export type { DataDirectory, DataDirectoryOptions } from './cli/data-directory.ts';
+export type { DataDirectory, DataDirectoryKeys, DataDirectoryOptions } from './cli/data-directory.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
 export type { GoneHook } from './delivery/gone-hook.ts';
 export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';

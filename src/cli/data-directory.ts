@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
 import { loadOrCreateKeyFile, loadOrCreateSessionKey, readKeyFile } from '../keys/key-file.ts';
+import { copyCurrentPair, readKeyRing } from '../keys/key-ring.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -13,10 +14,18 @@ export interface DataDirectory {
   /** The database file, for a connection of your own. */
   readonly databasePath: string;
   readonly store: Store;
-  readonly vapidKeys: VapidKeys;
+  readonly vapidKeys: DataDirectoryKeys;
   /** 32 bytes. */
   readonly sessionKey: Uint8Array;
   close(): Promise<void>;
+}
+
+/** The current pair; all of it is for `createSender`, as `vapid: { ...vapidKeys, subject }`. */
+export interface DataDirectoryKeys extends VapidKeys {
+  /** The other pairs of the directory. */
+  readonly previousKeys: readonly VapidKeys[];
+  /** The directory, where a running sender finds pairs that are made later. */
+  readonly keyDirectory: string;
 }
 
 export interface DataDirectoryOptions {
@@ -48,10 +57,30 @@ export async function openDataDirectory(
   const databasePath = databasePathOf(directory);
   // the pair comes first, so that a first run cut short never leaves a database without one
   const isFirstRun = !existsSync(databasePath);
-  const vapidKeys = isFirstRun ? await loadOrCreateKeyFile(directory) : await readKeyFile(directory);
+  const pair = isFirstRun ? await loadOrCreateKeyFile(directory) : await readKeyFile(directory);
   const sessionKey = await loadOrCreateSessionKey(directory);
   const store = await openSqliteStore({ path: databasePath, subscriptionLimit });
-  return { databasePath, store, vapidKeys, sessionKey, close: () => store.close() };
+  try {
+    const vapidKeys = await readKeys(directory, await store.vapidKeys.adopt(pair.publicKey));
+    return { databasePath, store, vapidKeys, sessionKey, close: () => store.close() };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** The database says which pair is current; a rotation that was cut short may have left the copy of another one. */
+async function readKeys(keyDirectory: string, current: string): Promise<DataDirectoryKeys> {
+  const ring = await readKeyRing(keyDirectory);
+  const pair = ring.find(({ publicKey }) => publicKey === current);
+  if (pair === undefined) {
+    throw new DeskbellError(
+      'ERR_KEY_FILE_MISSING',
+      `No key file in ${keyDirectory} has the private half of the current key ${current}.`,
+    );
+  }
+  await copyCurrentPair(keyDirectory, pair);
+  return { ...pair, previousKeys: ring.filter((keys) => keys !== pair), keyDirectory };
 }
 
 /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */

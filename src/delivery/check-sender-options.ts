@@ -18,6 +18,10 @@ export function checkSenderOptions(options: {
   const { vapid, threads, sendTimeoutMs, store, onGone, worker, retryPolicy } = options;
   checkObject('vapid', vapid);
   checkKeyPairs('vapid.previousKeys', vapid['previousKeys']);
+  const { keyDirectory } = vapid;
+  if (keyDirectory !== undefined && typeof keyDirectory !== 'string') {
+    throw wrong('vapid.keyDirectory', `must be a path, not ${kindOf(keyDirectory)}`);
+  }
   if (threads !== undefined) checkNumber('threads', threads, { min: 0, max: 1024, isWhole: true });
   if (sendTimeoutMs !== undefined) checkNumber('sendTimeoutMs', sendTimeoutMs, { min: 1, max: maxTimeoutMs });
   if (onGone !== undefined && typeof onGone !== 'function') {

@@ -39,7 +39,7 @@ export function createWorker(
     ? { encryptBatch: createEncryptBatch(encrypt) }
     : loadAccelerator({ fastest: settings.encryption });
   const workerSettings = { ...defaultWorkerSettings, ...settings.worker };
-  const path = createMessagePath(settings, transport, encryptBatch);
+  const path = createMessagePath(settings, transport, encryptBatch, store);
 
   return {
     run: (signal) =>

@@ -4,14 +4,12 @@ import { findAppleSubjectFault } from '../protocol/apple-subject.ts';
 import { splitEndpoint, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
-import { createVapidAuthorizer } from '../protocol/vapid.ts';
 import { isApplePushService } from '../protocol/vendor.ts';
 import type { PushServiceAnswers, PushServiceState } from '../store/push-services.ts';
 import type { PushHeaders } from '../transport/transport.ts';
-import { createHeaderSource, type HeaderSource } from './header-source.ts';
 import type { Refusal } from './not-sent.ts';
 import { OriginGate, type GateSettings } from './origin-gate.ts';
-import type { SenderVapid } from './settings.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
 /** To whom a message goes. */
 export interface Addressee extends Subscription {
@@ -33,6 +31,14 @@ export interface Destination {
 }
 
 export interface Destinations {
+  /** Whether messages can be signed with this key. */
+  holds(vapidPublicKey: string): boolean;
+  /**
+   * To be called before `find`: reads the key files again where a key is not held.
+   *
+   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+   */
+  hold(addressees: readonly Pick<Addressee, 'vapidPublicKey'>[]): Promise<void>;
   find(addressee: Addressee): Destination;
   /** @returns what push services have answered since this was called before */
   takeAnswers(): readonly PushServiceAnswers[];
@@ -43,14 +49,12 @@ export interface Destinations {
 /** An operator may admit a whole domain; more of its hosts than these are not remembered. */
 const maxRemembered = 1024;
 
-/** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
 export function createDestinations(
-  vapid: SenderVapid,
+  signingKeys: SigningKeys,
+  subject: string,
   policy: EndpointPolicy,
   gateSettings: GateSettings,
-  now: (() => number) | undefined,
 ): Destinations {
-  const headerSources = createHeaderSources(vapid, now);
   const byRoot = new Map<string, Map<string, Destination>>();
   let states: ReadonlyMap<string, PushServiceState> = new Map();
 
@@ -63,11 +67,11 @@ export function createDestinations(
 
   const open = (root: string, vapidPublicKey: string): Destination => {
     const fault = policy.check(root);
-    const headers = headerSources.get(vapidPublicKey);
+    const headers = signingKeys.find(vapidPublicKey);
     const origin = fault === undefined ? splitEndpoint(root).origin : (URL.parse(root)?.origin ?? 'null');
     const refuse = (): Refusal | undefined => {
       if (fault !== undefined) return { reason: 'address-blocked', detail: fault.detail };
-      return headers === undefined ? foreignKey : findSubjectRefusal(origin, vapid.subject);
+      return headers === undefined ? foreignKey : findSubjectRefusal(origin, subject);
     };
     return {
       origin,
@@ -86,7 +90,14 @@ export function createDestinations(
   };
 
   return {
-    find({ endpoint, vapidPublicKey = vapid.publicKey }) {
+    holds: (vapidPublicKey) => signingKeys.find(vapidPublicKey) !== undefined,
+
+    async hold(addressees) {
+      const found = await signingKeys.hold(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
+      for (const key of found) for (const byKey of byRoot.values()) byKey.delete(key);
+    },
+
+    find({ endpoint, vapidPublicKey = signingKeys.current }) {
       const root = rootOf(endpoint);
       const byKey = byRoot.get(root) ?? remember(root);
       let found = byKey.get(vapidPublicKey);
@@ -129,23 +140,6 @@ const foreignKey: Refusal = {
   reason: 'vapid-key-mismatch',
   detail: 'The subscription was made with a VAPID key that is not ours.',
 };
-
-function createHeaderSources(
-  vapid: SenderVapid,
-  now: (() => number) | undefined,
-): ReadonlyMap<string, HeaderSource> {
-  const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
-  const all = [vapid, ...previousKeys].map(({ publicKey, privateKey }) => {
-    const authorize = createVapidAuthorizer({
-      keys: { publicKey, privateKey },
-      subject,
-      lifetimeSeconds,
-      now,
-    });
-    return [publicKey, createHeaderSource(authorize)] as const;
-  });
-  return new Map(all);
-}
 
 /** Scheme and host with the slash; the whole endpoint where it has no path, or a query in its place. */
 function rootOf(endpoint: string): string {

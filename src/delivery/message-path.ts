@@ -5,6 +5,7 @@
 // The first three steps are here; `record` is the caller's.
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
+import type { Store } from '../store/store.ts';
 import { systemClock } from '../transport/clock.ts';
 import type { Transport } from '../transport/transport.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
@@ -12,6 +13,7 @@ import { encrypt } from './encrypt.ts';
 import { post, type Result } from './post.ts';
 import { select, type Admit, type PushMessage, type Selected } from './select.ts';
 import { defaultWorkerSettings, type DeliverySettings } from './settings.ts';
+import { createSigningKeys } from './signing-keys.ts';
 
 export interface MessagePath {
   readonly destinations: Destinations;
@@ -38,12 +40,13 @@ export function createMessagePath(
   }: DeliverySettings,
   transport: Transport,
   encryptBatch: EncryptBatch,
+  store: Pick<Store, 'vapidKeys'> | undefined,
 ): MessagePath {
   const destinations = createDestinations(
-    vapid,
+    createSigningKeys(vapid, store && (() => store.vapidKeys.current()), now),
+    vapid.subject,
     createEndpointPolicy(pushServices),
     { ...defaultWorkerSettings, ...worker },
-    now,
   );
 
   const timeLeft = ({ deadlineMs }: PushMessage): number | undefined =>

@@ -20,13 +20,13 @@ export function openSender(options: SenderOptions): Sender {
   const transport = createTransport(transportOptions);
   const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
   const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
-  const path = createMessagePath(settings, transport, encryptBatch);
+  const path = createMessagePath(settings, transport, encryptBatch, store);
   const broadcaster = store && createBroadcaster({ ...settings, store, threads, encrypt, onWarning });
   const single = createSingleMessages({
     path,
     policy: createEndpointPolicy(transportOptions.pushServices),
     store,
-    hasPreviousKeys: (vapid.previousKeys ?? []).length > 0,
+    hasOtherKeys: (vapid.previousKeys ?? []).length > 0 || vapid.keyDirectory !== undefined,
     timeoutMs: sendTimeoutMs ?? connectAndAnswerMs(transportOptions),
     monotonicNow: transportOptions.monotonicNow ?? systemClock.monotonicNow,
     onWarning: onWarning ?? (() => {}),

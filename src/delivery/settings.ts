@@ -13,6 +13,8 @@ export interface SenderVapid extends VapidKeys {
   readonly lifetimeSeconds?: number | undefined;
   /** Earlier pairs, for subscriptions that were made with them. */
   readonly previousKeys?: readonly VapidKeys[] | undefined;
+  /** A data directory, whose key files are read again where a subscription names a key that is not among the pairs. */
+  readonly keyDirectory?: string | undefined;
 }
 
 export interface DeliverySettings {

@@ -27,8 +27,8 @@ export interface SingleMessagesOptions {
   readonly path: MessagePath;
   readonly policy: EndpointPolicy;
   readonly store: Store | undefined;
-  /** Some subscriptions were made with a key of before. */
-  readonly hasPreviousKeys: boolean;
+  /** Some subscriptions may have been made with another key than the current one. */
+  readonly hasOtherKeys: boolean;
   /** For all that happens to a message. */
   readonly timeoutMs: number;
   readonly monotonicNow: () => number;
@@ -56,7 +56,7 @@ export function createSingleMessages({
   path,
   policy,
   store,
-  hasPreviousKeys,
+  hasOtherKeys,
   timeoutMs,
   monotonicNow,
   onWarning,
@@ -78,8 +78,13 @@ export function createSingleMessages({
 
   /** The recipient with its key, where that must be looked up; `undefined` as a rule. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
-    if (!hasPreviousKeys || recipient.vapidPublicKey !== undefined) return undefined;
-    return track(async () => ({ ...recipient, vapidPublicKey: await findKey(recipient) }));
+    const { vapidPublicKey: named } = recipient;
+    if (named === undefined ? !hasOtherKeys : path.destinations.holds(named)) return undefined;
+    return track(async () => {
+      const completed = { ...recipient, vapidPublicKey: named ?? (await findKey(recipient)) };
+      await path.destinations.hold([completed]);
+      return completed;
+    });
   };
 
   const lookups = new Set<Promise<unknown>>();

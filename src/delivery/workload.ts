@@ -104,18 +104,20 @@ export class Workload {
 
   /** @returns true where there may be more retries that are due */
   async #leaseRetries(): Promise<boolean> {
-    const { work, settings, broadcastId } = this.#parts;
+    const { work, destinations, settings, broadcastId } = this.#parts;
     const { leaseMs, retryLeaseRows: limit } = settings;
     const lease = await work.leaseRetries({ leaseMs, limit, broadcastId });
     if (lease === undefined) return false;
+    await destinations.hold(lease.rows);
     this.assignments.add(new Assignment(lease));
     return lease.rows.length === limit;
   }
 
   async #read(assignment: Assignment): Promise<void> {
     if (assignment.slice === undefined) return;
-    const { ledger, settings } = this.#parts;
+    const { ledger, destinations, settings } = this.#parts;
     const rows = await ledger.readRows(assignment.slice, assignment.readPosition, settings.readRows);
+    await destinations.hold(rows);
     assignment.addRead(rows, rows.length < settings.readRows);
   }
 }

@@ -35,6 +35,11 @@ export const libraryErrors = {
     'There is a key pair already',
     'Keep it; --force replaces it and loses every subscriber.',
   ),
+  ERR_KEY_IN_USE: entry(
+    'The key pair is still needed',
+    'See `deskbell keys list`; --force retires a pair that subscriptions were made with.',
+  ),
+  ERR_KEY_NOT_FOUND: entry('There is no such key pair', 'See `deskbell keys list`.'),
   ERR_KEY_FILE_EXPOSED: entry(
     'The key file can be read by others',
     "Take the others' rights away (chmod 600), and ask who may have read it.",

@@ -1,5 +1,5 @@
-// The secrets beside the database: the VAPID pair and the key of the session cookies. Neither is ever replaced
-// silently: a new pair would lose every subscriber.
+// The secrets beside the database: the current VAPID pair and the key of the session cookies. Neither is ever replaced
+// silently: a new pair would lose every subscriber. All pairs of a data directory: key-ring.ts.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -8,7 +8,7 @@ import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/v
 import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
 /** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
-const vapidFileName = 'vapid-keys.json';
+export const vapidFileName = 'vapid-keys.json';
 /** 32 bytes in base64url. */
 const sessionFileName = 'session-key';
 const sessionKeyBytes = 32;
@@ -33,9 +33,7 @@ export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys>
   const existing = await readPair(directory);
   if (existing !== undefined) return existing;
   const created = generateVapidKeys();
-  const isWritten = await writePrivateFile(join(directory, vapidFileName), toText(created), {
-    replace: false,
-  });
+  const isWritten = await writePairFile(join(directory, vapidFileName), created, { replace: false });
   return isWritten ? created : readKeyFile(directory);
 }
 
@@ -52,7 +50,7 @@ export async function writeKeyFile(
 ): Promise<void> {
   checkVapidKeys(keys);
   const path = join(directory, vapidFileName);
-  if (await writePrivateFile(path, toText(keys), { replace: options.force })) return;
+  if (await writePairFile(path, keys, { replace: options.force })) return;
   throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} exists already.`);
 }
 
@@ -76,9 +74,32 @@ export async function loadOrCreateSessionKey(directory: string): Promise<Uint8Ar
 }
 
 async function readPair(directory: string): Promise<VapidKeys | undefined> {
-  const path = join(directory, vapidFileName);
+  return readPairFile(join(directory, vapidFileName));
+}
+
+/**
+ * Reads a pair from a file of its own.
+ *
+ * @returns `undefined` where there is no such file
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export async function readPairFile(path: string): Promise<VapidKeys | undefined> {
   const text = await readPrivateFile(path);
   return text === undefined ? undefined : parsePair(text, path);
+}
+
+/**
+ * Writes a pair to a file of its own.
+ *
+ * @returns false where the file is there and may not be replaced
+ * @throws {DeskbellError} ERR_FILE
+ */
+export function writePairFile(
+  path: string,
+  keys: VapidKeys,
+  options: { readonly replace: boolean },
+): Promise<boolean> {
+  return writePrivateFile(path, toText(keys), options);
 }
 
 function parsePair(text: string, path: string): VapidKeys {

@@ -52,6 +52,20 @@ async function writeWhole(
 }
 
 /**
+ * Removes the file, if it is there.
+ *
+ * @throws {DeskbellError} ERR_FILE
+ */
+export async function removePrivateFile(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true });
+    await syncDirectory(dirname(path));
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `${path} cannot be removed`, { cause });
+  }
+}
+
+/**
  * Reads the file.
  *
  * @returns `undefined` where there is none

@@ -17,7 +17,10 @@ export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
 export interface ServiceOptions {
   readonly store: Store;
-  /** 87 characters of unpadded base64url: the uncompressed P-256 point that browsers subscribe with. */
+  /**
+   * 87 characters of unpadded base64url: the uncompressed P-256 point that browsers subscribe with. Once the store knows
+   * it, as that of a data directory does, the store says which key is current (`deskbell keys rotate`).
+   */
   readonly vapidPublicKey: string;
   /** Earlier public keys that subscriptions may still be made with; the sender needs their pairs. Default: none. */
   readonly previousVapidPublicKeys?: readonly string[] | undefined;

@@ -4,6 +4,7 @@ import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
 import type { Ledger } from './ledger.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
+import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WorkSource } from './work-source.ts';
 
 /** What another thread needs to open the same store: the module at `moduleUrl` exports
@@ -20,6 +21,7 @@ export interface Store {
   readonly ledger: Ledger;
   readonly heldDeletions: HeldDeletions;
   readonly ended: EndedSubscriptions;
+  readonly vapidKeys: VapidKeyStore;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

@@ -6,12 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { retireKey, rotateKeys } from '../../src/cli/key-rotation.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
 
 /** How the sender and the service get to the push service of a test. */
 export type PushServiceAccess = Pick<SenderOptions, 'pushServices' | 'ca' | 'connectOverride'>;
@@ -39,6 +40,10 @@ export interface Backend extends AsyncDisposable {
   startOutage(): Promise<readonly string[]>;
   /** From now on with another VAPID pair. */
   changeKeys(): Promise<void>;
+  /** Makes a new pair current beside the former one, while service and sender run. */
+  rotateKeys(): Promise<void>;
+  /** @throws {DeskbellError} ERR_KEY_IN_USE */
+  retireKey(publicKey: string): Promise<void>;
 }
 
 /** @param port of the service; by default the system picks one */
@@ -47,8 +52,9 @@ export async function startBackend(
   { port = 0, prefix = '' } = {},
 ): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-browser-'));
-  const store = await openSqliteStore({ path: join(folder, 'deskbell.db') });
-  let keys = generateVapidKeys();
+  const data = await openDataDirectory(folder);
+  const { store } = data;
+  let keys: VapidKeys = data.vapidKeys;
   let sender = createSender(senderOptions());
   let service: FastifyInstance | undefined;
   let outage: Server | undefined;
@@ -117,10 +123,16 @@ export async function startBackend(
       sender = createSender(senderOptions());
       await backend.startService();
     },
+    async rotateKeys() {
+      await rotateKeys(folder, store);
+    },
+    async retireKey(publicKey) {
+      await retireKey(folder, store, publicKey, { force: false });
+    },
     async [Symbol.asyncDispose]() {
       await backend.stopService();
       await sender.close();
-      await store.close();
+      await data.close();
       await rm(folder, { recursive: true });
     },
   };

@@ -212,6 +212,31 @@ export function testDemoPage(browserTest: BrowserTest): void {
   );
 
   browserTest(
+    'messages arrive after a rotation of the keys, before the next visit and after it; then the former pair goes',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      const [former] = await backend.subscriptions();
+      await backend.rotateKeys();
+
+      assert.deepEqual(await backend.sendToAll({ title: 'Former key', message: 'arrives' }), { accepted: 1 });
+      assert.deepEqual(await received(page, 1), ['Former key: arrives']);
+      await assert.rejects(backend.retireKey(former!.vapidPublicKey), { code: 'ERR_KEY_IN_USE' });
+
+      await reload(page);
+
+      const [row, ...further] = await backend.subscriptions();
+      assert.equal(further.length, 0, 'the row of the old subscription is removed');
+      assert.notEqual(row!.vapidPublicKey, former!.vapidPublicKey);
+      assert.deepEqual(await backend.sendToAll({ title: 'New key', message: 'arrives' }), { accepted: 1 });
+      assert.deepEqual(await received(page, 1), ['New key: arrives']);
+
+      await backend.retireKey(former!.vapidPublicKey);
+      assert.equal(await backend.sendTo(row!, { title: 'New key', message: 'alone' }), 'accepted');
+      assert.deepEqual(await received(page, 2), ['New key: alone', 'New key: arrives']);
+    },
+  );
+
+  browserTest(
     'after the server has lost its row, loading the page brings it back',
     async ({ backend, openSubscribed }) => {
       const page = await openSubscribed();

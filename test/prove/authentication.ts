@@ -112,9 +112,9 @@ export const authentication: ClaimChanges = {
     {
       what: '/vapidKey needs a cookie',
       file: 'src/service/push/vapid-key.ts',
-      search: 'sendRepresentation(request, reply, representation),',
+      search: 'return sendRepresentation(request, reply, representation);',
       replacement:
-        'request.headers.cookie ? sendRepresentation(request, reply, representation) : reply.code(401).send(),',
+        'return request.headers.cookie ? sendRepresentation(request, reply, representation) : reply.code(401).send();',
     },
   ],
   'A value for SESSION comes from server-side code alone': [

@@ -1,6 +1,6 @@
 // The key that a registration was made with: named by the client in Deskbell-Vapid-Key, stored with the row.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
 import type { Problem } from '../../src/service/http/problem.ts';
 import {
@@ -67,6 +67,60 @@ describe('POST /webPush', () => {
       const stored = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
       assert.equal(stored?.vapidPublicKey, key);
     }
+  });
+});
+
+describe('a service whose key the store knows', () => {
+  const [next, last] = previous as [string, string];
+  let service: RunningService;
+
+  beforeEach(async () => {
+    service = await startService();
+    await service.store.vapidKeys.adopt(vapidPublicKey);
+  });
+  afterEach(() => service.close());
+
+  const askForKey = (etag = ''): Promise<Response> =>
+    fetch(`${service.base}/vapidKey`, { headers: { 'if-none-match': etag } });
+  const register = (key: string): Promise<Response> =>
+    sendJson(service.base, 'POST', '/webPush', newSubscription(), { 'deskbell-vapid-key': key });
+
+  test('offers another key from the moment on in which it is current, and not while it is next', async () => {
+    const etag = (await askForKey()).headers.get('etag') ?? '';
+    await service.store.vapidKeys.prepare(next);
+    assert.equal((await askForKey(etag)).status, 304);
+    assert.equal((await register(next)).status, 409);
+
+    await service.store.vapidKeys.makeCurrent(next);
+    const changed = await askForKey(etag);
+    assert.equal(changed.status, 200);
+    assert.equal(await changed.json(), next);
+    for (const key of [next, vapidPublicKey]) assert.equal((await register(key)).status, 200);
+  });
+
+  test('takes and offers no key that is retired, not that of its own option either', async () => {
+    await service.store.vapidKeys.makeCurrent(next);
+    await service.store.vapidKeys.retire(vapidPublicKey, { force: true });
+    const refused = await register(vapidPublicKey);
+    assert.equal(refused.status, 409);
+    assert.equal(((await refused.json()) as Problem).vapidPublicKey, next);
+    assert.equal(await (await askForKey()).json(), next);
+  });
+
+  test('takes the current key where the client names none', async () => {
+    await service.store.vapidKeys.makeCurrent(last);
+    const subscription = newSubscription();
+    await sendJson(service.base, 'POST', '/webPush', subscription);
+    const stored = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
+    assert.equal(stored?.vapidPublicKey, last);
+  });
+});
+
+describe('a service whose key the store does not know', () => {
+  test('offers it whatever key is current in the store', async (t) => {
+    const service = await startService({}, t);
+    await service.store.vapidKeys.adopt(previous[0]!);
+    assert.equal(await (await fetch(`${service.base}/vapidKey`)).json(), vapidPublicKey);
   });
 });
 

@@ -26,6 +26,7 @@ import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describeStore, type StoreUnderTest } from './store-suite.ts';
+import { describeVapidKeys } from './vapid-keys-suite.ts';
 
 const isWindows = process.platform === 'win32';
 
@@ -43,6 +44,7 @@ describeBroadcasts('SQLite', prepare);
 describeHeldDeletions('SQLite', prepare);
 describeEndpointSpellings('SQLite', prepare);
 describePushServices('SQLite', prepare);
+describeVapidKeys('SQLite', prepare);
 
 describe('the SQLite file', () => {
   let folder: string;

@@ -1,14 +1,16 @@
-// `deskbell keys`: generates, imports and shows the VAPID key pair of a data directory.
+// `deskbell keys`: generates, imports, shows and rotates the VAPID key pairs of a data directory.
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { generateVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
+import { generateVapidKeys } from '../../protocol/vapid.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { exists, requireData } from '../data.ts';
+import { requireData } from '../data.ts';
 import { parseKeyPair } from '../import-keys.ts';
 import { readInput } from '../read-input.ts';
 import { readConfiguration } from '../read-configuration.ts';
+import { listCommand } from './keys-list.ts';
+import { retireCommand } from './keys-retire.ts';
+import { rotateCommand } from './keys-rotate.ts';
 
 interface GenerateFlags {
   readonly import?: string;
@@ -19,11 +21,14 @@ interface GenerateFlags {
 export function keysCommand(context: Context): Command {
   return createCommand({
     name: 'keys',
-    description: 'Generates or shows the VAPID key pair, which every subscription is bound to.',
-    examples: ['deskbell keys show'],
+    description: 'Generates, shows and rotates the VAPID key pairs, which subscriptions are bound to.',
+    examples: ['deskbell keys show', 'deskbell keys rotate'],
   })
     .addCommand(generateCommand(context))
-    .addCommand(showCommand(context));
+    .addCommand(showCommand(context))
+    .addCommand(rotateCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(retireCommand(context));
 }
 
 function generateCommand(context: Context): Command {
@@ -31,7 +36,8 @@ function generateCommand(context: Context): Command {
   return createCommand({
     name: 'generate',
     description:
-      'Generates a VAPID key pair, or imports one from another web push tool. Replaces an existing pair only with --force.',
+      'Generates a VAPID key pair, or imports one from another web push tool. Replaces existing pairs only with --force; to ' +
+      'change the pair without losing subscribers, use "keys rotate".',
     settings: ['data'],
     examples: [
       'deskbell keys generate',
@@ -44,7 +50,7 @@ function generateCommand(context: Context): Command {
       '--import <file>',
       'Imports the pair from this file: a private key in PEM, or a text with both keys in base64url; "-" is standard input.',
     )
-    .option('--force', 'Replaces the existing pair. Every subscriber is lost.')
+    .option('--force', 'Replaces all existing pairs. Every subscriber is lost.')
     .option('--json', 'Prints JSON.')
     .action(async (flags: GenerateFlags) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
@@ -53,11 +59,8 @@ function generateCommand(context: Context): Command {
           ? generateVapidKeys()
           : parseKeyPair(await text(readInput(flags.import, context)));
       const force = flags.force ?? false;
-      if (!force) await refuseToLoseSubscribers(data, keys);
-      const { writeKeyFile } = await import('../../keys/key-file.ts');
-      const { makeDirectory } = await import('../data-directory.ts');
-      await makeDirectory(data);
-      await writeKeyFile(data, keys, { force });
+      const { replaceKeys } = await import('../replace-keys.ts');
+      await replaceKeys(data, keys, { force });
       const { publicKey } = keys;
       await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
     });
@@ -84,22 +87,4 @@ function showCommand({ environment, output }: Context): Command {
           : `Public key:  ${publicKey}${flags.private ? `\nPrivate key: ${privateKey}` : ''}`,
       );
     });
-}
-
-/** A lost key file beside a database with subscribers asks for a backup, not for a new pair. */
-async function refuseToLoseSubscribers(directory: string, keys: VapidKeys): Promise<void> {
-  const { databasePathOf } = await import('../data-directory.ts');
-  if (!(await exists(databasePathOf(directory)))) return;
-  const { openSqliteStore } = await import('../../store/sqlite/open-sqlite-store.ts');
-  const store = await openSqliteStore({ path: databasePathOf(directory) });
-  try {
-    const [first] = await store.subscriptions.page({ afterId: 0, limit: 1 });
-    if (first === undefined || first.vapidPublicKey === keys.publicKey) return;
-    throw new DeskbellError(
-      'ERR_KEY_FILE_EXISTS',
-      `${directory} has ${await store.subscriptions.count()} subscriptions that were made with another pair`,
-    );
-  } finally {
-    await store.close();
-  }
 }

@@ -2,11 +2,13 @@
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addClientFiles } from './client-files.ts';
+import { createReadVapidKeys } from './current-keys.ts';
 import { addVapidKeyRoute } from './vapid-key.ts';
 import { addWebPushRoutes } from './web-push.ts';
 
 export async function addPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
-  addVapidKeyRoute(app, settings.vapidPublicKey);
-  await addWebPushRoutes(app, settings);
+  const readVapidKeys = createReadVapidKeys(settings.store, settings);
+  addVapidKeyRoute(app, readVapidKeys, settings.vapidPublicKey);
+  await addWebPushRoutes(app, settings, readVapidKeys);
   addClientFiles(app);
 }

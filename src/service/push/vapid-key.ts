@@ -6,9 +6,10 @@ import type { ServiceApp } from '../http/service-app.ts';
 import { contentResponse, emptyResponse } from '../description/openapi-responses.ts';
 import type { Operation } from '../description/operation.ts';
 import { jsonContentType } from '../http/json-text.ts';
+import type { ReadVapidKeys } from './current-keys.ts';
 
-export function addVapidKeyRoute(app: ServiceApp, vapidPublicKey: string): void {
-  const representation = represent(JSON.stringify(vapidPublicKey), jsonContentType);
+/** @param exampleKey is shown in the description */
+export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, exampleKey: string): void {
   const operation: Operation = {
     tag: 'Web Push',
     summary: 'The key that browsers subscribe with',
@@ -18,15 +19,18 @@ export function addVapidKeyRoute(app: ServiceApp, vapidPublicKey: string): void 
         'application/json',
         'The uncompressed P-256 point as unpadded base64url.',
         Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
-        vapidPublicKey,
+        exampleKey,
         { ETag: { schema: { type: 'string' } } },
       ),
       304: emptyResponse('The key is the one named in If-None-Match.', {
         ETag: { schema: { type: 'string' } },
       }),
     },
+    errors: ['ERR_STORE_UNAVAILABLE'],
   };
-  app.get('/vapidKey', { config: { operation } }, (request, reply) =>
-    sendRepresentation(request, reply, representation),
-  );
+  app.get('/vapidKey', { config: { operation } }, async (request, reply) => {
+    const { vapidPublicKey } = await readVapidKeys();
+    const representation = represent(JSON.stringify(vapidPublicKey), jsonContentType);
+    return sendRepresentation(request, reply, representation);
+  });
 }

@@ -12,6 +12,7 @@ import { contentResponse, emptyResponse } from '../description/openapi-responses
 import type { Operation } from '../description/operation.ts';
 import { sendJson } from '../http/json-text.ts';
 import type { Settings } from '../options.ts';
+import type { ReadVapidKeys } from './current-keys.ts';
 import { createSubscriptionBody, removalBody } from './subscription-schema.ts';
 import { readVapidKey, vapidKeyHeader } from './vapid-key-header.ts';
 
@@ -46,7 +47,11 @@ const deleteOperation: Operation = {
   errors: ['ERR_STORE_UNAVAILABLE'],
 };
 
-export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
+export async function addWebPushRoutes(
+  app: ServiceApp,
+  settings: Settings,
+  readVapidKeys: ReadVapidKeys,
+): Promise<void> {
   const { store, endpointPolicy, log, onSubscribe, onUnsubscribe } = settings;
   const { redactSubscriptions, registrationsPerMinute } = settings;
   let unknownPaths = 0;
@@ -65,7 +70,7 @@ export async function addWebPushRoutes(app: ServiceApp, settings: Settings): Pro
     },
     async (request, reply) => {
       const subscription = parseSubscription(request.body, endpointPolicy);
-      const vapidPublicKey = readVapidKey(request.headers, settings);
+      const vapidPublicKey = readVapidKey(request.headers, await readVapidKeys());
       const { p256dh, auth } = request.body.auth === undefined ? request.body.keys : request.body;
       log.info(
         redactSubscriptions

@@ -274,4 +274,10 @@ export const migrations: readonly string[] = [
       where gone_at_ms < (select max(gone_at_ms) from ended_subscriptions) - 2592000000; -- 30 days
   end;
   `,
+
+  `
+  -- null: a key that subscriptions name and that is not one of ours
+  alter table vapid_keys add column state text check (state in ('next', 'current', 'previous', 'retired'));
+  create unique index vapid_keys_offered on vapid_keys (state) where state in ('next', 'current');
+  `,
 ];

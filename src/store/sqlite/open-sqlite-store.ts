@@ -6,6 +6,7 @@ import { createSqliteEndedSubscriptions } from './sqlite-ended-subscriptions.ts'
 import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
+import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
@@ -32,6 +33,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     ledger: createSqliteLedger(database),
     heldDeletions: createSqliteHeldDeletions(database),
     ended: createSqliteEndedSubscriptions(database),
+    vapidKeys: createSqliteVapidKeys(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

@@ -1,0 +1,51 @@
+// `deskbell keys list`: the VAPID key pairs, and how many subscriptions were made with each.
+import type { Command } from 'commander';
+import type { VapidKeyState } from '../../store/vapid-keys.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+interface ListedKey {
+  readonly publicKey: string;
+  /** `foreign`: subscriptions name it, and it was never one of ours. */
+  readonly state: VapidKeyState | 'foreign';
+  readonly subscriptions: number;
+}
+
+export function listCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'list',
+    description:
+      'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Messages can ' +
+      'be sent to those of a "current", "previous" or "next" key.',
+    settings: ['data'],
+    examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
+  })
+    .option('--json', 'Prints JSON Lines.')
+    .action(async (flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(data, async ({ store }) => {
+        const counts = await store.vapidKeys.countSubscriptions();
+        const keys = (await store.vapidKeys.list())
+          .map(({ publicKey, state }): ListedKey => {
+            return { publicKey, state: state ?? 'foreign', subscriptions: counts.get(publicKey) ?? 0 };
+          })
+          .filter(({ state, subscriptions }) => subscriptions > 0 || hasPair(state));
+        if (flags.json) {
+          for (const key of keys) await output.line(JSON.stringify(key));
+          return;
+        }
+        await output.line(output.style('dim', columns('STATE', 'SUBSCRIPTIONS', 'PUBLIC KEY')));
+        for (const { publicKey, state, subscriptions } of keys) {
+          await output.line(columns(state, String(subscriptions), publicKey));
+        }
+      });
+    });
+}
+
+const hasPair = (state: ListedKey['state']): boolean => state !== 'retired' && state !== 'foreign';
+
+function columns(state: string, subscriptions: string, publicKey: string): string {
+  return `${state.padEnd(8)}  ${subscriptions.padStart(13)}  ${publicKey}`;
+}

@@ -1,0 +1,26 @@
+// `deskbell keys rotate`: makes a new VAPID key pair current; services and senders that run switch to it.
+import type { Command } from 'commander';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+export function rotateCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'rotate',
+    description:
+      'Makes a new VAPID key pair current. The former pair stays for the subscriptions that were made with it; browsers ' +
+      'subscribe with the new one at their next visit. Running services and senders need no restart.',
+    settings: ['data'],
+    examples: ['deskbell keys rotate'],
+  })
+    .option('--json', 'Prints JSON.')
+    .action(async (flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(data, async ({ store }) => {
+        const { rotateKeys } = await import('../key-rotation.ts');
+        const publicKey = await rotateKeys(data, store);
+        await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
+      });
+    });
+}

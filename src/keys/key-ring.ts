@@ -1,0 +1,64 @@
+// All VAPID pairs of a data directory: the current one, and those that other subscriptions were made with. Each pair has a
+// file of its own, which is written before any service offers its public half: no pair is lost when another one is added or
+// removed, by whatever processes at once. `vapid-keys.json` is a copy of the current pair, where other tools look for it.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { VapidKeys } from '../protocol/vapid.ts';
+import { readKeyFile, readPairFile, vapidFileName, writePairFile } from './key-file.ts';
+import { removePrivateFile } from './private-file.ts';
+
+/** Of the public key: 15 bytes of its point tell pairs apart. */
+const nameLength = 21;
+const pairFile = new RegExp(`^vapid-keys-[\\w-]{${nameLength}}\\.json$`);
+
+const pathOf = (directory: string, publicKey: string): string =>
+  join(directory, `vapid-keys-${publicKey.slice(0, nameLength)}.json`);
+
+/**
+ * Reads all pairs; that of `vapid-keys.json` comes first.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export async function readKeyRing(directory: string): Promise<readonly VapidKeys[]> {
+  const ring = new Map<string, VapidKeys>();
+  const first = await readKeyFile(directory);
+  ring.set(first.publicKey, first);
+  for (const name of await listPairFiles(directory)) {
+    const keys = await readPairFile(join(directory, name));
+    // a file may have been removed since the folder was read
+    if (keys !== undefined) ring.set(keys.publicKey, keys);
+  }
+  return [...ring.values()];
+}
+
+/** @throws {DeskbellError} ERR_FILE */
+export async function addKeyPair(directory: string, keys: VapidKeys): Promise<void> {
+  await writePairFile(pathOf(directory, keys.publicKey), keys, { replace: false });
+}
+
+/**
+ * Makes `vapid-keys.json` a copy of this pair; the pair that is there keeps a file of its own.
+ *
+ * @throws {DeskbellError} as `readKeyRing` does
+ */
+export async function copyCurrentPair(directory: string, keys: VapidKeys): Promise<void> {
+  const former = await readKeyFile(directory);
+  if (former.publicKey === keys.publicKey) return;
+  await addKeyPair(directory, former);
+  await addKeyPair(directory, keys);
+  await writePairFile(join(directory, vapidFileName), keys, { replace: true });
+}
+
+/** Removes the file of a pair that is not the current one. @throws {DeskbellError} ERR_FILE */
+export async function removeKeyPair(directory: string, publicKey: string): Promise<void> {
+  await removePrivateFile(pathOf(directory, publicKey));
+}
+
+async function listPairFiles(directory: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(directory)).filter((name) => pairFile.test(name)).toSorted();
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `The key files in ${directory} cannot be listed`, { cause });
+  }
+}

@@ -1,0 +1,25 @@
+// The public keys of the service as of now. `deskbell keys rotate` changes them while services run: the database says which
+// key is offered, so that all services on it offer the same one.
+import type { Store } from '../../store/store.ts';
+import type { VapidPublicKeys } from './vapid-key-header.ts';
+
+/** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
+export type ReadVapidKeys = () => Promise<VapidPublicKeys>;
+
+/** @param given of the options; they hold where the store knows nothing of the current one among them */
+export function createReadVapidKeys(
+  { vapidKeys }: Pick<Store, 'vapidKeys'>,
+  given: VapidPublicKeys,
+): ReadVapidKeys {
+  return async () => {
+    const ours = (await vapidKeys.list()).filter(({ state }) => state !== undefined);
+    const current = ours.find(({ state }) => state === 'current');
+    const isKnown = ours.some(({ publicKey }) => publicKey === given.vapidPublicKey);
+    if (current === undefined || !isKnown) return given;
+    const previous = ours.filter(({ state }) => state === 'previous').map(({ publicKey }) => publicKey);
+    return {
+      vapidPublicKey: current.publicKey,
+      previousVapidPublicKeys: [...previous, ...given.previousVapidPublicKeys],
+    };
+  };
+}

@@ -1,0 +1,131 @@
+// A pair that is made while a sender runs: the sender signs with it, and with the former one, without being made anew.
+import assert from 'node:assert/strict';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { openDataDirectory, type DataDirectory } from '../../src/cli/data-directory.ts';
+import { retireKey, rotateKeys } from '../../src/cli/key-rotation.ts';
+import { createSender, type Sender, type SubscriptionInput } from '../../src/delivery/sender.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { startPushService, type PushService } from '../../src/push-service/index.ts';
+import { assertDone, message } from './broadcast-bench.ts';
+
+describe('a sender that was made before a rotation', () => {
+  let folder: string;
+  let data: DataDirectory;
+  let pushService: PushService;
+  let sender: Sender;
+
+  const makeSender = (threads: number): Sender =>
+    createSender({
+      vapid: { ...data.vapidKeys, subject: 'mailto:push@example.org' },
+      store: data.store,
+      threads,
+      pushServices: [pushService.origin],
+      worker: { leaseMs: 1000 },
+    });
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'deskbell-rotated-'));
+    data = await openDataDirectory(folder);
+    pushService = await startPushService({ checksBodies: false });
+    sender = makeSender(0);
+    // its transport, its encryption and its keys are there from now on
+    assert.equal(await kindOf(subscribe(data.vapidKeys.publicKey)), 'accepted');
+  });
+  afterEach(async () => {
+    await sender.close();
+    await pushService.close();
+    await data.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A subscription that the push service takes messages for from this key only. */
+  const subscribe = (vapidPublicKey: string): SubscriptionInput => {
+    const [subscription] = pushService.createSinks(1, { vapidPublicKey });
+    assert.ok(subscription);
+    return subscription;
+  };
+  const store = async (count: number, vapidPublicKey: string) => {
+    const policy = createEndpointPolicy([pushService.origin]);
+    await data.store.subscriptions.putAll(
+      [...pushService.createSinks(count, { vapidPublicKey })].map((sink) => ({
+        subscription: parseSubscription(sink, policy),
+        vapidPublicKey,
+      })),
+    );
+  };
+  const kindOf = async (input: SubscriptionInput) => (await sender.send(input, message)).outcome.kind;
+
+  test('sends single messages with either pair, also to who is not stored and names no key', async () => {
+    const former = data.vapidKeys.publicKey;
+    const current = await rotateKeys(folder, data.store);
+    assert.equal(await kindOf({ ...subscribe(former), vapidPublicKey: former }), 'accepted');
+    assert.equal(await kindOf({ ...subscribe(current), vapidPublicKey: current }), 'accepted');
+    assert.equal(
+      await kindOf(subscribe(current)),
+      'accepted',
+      'the current key is the one that browsers get',
+    );
+    await store(1, former);
+    const [row] = await data.store.subscriptions.page({ afterId: 0, limit: 1 });
+    assert.ok(row);
+    const { endpoint, p256dh, auth } = row;
+    assert.equal(await kindOf({ endpoint, p256dh, auth }), 'accepted', 'the store names the key');
+  });
+
+  test('sends a broadcast to rows of three pairs, and to a list that names no key', async () => {
+    await store(20, data.vapidKeys.publicKey);
+    for (let rotation = 0; rotation < 2; rotation += 1) await store(20, await rotateKeys(folder, data.store));
+    assertDone(await (await sender.broadcast('all', message)).finished, { accepted: 60 });
+
+    const current = await data.store.vapidKeys.current();
+    const subscriptions = [...pushService.createSinks(5, { vapidPublicKey: current ?? '' })];
+    assertDone(await (await sender.broadcast({ subscriptions }, message)).finished, { accepted: 5 });
+  });
+
+  test('threads that deliver since before the rotation send with the new pair', async () => {
+    const threaded = makeSender(1);
+    const stop = new AbortController();
+    const faults: unknown[] = [];
+    const working = threaded.work(stop.signal, (fault) => faults.push(fault));
+    const deliver = async () => {
+      const { broadcast } = await threaded.createBroadcast('all', message);
+      for (;;) {
+        const found = await data.store.broadcasts.find(broadcast.id);
+        if (found?.state === 'done') return found;
+        await data.store.work.waitForWork({ broadcastId: broadcast.id, signal: stop.signal });
+      }
+    };
+    try {
+      await store(4, data.vapidKeys.publicKey);
+      assertDone(await deliver(), { accepted: 4 });
+      await store(4, await rotateKeys(folder, data.store));
+      assertDone(await deliver(), { accepted: 8 });
+      assert.deepEqual(faults, []);
+    } finally {
+      stop.abort();
+      await working;
+      await threaded.close();
+    }
+  });
+
+  test('rejects rows of a pair that was retired by force before it was needed here', async () => {
+    const forced = await rotateKeys(folder, data.store);
+    await rotateKeys(folder, data.store);
+    await store(3, forced);
+    await retireKey(folder, data.store, forced, { force: true });
+    assertDone(await (await sender.broadcast('all', message)).finished, { rejected: 3 });
+  });
+
+  test('rejects nothing where the key files cannot be read, and delivers once they can', async () => {
+    await store(3, await rotateKeys(folder, data.store));
+    renameSync(join(folder, 'vapid-keys.json'), join(folder, 'hidden.json'));
+    const run = await sender.broadcast('all', message);
+    await assert.rejects(run.finished, { code: 'ERR_KEY_FILE_MISSING' });
+    renameSync(join(folder, 'hidden.json'), join(folder, 'vapid-keys.json'));
+    assertDone(await (await sender.resume(run.broadcast.id)).finished, { accepted: 3 });
+  });
+});
