@@ -29,6 +29,8 @@ export interface MessagePath {
     admit: Admit<Message>,
     record: (message: Message, result: Result) => void,
   ): readonly Message[];
+  /** Defers those that were posted and wait for their turn in the transport. */
+  withdraw(): void;
 }
 
 /** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
@@ -77,5 +79,7 @@ export function createMessagePath(
       }
       return posted;
     },
+
+    withdraw: transport.withdraw,
   };
 }

@@ -124,6 +124,8 @@ class Worker {
     const { monotonicNow } = this.#parts.clock;
     const { assignments } = this.#workload;
     for (const assignment of assignments) assignment.stop();
+    // push services that are slow could not answer all of it in time, and what is not answered may be repeated
+    this.#parts.path.withdraw();
     const endMs = monotonicNow() + stopGraceMs;
     while (this.#inFlight > 0 && assignments.size > 0 && !this.#committer.hasFailed) {
       const leftMs = endMs - monotonicNow();

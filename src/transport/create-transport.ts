@@ -68,6 +68,10 @@ export function createTransport(
       origin.send(exchange);
     },
 
+    withdraw() {
+      for (const origin of origins.values()) origin.withdraw();
+    },
+
     async close(graceMs = 10_000) {
       isClosed = true;
       const { promise: grace, resolve: endGrace } = Promise.withResolvers<void>();

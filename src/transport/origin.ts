@@ -97,6 +97,12 @@ export class Origin implements SessionEvents {
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
+  /** Hands back what is queued: nothing of it was sent. */
+  withdraw(): void {
+    const deferral = { waitMs: 0, reason: 'Sending was stopped.', isIncompatible: false };
+    while (this.#queued > 0) this.#defer(this.#next(), deferral);
+  }
+
   /** Resolves when nothing is queued or in flight. */
   async idle(): Promise<void> {
     if (this.#queued + this.#inFlight === 0) return;

@@ -23,7 +23,8 @@ export type TransportResult =
   | { readonly kind: 'response'; readonly response: PushResponse }
   /** `inDoubt`: the request may have reached the push service, so that a repeat may show the message twice. */
   | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
-  /** The origin is not to be written to now (breaker open, told to wait, or its queue is full): nothing was sent. */
+  /** The origin is not to be written to now (breaker open, told to wait, its queue is full) or the request was withdrawn:
+   *  nothing was sent. */
   | {
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
@@ -40,6 +41,8 @@ export interface Transport {
    * @param timeoutMs for all of it: waiting, connecting, and the answer. Without it only the single steps are bounded
    */
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): void;
+  /** Hands back, as deferred, what waits for its turn: what is in flight is still answered. */
+  withdraw(): void;
   /** Waits for what is in flight, at most `graceMs` (default 10 000), then closes every connection. */
   close(graceMs?: number): Promise<void>;
 }

@@ -146,7 +146,7 @@ suite('broadcasts of the command line', () => {
 
   test('Ctrl-C pauses, counts what was in flight, and says how to resume; resuming sends nothing twice', async () => {
     const { environment, run, received } = await setUp(3000);
-    const delay = pushService.faults.inject({ kind: 'delay', ms: 20 });
+    const delay = pushService.faults.inject({ kind: 'delay', ms: 100 });
     const child = startCommand(['send', '--all', '--json', ...message], { environment });
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

@@ -369,3 +369,25 @@ test('a transport that has nothing in flight does not keep the process alive', a
   assert.equal((await run).stdout, '201\n');
   await peer.close();
 });
+
+test('what waits for its turn can be withdrawn; what is in flight is answered', async (t) => {
+  const held: ServerResponse[] = [];
+  const server = await startHttp((response) => held.push(response));
+  t.after(() => server.close());
+  const transport = createTransport({ pushServices: [server.origin] });
+  const results: TransportResult[] = [];
+  for (let count = 0; count < 100; count += 1) {
+    transport.send(sameRequest(server.origin)(), (result) => results.push(result));
+  }
+  while (held.length === 0) await delay(5);
+  transport.withdraw();
+  await delay(0);
+  const withdrawn = results.length;
+  assert.ok(withdrawn > 0 && withdrawn < 100);
+  assert.ok(results.every(({ kind }) => kind === 'deferred'));
+  const answering = setInterval(() => held.splice(0).forEach((response) => response.end()), 5);
+  await transport.close();
+  clearInterval(answering);
+  assert.equal(results.length, 100);
+  assert.deepEqual(new Set(results.slice(withdrawn).map(({ kind }) => kind)), new Set(['response']));
+});
