@@ -34,7 +34,7 @@ export const sender: ClaimChanges = {
       what: 'the payload has a further member',
       file: 'src/protocol/message/encode-payload.ts',
       search: 'whole = { title, message: text,',
-      replacement: "whole = { title, message: text, tag: 'deskbell',",
+      replacement: "whole = { title, message: text, lang: 'de',",
     },
     {
       what: 'the payload is not UTF-8',
