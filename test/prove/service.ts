@@ -29,9 +29,9 @@ export const service: ClaimChanges = {
   'The pair is generated once and need not be regenerated per run': [
     {
       what: 'each run makes a pair',
-      file: 'src/keys/key-file.ts',
-      search: 'const keys = await readPair(directory);',
-      replacement: 'const keys = generateVapidKeys();',
+      file: 'src/cli/data-directory.ts',
+      search: 'return { ...pair, previousKeys',
+      replacement: "return { ...(await import('../protocol/vapid.ts')).generateVapidKeys(), previousKeys",
     },
   ],
   'GET /vapidKey returns the public half, with which a client can subscribe': [
