@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateVapidKeys } from '../src/index.ts';
 import { drawChart } from './send/chart.ts';
-import { measureEcLimit } from './send/ec-limit.ts';
+import { measureEcLimits } from './send/ec-limit.ts';
 import { listEntrants, sizes, type EntrantId, type Entrants, type Size } from './send/entrants.ts';
 import { measure, type Place } from './send/measure.ts';
 import { installPackages, type Packages } from './send/packages.ts';
@@ -78,7 +78,7 @@ async function takeTurns(rounds: number, entrants: Entrants, place: Place): Prom
   const results = new Results();
   for (let round = 1; round <= rounds; round += 1) {
     for (const [id, { label, run }] of Object.entries(entrants)) {
-      if (id === 'broadcast accelerated') results.ecLimits.push(await measureEcLimit());
+      if (id === 'broadcast accelerated') results.ecLimits.push(await measureEcLimits());
       const measured = await measure(run, place);
       results.add(id as EntrantId, measured);
       const { cpuMicroseconds, perSecond } = measured;

@@ -12,9 +12,10 @@ const order: readonly EntrantId[] = [
   'web-push',
   'web-push tuned',
   'broadcast builtin',
+  'broadcast openssl',
   'broadcast accelerated',
 ];
-const ours = new Set<EntrantId>(['broadcast builtin', 'broadcast accelerated']);
+const ours = new Set<EntrantId>(['broadcast builtin', 'broadcast openssl', 'broadcast accelerated']);
 
 const width = 860;
 const labelWidth = 300;

@@ -14,7 +14,8 @@ export async function prepareSender(job: Job): Promise<Prepared> {
   const entry = pathToFileURL(join(job.packageFolder, 'dist/index.js')).href;
   const deskbell = (await import(entry)) as typeof Deskbell;
   const ca = [await readFile(job.certificatePath, 'utf8')];
-  const options = { vapid: job.vapid, pushServices: [job.origin], ca };
+  const { encryption = 'multi-buffer' } = job;
+  const options = { vapid: job.vapid, pushServices: [job.origin], ca, encryption };
   if (job.sender === 'deskbell broadcast') return prepareBroadcast(deskbell, options, job);
   if (job.sender === 'deskbell send') return prepareSingle(deskbell, options, job);
   throw new Error(`There is no sender ${job.sender}.`);

@@ -52,6 +52,7 @@ export type EntrantId =
   | 'block65'
   | 'pushforge'
   | 'broadcast accelerated'
+  | 'broadcast openssl'
   | 'broadcast builtin'
   | 'broadcast by two'
   | 'broadcast far'
@@ -86,6 +87,10 @@ export async function listEntrants(
     'web-push': { label: `${webPushName} as it comes`, run: webPushRun },
     ...(accelerated !== undefined && {
       'broadcast accelerated': { label: 'Deskbell broadcast, with accelerator', run: best },
+      'broadcast openssl': {
+        label: 'Deskbell broadcast, accelerator without IFMA',
+        run: { ...best, encryption: 'openssl' },
+      },
     }),
     'broadcast by two': { label: 'Deskbell broadcast, two threads', run: { ...best, threads: 2 } },
     'broadcast far': {

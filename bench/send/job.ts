@@ -1,9 +1,10 @@
 // One run, as it is handed to a fresh process and comes back.
+import type { EncryptionMethod } from '../../src/accelerator/encryption-methods.ts';
 
 export interface Job {
   /** `deskbell …`, or one of npm's by its name. */
   readonly sender: string;
-  /** Deskbell as it is installed: a folder with `dist`, and perhaps `build` with the accelerator in it. */
+  /** Deskbell as it is installed: a folder with `dist`, and perhaps `prebuilds` with the accelerator in it. */
   readonly packageFolder: string;
   readonly vapid: { readonly publicKey: string; readonly privateKey: string; readonly subject: string };
   readonly origin: string;
@@ -18,6 +19,8 @@ export interface Job {
   readonly inFlight: number;
   /** For broadcasts. */
   readonly threads: number;
+  /** The fastest method of encryption that Deskbell may use; absent for its default. */
+  readonly encryption?: EncryptionMethod | undefined;
 }
 
 export interface JobResult {

@@ -18,7 +18,10 @@ export interface Place {
 }
 
 /** What differs between runs. */
-export interface Run extends Pick<Job, 'sender' | 'packageFolder' | 'origin' | 'inFlight' | 'threads'> {
+export interface Run extends Pick<
+  Job,
+  'sender' | 'packageFolder' | 'origin' | 'inFlight' | 'threads' | 'encryption'
+> {
   readonly workload: Workload;
 }
 

@@ -1,12 +1,13 @@
 // What was measured, by entrant and round.
 import { spreadOf, type Spread } from '../measure/statistics.ts';
+import type { EcLimits, EcMethod } from './ec-limit.ts';
 import type { EntrantId } from './entrants.ts';
 import type { Measured } from './measure.ts';
 
 export class Results {
   readonly #rounds = new Map<EntrantId, Measured[]>();
-  /** CPU µs per message, round by round; empty where there is no accelerator. */
-  readonly ecLimits: number[] = [];
+  /** Round by round; empty where there is no accelerator. */
+  readonly ecLimits: EcLimits[] = [];
 
   add(id: EntrantId, measured: Measured): void {
     this.#rounds.set(id, [...(this.#rounds.get(id) ?? []), measured]);
@@ -28,10 +29,16 @@ export class Results {
     );
   }
 
+  limit(method: EcMethod): Spread {
+    return spreadOf(this.ecLimits.map((limits) => limits[method]));
+  }
+
   /** What the limit is of what the entrant takes, within each round. */
-  shareOfLimit(id: EntrantId): Spread {
+  shareOfLimit(id: EntrantId, method: EcMethod): Spread {
     return spreadOf(
-      this.ecLimits.map((limit, round) => limit / (this.#of(id)[round]?.cpuMicroseconds ?? Number.NaN)),
+      this.ecLimits.map(
+        (limits, round) => limits[method] / (this.#of(id)[round]?.cpuMicroseconds ?? Number.NaN),
+      ),
     );
   }
 
