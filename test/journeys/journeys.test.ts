@@ -115,7 +115,7 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
         string,
       ];
       assert.equal(notification, 'Hello: From Vite');
-      assert.match(worker, /\/assets\/service-worker-\w+\.js/);
+      assert.match(worker, /\/assets\/service-worker-[\w-]+\.js/);
       assert.equal(new URL(worker).searchParams.get('page'), siteUrl, 'a click on it opens the page');
     },
   );
