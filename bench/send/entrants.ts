@@ -88,7 +88,7 @@ export async function listEntrants(
     ...(accelerated !== undefined && {
       'broadcast accelerated': { label: 'Deskbell broadcast, with accelerator', run: best },
       'broadcast openssl': {
-        label: 'Deskbell broadcast, accelerator without IFMA',
+        label: 'Deskbell broadcast, without IFMA',
         run: { ...best, encryption: 'openssl' },
       },
     }),
