@@ -60,7 +60,8 @@ export async function sendBroadcast(
   }
 }
 
-function audienceOf(
+/** @throws {DeskbellError} ERR_CONFIGURATION; reading the file throws ERR_LINES_REFUSED, ERR_FILE */
+export function audienceOf(
   { ids, file }: BroadcastFlags,
   { pushServices }: Configuration,
   publicKey: string,

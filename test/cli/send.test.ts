@@ -9,6 +9,7 @@ import {
   type PushService,
   type UserAgent,
 } from '../../src/push-service/index.ts';
+import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder, type RunOptions, type RunResult } from './run-command.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready ☕'];
@@ -132,6 +133,43 @@ suite('deskbell send', () => {
       assert.notEqual(exitCode, 0);
       assert.match(stderr, fault);
     }
+  });
+
+  test('--dry-run prints the size of the audience and the payload, and sends and stores nothing', async () => {
+    const { data, endpoints, send, sendOwn } = await setUp(3);
+    const [first = ''] = endpoints;
+    const file = join(data, 'list.jsonl');
+    const rows = ['x', 'x', 'y'].map((name) => JSON.stringify(exampleSubscription(name)));
+    await writeFile(file, rows.join('\n'));
+    for (const [words, audience] of [
+      [['--all'], 3],
+      [['--ids', '1,3,3,99'], 2],
+      [['--file', file], 2],
+      [['--id', '2'], 1],
+      [['--endpoint', first], 1],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await send(...words, '--dry-run', '--json');
+      assert.equal(exitCode, 0, stderr);
+      const payload = { title: 'Ding dong', message: 'Tea is ready ☕' };
+      const payloadBytes = Buffer.byteLength(JSON.stringify(payload));
+      assert.deepEqual(parseLines(stdout), [{ event: 'dry-run', audience, payloadBytes, payload }]);
+    }
+    const { stdout } = await send('--all', '--dry-run');
+    assert.match(
+      stdout,
+      /^Would be sent to 3 subscriptions; nothing was sent\..* 50 of at most 3,993 bytes:\n\{"title":/,
+    );
+
+    const { exitCode, stderr } = await sendOwn(['--dry-run', '--title', 't', '--message', 'x'.repeat(4000)]);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /ERR_PAYLOAD_TOO_LARGE/);
+    assert.match((await send('--id', '99', '--dry-run')).stderr, /ERR_SUBSCRIPTION_NOT_FOUND/);
+    assert.match((await send('--all', '--ttl', '99999999999', '--dry-run')).stderr, /ERR_MESSAGE_INVALID/);
+
+    // what comes next is the first message, and the first broadcast
+    const sent = parseLines((await send('--all', '--json')).stdout);
+    assert.equal(sent[0].id, 1);
+    for (let index = 0; index < 3; index += 1) await userAgent.nextMessage();
   });
 
   test('standard input is not the message and the audience at once', async () => {

@@ -10,10 +10,11 @@ import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data.ts';
+import { printDryRun } from '../dry-run.ts';
 import { addMessageFlags, readMessage, type MessageFlags } from '../message-flags.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
-import { sendBroadcast, type BroadcastFlags } from '../send-broadcast.ts';
+import { audienceOf, sendBroadcast, type BroadcastFlags } from '../send-broadcast.ts';
 import { printSendResult } from '../send-result.ts';
 
 interface SendFlags extends BroadcastFlags, MessageFlags {
@@ -22,6 +23,7 @@ interface SendFlags extends BroadcastFlags, MessageFlags {
   readonly ttl?: number;
   readonly urgency?: Urgency;
   readonly topic?: string;
+  readonly dryRun?: true;
 }
 
 const audiences = ['all', 'ids', 'file', 'endpoint', 'id'];
@@ -39,6 +41,7 @@ export function sendCommand(context: Context): Command {
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
       "deskbell send --id 17 --title Hello --message 'Only for you' --urgency high --subject mailto:you@example.org",
       "deskbell send --id 17 --title 'Order 7' --message 'is ready' --url /orders/7 --action 'Invoice=/orders/7/invoice' --subject mailto:you@example.org",
+      "deskbell send --all --title Hello --message 'Tea is ready' --dry-run",
       "DESKBELL_SUBJECT=mailto:you@example.org deskbell send --all --at 2027-01-01T00:00:00Z --title '2027' --message 'Happy new year'",
     ],
   });
@@ -85,6 +88,7 @@ export function sendCommand(context: Context): Command {
       ).argParser(parseTime),
     )
     .addOption(broadcastOption('--detach', 'Only stores the broadcast. A worker delivers it.'))
+    .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
     .option('--json', 'Prints JSON Lines: the outcome, or the events and the summary of the broadcast.')
     .action(async (flags: SendFlags) => {
       const configuration = await readConfiguration({
@@ -98,12 +102,12 @@ export function sendCommand(context: Context): Command {
         throw new DeskbellError('ERR_USAGE', 'Standard input can be the message or the audience, not both');
       }
       const message = await readMessage(flags, context);
-      const isForOne = flags.endpoint !== undefined || flags.id !== undefined;
-      await withExistingData(configuration.data, (data) =>
-        isForOne
+      await withExistingData(configuration.data, (data) => {
+        if (flags.dryRun) return dryRun(flags, message, data, configuration, context);
+        return isForOne(flags)
           ? sendToOne(flags, message, data, configuration, context)
-          : sendBroadcast(flags, message, optionsOf(flags), data, configuration, context),
-      );
+          : sendBroadcast(flags, message, optionsOf(flags), data, configuration, context);
+      });
     });
 }
 
@@ -116,6 +120,25 @@ function audienceOption(flags: string, description: string): Option {
 /** Not for one subscription: that message is sent immediately or not at all. */
 function broadcastOption(flags: string, description: string): Option {
   return new Option(flags, description).conflicts(['endpoint', 'id']);
+}
+
+const isForOne = ({ endpoint, id }: SendFlags): boolean => endpoint !== undefined || id !== undefined;
+
+async function dryRun(
+  flags: SendFlags,
+  message: Message,
+  { store: { subscriptions }, vapidKeys }: DataDirectory,
+  configuration: Configuration,
+  context: Context,
+): Promise<void> {
+  const audience = isForOne(flags)
+    ? { ids: [(await findSubscription(subscriptions, flags)).id] }
+    : audienceOf(flags, configuration, vapidKeys.publicKey, context);
+  const { output } = context;
+  await printDryRun(audience, message, optionsOf(flags), subscriptions, {
+    output,
+    json: flags.json ?? false,
+  });
 }
 
 async function sendToOne(

@@ -1,0 +1,68 @@
+// `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
+import { hash } from 'node:crypto';
+import { formatCount } from '../delivery/format-broadcast.ts';
+import type { Audience } from '../delivery/audience.ts';
+import { encodePayload } from '../protocol/message/encode-payload.ts';
+import type { Message } from '../protocol/message/message.ts';
+import { maxPlaintextBytes } from '../protocol/encryption.ts';
+import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
+import type { SubscriptionInput } from '../delivery/subscription-input.ts';
+import type { SubscriptionStore } from '../store/subscriptions.ts';
+import type { Output } from './output.ts';
+
+/**
+ * Checks the message and its options as sending does, and prints the size of the audience and the payload.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, and what reading the audience throws
+ */
+export async function printDryRun(
+  audience: Audience,
+  message: Message,
+  options: PushOptions,
+  subscriptions: SubscriptionStore,
+  { output, json }: { readonly output: Output; readonly json: boolean },
+): Promise<void> {
+  const payload = encodePayload(message);
+  const payloadText = Buffer.from(payload).toString();
+  checkPushOptions(options);
+  const count = await countAudience(audience, subscriptions);
+  if (json) {
+    const fields = {
+      audience: count,
+      payloadBytes: payload.length,
+      payload: JSON.parse(payloadText) as unknown,
+    };
+    return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
+  }
+  const recipients = `${formatCount(count)} subscription${count === 1 ? '' : 's'}`;
+  await output.line(
+    `Would be sent to ${recipients}; nothing was sent. The payload has ${formatCount(payload.length)} of ` +
+      `at most ${formatCount(maxPlaintextBytes)} bytes:`,
+  );
+  await output.line(payloadText);
+}
+
+/** How many subscriptions there are in it now, each once. */
+async function countAudience(audience: Audience, subscriptions: SubscriptionStore): Promise<number> {
+  if (audience === 'all') return subscriptions.count();
+  if ('ids' in audience) return countStored(audience.ids, subscriptions);
+  return countEndpoints(audience.subscriptions);
+}
+
+async function countStored(
+  ids: Iterable<number> | AsyncIterable<number>,
+  subscriptions: SubscriptionStore,
+): Promise<number> {
+  const found = new Set<number>();
+  for await (const id of ids) if ((await subscriptions.findById(id)) !== undefined) found.add(id);
+  return found.size;
+}
+
+/** Digests, since a file may have millions of endpoints of some hundred characters. */
+async function countEndpoints(
+  list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
+): Promise<number> {
+  const digests = new Set<string>();
+  for await (const { endpoint } of list) digests.add(hash('sha256', endpoint, 'base64url'));
+  return digests.size;
+}
