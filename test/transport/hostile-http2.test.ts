@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { createTransport } from '../../src/transport/create-transport.ts';
 import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
 import {
   answer,
@@ -20,8 +19,7 @@ import {
   type Wire,
 } from './http2-wire.ts';
 import { ManualClock } from './manual-clock.ts';
-import { certificate } from './peers.ts';
-import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+import { describe, sendMany, sendOne, tally, withPeer } from './sending.ts';
 
 const code = { protocol: 1, flowControl: 3, frameSize: 6, compression: 9, enhanceYourCalm: 11 } as const;
 const headers = (block: Buffer, flags = endHeaders | endStream): Buffer =>
@@ -42,19 +40,10 @@ async function withWire(
   run: (transport: Transport, origin: string, wires: Wire[]) => Promise<void>,
   options: TransportOptions = {},
 ): Promise<void> {
-  const peer = await startWire(script);
-  const transport = createTransport({
-    pushServices: [peer.origin],
-    ca: [certificate.cert],
+  await withPeer(await startWire(script), ({ origin, wires }, transport) => run(transport, origin, wires), {
     responseTimeoutMs: 10_000,
     ...options,
   });
-  try {
-    await run(transport, peer.origin, peer.wires);
-  } finally {
-    await transport.close(0);
-    await peer.close();
-  }
 }
 
 /** Also after an error: what is reset is closed too. */
@@ -62,133 +51,94 @@ async function closed({ socket }: Wire): Promise<void> {
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
 }
 
-/** Greets, waits for the first request and says `bytes`. */
-const saying =
-  (...bytes: Buffer[]) =>
-  (wire: Wire): void => {
+/** Greets, and does the same for each request. */
+const onEachRequest =
+  (react: (wire: Wire, streamId: number, connection: number) => void) =>
+  (wire: Wire, connection: number): void => {
     wire.greet();
-    wire.onRequest = () => wire.send(...bytes);
+    wire.onRequest = (streamId) => react(wire, streamId, connection);
   };
+const saying = (...bytes: Buffer[]) => onEachRequest((wire) => wire.send(...bytes));
+const answering = onEachRequest((wire, streamId) => wire.send(answer(streamId)));
 
 // Each breaks the rules of the connection: GOAWAY with this error code, and the request is in doubt.
-const connectionErrors: readonly (readonly [what: string, errorCode: number, bytes: Buffer[]])[] = [
-  ['a frame of 16,385 bytes', code.frameSize, [frame(type.data, 0, 1, Buffer.alloc(16_385))]],
-  ['HTTP/1.1', code.frameSize, [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')]],
-  ['DATA on stream 0', code.protocol, [frame(type.data, 0, 0, Buffer.alloc(1))]],
-  ['HEADERS on stream 0', code.protocol, [frame(type.headers, endHeaders, 0, status201)]],
-  ['HEADERS on a stream of its own', code.protocol, [frame(type.headers, endHeaders, 2, status201)]],
-  [
-    'HEADERS on a stream that is not open yet',
-    code.protocol,
-    [frame(type.headers, endHeaders, 3, status201)],
-  ],
-  ['DATA on a stream that is not open yet', code.protocol, [frame(type.data, 0, 5, Buffer.alloc(1))]],
-  ['RST_STREAM on a stream that is not open yet', code.protocol, [frame(type.rstStream, 0, 7, uint32(0))]],
-  ['RST_STREAM of 3 bytes', code.frameSize, [frame(type.rstStream, 0, 1, Buffer.alloc(3))]],
-  ['WINDOW_UPDATE of 5 bytes', code.frameSize, [frame(type.windowUpdate, 0, 0, Buffer.alloc(5))]],
-  ['WINDOW_UPDATE of 0 for the connection', code.protocol, [frame(type.windowUpdate, 0, 0, uint32(0))]],
-  [
-    'a connection window over 2^31-1',
-    code.flowControl,
-    [frame(type.windowUpdate, 0, 0, uint32(2 ** 31 - 1))],
-  ],
-  ['SETTINGS of 5 bytes', code.frameSize, [frame(type.settings, 0, 0, Buffer.alloc(5))]],
-  ['SETTINGS on a stream', code.protocol, [frame(type.settings, 0, 1)]],
-  [
-    'an acknowledgement of SETTINGS with content',
-    code.frameSize,
-    [frame(type.settings, 1, 0, Buffer.alloc(6))],
-  ],
-  ['ENABLE_PUSH', code.protocol, [settings([2, 1])]],
-  ['an INITIAL_WINDOW_SIZE of 2^31', code.flowControl, [settings([4, 2 ** 31])]],
-  ['a MAX_FRAME_SIZE of 16,383', code.protocol, [settings([5, 16_383])]],
-  ['a MAX_FRAME_SIZE of 2^24', code.protocol, [settings([5, 2 ** 24])]],
-  ['PING of 7 bytes', code.frameSize, [frame(type.ping, 0, 0, Buffer.alloc(7))]],
-  ['PING on a stream', code.protocol, [frame(type.ping, 0, 1, Buffer.alloc(8))]],
-  ['GOAWAY of 7 bytes', code.frameSize, [frame(type.goaway, 0, 0, Buffer.alloc(7))]],
-  ['GOAWAY on a stream', code.protocol, [frame(type.goaway, 0, 1, Buffer.alloc(8))]],
-  ['PUSH_PROMISE', code.protocol, [frame(type.pushPromise, endHeaders, 1, Buffer.alloc(4))]],
-  ['CONTINUATION without HEADERS', code.protocol, [frame(type.continuation, endHeaders, 1, status201)]],
-  [
-    'PING between HEADERS and CONTINUATION',
-    code.protocol,
-    [headers(status201, 0), frame(type.ping, 0, 0, Buffer.alloc(8))],
-  ],
-  [
-    'CONTINUATION of another stream',
-    code.protocol,
-    [headers(status201, 0), frame(type.continuation, 4, 3, status201)],
-  ],
-  ['more padding than payload', code.protocol, [frame(type.data, 8, 1, Buffer.from([9, 0, 0]))]],
-  ['HEADERS with more padding than payload', code.protocol, [headers(Buffer.from([9, 0]), 8 | endHeaders)]],
-  ['padding without its length', code.frameSize, [frame(type.data, 8, 1)]],
-  ['HEADERS too short for its priority', code.frameSize, [headers(Buffer.alloc(4), 0x20 | endHeaders)]],
-  ['index 0', code.compression, [headers(Buffer.from([0x80]))]],
-  ['an index beyond the header table', code.compression, [headers(Buffer.from([0x80 | 62]))]],
-  [
-    'an integer without end',
-    code.compression,
-    [headers(Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]))],
-  ],
-  ['a block that ends within an integer', code.compression, [headers(Buffer.from([0x7f]))]],
-  ['a block that ends within a field', code.compression, [headers(Buffer.from([0x00, 0x05, 0x61]))]],
-  ['a name without value', code.compression, [headers(Buffer.from([0x00, 0x01, 0x61]))]],
-  ['a header table of 4097 bytes', code.compression, [headers(Buffer.from([0x3f, 0xe2, 0x1f]))]],
-  [
-    'a table size behind a field',
-    code.compression,
-    [headers(Buffer.concat([status201, Buffer.from([0x20])]))],
-  ],
-  ['Huffman code with EOS in it', code.compression, [headers(huffman('a', [0xff, 0xff, 0xff, 0xff]))]],
-  ['Huffman code filled up with zeros', code.compression, [headers(huffman('a', [0x00, 0x00]))]],
-  ['Huffman code filled up with a whole byte', code.compression, [headers(huffman('a', [0x1f, 0xff]))]],
-  [
-    'a header list that swells',
-    code.enhanceYourCalm,
-    [headers(Buffer.concat([status201, Buffer.alloc(2000, 0x80 | 20)]))],
-  ],
-  [
-    'a header block without end',
-    code.enhanceYourCalm,
-    [headers(status201, 0), repeated(frame(type.continuation, 0, 1, Buffer.alloc(16_000, 0x80 | 20)), 4)],
-  ],
-  [
-    'empty CONTINUATION frames without end',
-    code.enhanceYourCalm,
-    [headers(status201, 0), repeated(frame(type.continuation, 0, 1), 10_000)],
-  ],
-  ['SETTINGS without end', code.enhanceYourCalm, [repeated(settings(), 5000)]],
-  ['PING without end', code.enhanceYourCalm, [repeated(frame(type.ping, 0, 0, Buffer.alloc(8)), 5000)]],
-  [
-    'empty DATA without end',
-    code.enhanceYourCalm,
-    [headers(status201, 4), repeated(frame(type.data, 0, 1), 5000)],
-  ],
-  [
-    'WINDOW_UPDATE without end',
-    code.enhanceYourCalm,
-    [repeated(frame(type.windowUpdate, 0, 0, uint32(1)), 5000)],
-  ],
-  [
-    'PRIORITY without end',
-    code.enhanceYourCalm,
-    [repeated(frame(type.priority, 0, 1, Buffer.alloc(5)), 5000)],
-  ],
-  ['unknown frames without end', code.enhanceYourCalm, [repeated(frame(0xfa, 0, 0), 5000)]],
-  [
-    'interim answers without end',
-    code.enhanceYourCalm,
-    [repeated(headers(field(':status', '103'), 4), 5000)],
-  ],
-  [
-    'more data than its window',
-    code.flowControl,
-    [answer(1), repeated(frame(type.data, 0, 1, Buffer.alloc(16_384)), 5)],
-  ],
-];
+const connectionErrors: Readonly<Record<keyof typeof code, Readonly<Record<string, readonly Buffer[]>>>> = {
+  protocol: {
+    'DATA on stream 0': [frame(type.data, 0, 0, Buffer.alloc(1))],
+    'HEADERS on stream 0': [frame(type.headers, endHeaders, 0, status201)],
+    'HEADERS on a stream of its own': [frame(type.headers, endHeaders, 2, status201)],
+    'HEADERS on a stream that is not open yet': [frame(type.headers, endHeaders, 3, status201)],
+    'DATA on a stream that is not open yet': [frame(type.data, 0, 5, Buffer.alloc(1))],
+    'RST_STREAM on a stream that is not open yet': [frame(type.rstStream, 0, 7, uint32(0))],
+    'WINDOW_UPDATE of 0 for the connection': [frame(type.windowUpdate, 0, 0, uint32(0))],
+    'SETTINGS on a stream': [frame(type.settings, 0, 1)],
+    ENABLE_PUSH: [settings([2, 1])],
+    'a MAX_FRAME_SIZE of 16,383': [settings([5, 16_383])],
+    'a MAX_FRAME_SIZE of 2^24': [settings([5, 2 ** 24])],
+    'PING on a stream': [frame(type.ping, 0, 1, Buffer.alloc(8))],
+    'GOAWAY on a stream': [frame(type.goaway, 0, 1, Buffer.alloc(8))],
+    PUSH_PROMISE: [frame(type.pushPromise, endHeaders, 1, Buffer.alloc(4))],
+    'CONTINUATION without HEADERS': [frame(type.continuation, endHeaders, 1, status201)],
+    'PING between HEADERS and CONTINUATION': [headers(status201, 0), frame(type.ping, 0, 0, Buffer.alloc(8))],
+    'CONTINUATION of another stream': [headers(status201, 0), frame(type.continuation, 4, 3, status201)],
+    'more padding than payload': [frame(type.data, 8, 1, Buffer.from([9, 0, 0]))],
+    'HEADERS with more padding than payload': [headers(Buffer.from([9, 0]), 8 | endHeaders)],
+  },
+  flowControl: {
+    'a connection window over 2^31-1': [frame(type.windowUpdate, 0, 0, uint32(2 ** 31 - 1))],
+    'an INITIAL_WINDOW_SIZE of 2^31': [settings([4, 2 ** 31])],
+    'more data than its window': [answer(1), repeated(frame(type.data, 0, 1, Buffer.alloc(16_384)), 5)],
+  },
+  frameSize: {
+    'a frame of 16,385 bytes': [frame(type.data, 0, 1, Buffer.alloc(16_385))],
+    'HTTP/1.1': [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    'RST_STREAM of 3 bytes': [frame(type.rstStream, 0, 1, Buffer.alloc(3))],
+    'WINDOW_UPDATE of 5 bytes': [frame(type.windowUpdate, 0, 0, Buffer.alloc(5))],
+    'SETTINGS of 5 bytes': [frame(type.settings, 0, 0, Buffer.alloc(5))],
+    'an acknowledgement of SETTINGS with content': [frame(type.settings, 1, 0, Buffer.alloc(6))],
+    'PING of 7 bytes': [frame(type.ping, 0, 0, Buffer.alloc(7))],
+    'GOAWAY of 7 bytes': [frame(type.goaway, 0, 0, Buffer.alloc(7))],
+    'padding without its length': [frame(type.data, 8, 1)],
+    'HEADERS too short for its priority': [headers(Buffer.alloc(4), 0x20 | endHeaders)],
+  },
+  compression: {
+    'index 0': [headers(Buffer.from([0x80]))],
+    'an index beyond the header table': [headers(Buffer.from([0x80 | 62]))],
+    'an integer without end': [headers(Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]))],
+    'a block that ends within an integer': [headers(Buffer.from([0x7f]))],
+    'a block that ends within a field': [headers(Buffer.from([0x00, 0x05, 0x61]))],
+    'a name without value': [headers(Buffer.from([0x00, 0x01, 0x61]))],
+    'a header table of 4097 bytes': [headers(Buffer.from([0x3f, 0xe2, 0x1f]))],
+    'a table size behind a field': [headers(Buffer.concat([status201, Buffer.from([0x20])]))],
+    'Huffman code with EOS in it': [headers(huffman('a', [0xff, 0xff, 0xff, 0xff]))],
+    'Huffman code filled up with zeros': [headers(huffman('a', [0x00, 0x00]))],
+    'Huffman code filled up with a whole byte': [headers(huffman('a', [0x1f, 0xff]))],
+  },
+  enhanceYourCalm: {
+    'a header list that swells': [headers(Buffer.concat([status201, Buffer.alloc(2000, 0x80 | 20)]))],
+    'a header block without end': [
+      headers(status201, 0),
+      repeated(frame(type.continuation, 0, 1, Buffer.alloc(16_000, 0x80 | 20)), 4),
+    ],
+    'empty CONTINUATION frames without end': [
+      headers(status201, 0),
+      repeated(frame(type.continuation, 0, 1), 10_000),
+    ],
+    'SETTINGS without end': [repeated(settings(), 5000)],
+    'PING without end': [repeated(frame(type.ping, 0, 0, Buffer.alloc(8)), 5000)],
+    'empty DATA without end': [headers(status201, 4), repeated(frame(type.data, 0, 1), 5000)],
+    'WINDOW_UPDATE without end': [repeated(frame(type.windowUpdate, 0, 0, uint32(1)), 5000)],
+    'PRIORITY without end': [repeated(frame(type.priority, 0, 1, Buffer.alloc(5)), 5000)],
+    'unknown frames without end': [repeated(frame(0xfa, 0, 0), 5000)],
+    'interim answers without end': [repeated(headers(field(':status', '103'), 4), 5000)],
+  },
+};
 
 test('each breach of the connection is answered with GOAWAY and its error code', async () => {
-  for (const [what, errorCode, bytes] of connectionErrors) {
+  const breaches = Object.entries(connectionErrors).flatMap(([name, cases]) =>
+    Object.entries(cases).map(([what, bytes]) => [what, code[name as keyof typeof code], bytes] as const),
+  );
+  for (const [what, errorCode, bytes] of breaches) {
     await withWire(saying(...bytes), async (transport, origin, wires) => {
       // Where the answer itself is good, it counts.
       const expected = what === 'more data than its window' ? '201' : 'ERR_PROTOCOL in doubt';
@@ -231,10 +181,9 @@ const streamErrors: readonly (readonly [what: string, bytes: Buffer[]])[] = [
 
 test('each breach of one stream is answered with RST_STREAM, and the connection goes on', async () => {
   for (const [what, bytes] of streamErrors) {
-    const script = (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => wire.send(...(streamId === 1 ? bytes : [answer(streamId)]));
-    };
+    const script = onEachRequest((wire, streamId) =>
+      wire.send(...(streamId === 1 ? bytes : [answer(streamId)])),
+    );
     await withWire(script, async (transport, origin, wires) => {
       assert.equal(describe(await sendOne(transport, origin)), 'ERR_PROTOCOL in doubt', what);
       assert.equal(describe(await sendOne(transport, origin)), '201', what);
@@ -343,8 +292,7 @@ test('a peer that ignores our header table size, as h2o 2.2.5 does, is understoo
       };
     },
     async (transport, origin, wires) => {
-      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-      assert.deepEqual(tally(await sendMany(transport, 2000, 60, () => request)), { 201: 2000 });
+      assert.deepEqual(tally(await sendMany(transport, origin, 2000, 60)), { 201: 2000 });
       assert.equal(wires.length, 1);
       assert.deepEqual(wires[0]?.goaways, []);
     },
@@ -354,13 +302,10 @@ test('a peer that ignores our header table size, as h2o 2.2.5 does, is understoo
 test('an answer that comes too late still changes the header table', async () => {
   const clock = new ManualClock();
   await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => {
-        if (streamId === 1) clock.advance(11_000);
-        else wire.send(headersOn(1, inserted201), headersOn(streamId, indexed201(0)));
-      };
-    },
+    onEachRequest((wire, streamId) => {
+      if (streamId === 1) clock.advance(11_000);
+      else wire.send(headersOn(1, inserted201), headersOn(streamId, indexed201(0)));
+    }),
     async (transport, origin, wires) => {
       assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
       assert.equal(describe(await sendOne(transport, origin)), '201');
@@ -392,12 +337,7 @@ test('GOAWAY every 7 requests: each of 1000 messages is processed exactly once',
       wire.greet();
     },
     async (transport, origin, wires) => {
-      const results = await sendMany(transport, 1000, 20, (index) => ({
-        origin,
-        path: `/m/${index}`,
-        headers: pushHeaders,
-        body: pushBody,
-      }));
+      const results = await sendMany(transport, origin, 1000, 20, (index) => ({ path: `/m/${index}` }));
       assert.deepEqual(tally(results), { 201: 1000 });
       assert.equal(processed.length, 1000);
       assert.equal(new Set(processed).size, 1000);
@@ -408,13 +348,10 @@ test('GOAWAY every 7 requests: each of 1000 messages is processed exactly once',
 
 test('a graceful GOAWAY lets what is in flight be answered', async () => {
   await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => {
-        wire.send(frame(type.goaway, 0, 0, uint32(2 ** 31 - 1, 0)));
-        setTimeout(() => wire.send(frame(type.goaway, 0, 0, uint32(streamId, 0)), answer(streamId)), 20);
-      };
-    },
+    onEachRequest((wire, streamId) => {
+      wire.send(frame(type.goaway, 0, 0, uint32(2 ** 31 - 1, 0)));
+      setTimeout(() => wire.send(frame(type.goaway, 0, 0, uint32(streamId, 0)), answer(streamId)), 20);
+    }),
     async (transport, origin, wires) => {
       assert.equal(describe(await sendOne(transport, origin)), '201');
       assert.equal(describe(await sendOne(transport, origin)), '201');
@@ -425,12 +362,9 @@ test('a graceful GOAWAY lets what is in flight be answered', async () => {
 
 test('a retired connection that still awaits an answer does not delay new requests', async () => {
   await withWire(
-    (wire, connection) => {
-      wire.greet();
-      wire.onRequest = (streamId) => {
-        wire.send(connection === 1 ? frame(type.goaway, 0, 0, uint32(streamId, 0)) : answer(streamId));
-      };
-    },
+    onEachRequest((wire, streamId, connection) => {
+      wire.send(connection === 1 ? frame(type.goaway, 0, 0, uint32(streamId, 0)) : answer(streamId));
+    }),
     async (transport, origin, wires) => {
       const owed = sendOne(transport, origin);
       while (wires[0]?.onRequest === undefined) await delay(5);
@@ -444,14 +378,11 @@ test('a retired connection that still awaits an answer does not delay new reques
 
 test('REFUSED_STREAM is sent again on the same connection; other resets are in doubt', async () => {
   await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => {
-        if (streamId === 1) wire.send(frame(type.rstStream, 0, 1, uint32(7)));
-        else if (streamId === 5) wire.send(frame(type.rstStream, 0, 5, uint32(8)));
-        else wire.send(answer(streamId));
-      };
-    },
+    onEachRequest((wire, streamId) => {
+      if (streamId === 1) wire.send(frame(type.rstStream, 0, 1, uint32(7)));
+      else if (streamId === 5) wire.send(frame(type.rstStream, 0, 5, uint32(8)));
+      else wire.send(answer(streamId));
+    }),
     async (transport, origin, wires) => {
       assert.equal(describe(await sendOne(transport, origin)), '201');
       assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION in doubt');
@@ -463,16 +394,12 @@ test('REFUSED_STREAM is sent again on the same connection; other resets are in d
 
 test('a push service that hands everything back does not keep us busy for ever', async () => {
   for (const refusal of [type.rstStream, type.goaway]) {
-    const script = (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => {
-        if (refusal === type.goaway) wire.send(frame(type.goaway, 0, 0, uint32(0, 0)));
-        else wire.send(frame(type.rstStream, 0, streamId, uint32(7)));
-      };
-    };
+    const script = onEachRequest((wire, streamId) => {
+      if (refusal === type.goaway) wire.send(frame(type.goaway, 0, 0, uint32(0, 0)));
+      else wire.send(frame(type.rstStream, 0, streamId, uint32(7)));
+    });
     await withWire(script, async (transport, origin, wires) => {
-      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-      const results = await sendMany(transport, 50, 50, () => request);
+      const results = await sendMany(transport, origin, 50, 50);
       const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(results);
       assert.equal(failed + deferred, 50);
       assert.ok(failed >= 10, `${failed} failed`);
@@ -497,15 +424,12 @@ test('a push service that sends GOAWAY at once is not connected to again and aga
 
 test('a push service that breaks HTTP/2 on every connection gets three of them, then a pause and an alarm', async () => {
   await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      // As h2o 2.2.5 does it: an entry of a table that it was told not to use, after some good answers.
-      wire.onRequest = (streamId) =>
-        wire.send(streamId < 21 ? answer(streamId) : headersOn(streamId, indexed201(9)));
-    },
+    // As h2o 2.2.5 does it: an entry of a table that it was told not to use, after some good answers.
+    onEachRequest((wire, streamId) =>
+      wire.send(streamId < 21 ? answer(streamId) : headersOn(streamId, indexed201(9))),
+    ),
     async (transport, origin, wires) => {
-      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-      const results = await sendMany(transport, 200, 5, () => request);
+      const results = await sendMany(transport, origin, 200, 5);
       const counts = tally(results);
       assert.equal(wires.length, 3);
       assert.equal(counts['201'], 30);
@@ -521,13 +445,9 @@ test('a push service that breaks HTTP/2 on every connection gets three of them, 
 
 test('resets of everything leave no request without its result, and open the breaker', async () => {
   await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => wire.send(frame(type.rstStream, 0, streamId, uint32(2)));
-    },
+    onEachRequest((wire, streamId) => wire.send(frame(type.rstStream, 0, streamId, uint32(2)))),
     async (transport, origin) => {
-      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-      const counts = tally(await sendMany(transport, 500, 500, () => request));
+      const counts = tally(await sendMany(transport, origin, 500, 500));
       const failed = counts['ERR_CONNECTION in doubt'] ?? 0;
       assert.ok(failed >= 10 && failed < 120, `${failed} failed`);
       assert.equal(counts['deferred'], 500 - failed);
@@ -537,13 +457,10 @@ test('resets of everything leave no request without its result, and open the bre
 
 test('a connection that is reset leaves what has no status in doubt, and a half answer counts', async () => {
   await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => {
-        if (streamId === 1) wire.send(frame(type.headers, endHeaders, 1, status201));
-        if (streamId === 3) setTimeout(() => wire.socket.destroy(), 20);
-      };
-    },
+    onEachRequest((wire, streamId) => {
+      if (streamId === 1) wire.send(frame(type.headers, endHeaders, 1, status201));
+      if (streamId === 3) setTimeout(() => wire.socket.destroy(), 20);
+    }),
     async (transport, origin) => {
       const results = await Promise.all([sendOne(transport, origin), sendOne(transport, origin)]);
       assert.deepEqual(results.map(describe), ['201', 'ERR_CONNECTION in doubt']);
@@ -584,13 +501,10 @@ test('a push service that says nothing after TLS costs the connect time-out, and
 test('a push service that stops answering costs the response time-out, and the next connection is a new one', async () => {
   const clock = new ManualClock();
   await withWire(
-    (wire: Wire, connection: number): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => {
-        if (connection === 1 && streamId > 1) clock.advance(11_000);
-        else wire.send(answer(streamId));
-      };
-    },
+    onEachRequest((wire, streamId, connection) => {
+      if (connection === 1 && streamId > 1) clock.advance(11_000);
+      else wire.send(answer(streamId));
+    }),
     async (transport, origin, wires) => {
       assert.equal(describe(await sendOne(transport, origin)), '201');
       clock.advance(1);
@@ -608,12 +522,9 @@ test('a push service that stops answering costs the response time-out, and the n
 test('one request without an answer does not delay the others on its connection', async () => {
   const clock = new ManualClock();
   await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => {
-        if (streamId !== 1) wire.send(answer(streamId));
-      };
-    },
+    onEachRequest((wire, streamId) => {
+      if (streamId !== 1) wire.send(answer(streamId));
+    }),
     async (transport, origin, wires) => {
       const late = sendOne(transport, origin);
       for (let count = 0; count < 20; count += 1) {
@@ -671,8 +582,7 @@ test('a push service that allows few streams gets more connections, one that all
         wire.onRequest = (streamId) => void setTimeout(() => wire.send(answer(streamId)), 20);
       },
       async (transport, origin, wires) => {
-        const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-        await sendMany(transport, 400, 400, () => request);
+        await sendMany(transport, origin, 400, 400);
         assert.ok(wires.length >= least && wires.length <= most, `${wires.length} connections`);
       },
       { idleTimeoutMs: 500 },
@@ -683,10 +593,7 @@ test('a push service that allows few streams gets more connections, one that all
 test('an idle connection is closed after its time, with GOAWAY', async () => {
   const clock = new ManualClock();
   await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      wire.onRequest = (streamId) => wire.send(answer(streamId));
-    },
+    answering,
     async (transport, origin, wires) => {
       assert.equal(describe(await sendOne(transport, origin)), '201');
       const wire = wires[0] as Wire;
@@ -708,12 +615,7 @@ test('a push service that does not read stops being written to', async () => {
     },
     async (transport, origin) => {
       const body = Buffer.alloc(1_000_000);
-      const results = await sendMany(transport, 60, 60, () => ({
-        origin,
-        path: '/',
-        headers: pushHeaders,
-        body,
-      }));
+      const results = await sendMany(transport, origin, 60, 60, () => ({ body }));
       assert.equal(results.length, 60);
       assert.ok(results.every(({ kind }) => kind !== 'response'));
     },

@@ -4,14 +4,13 @@ import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 
-import { createTransport } from '../../src/transport/create-transport.ts';
 import { HpackDecoder } from '../../src/transport/http2/hpack-decoder.ts';
 import { HpackEncoder } from '../../src/transport/http2/hpack-encoder.ts';
 import { decodeHuffman } from '../../src/transport/http2/huffman.ts';
 import { Http2Fault } from '../../src/transport/http2/protocol.ts';
 import { ModelEncoder, type FieldChoice } from './hpack-model.ts';
-import { certificate, serverTls, startServer } from './peers.ts';
-import { pushHeaders, sendMany } from './sending.ts';
+import { serverTls, startServer } from './peers.ts';
+import { pushHeaders, sendMany, withPeer } from './sending.ts';
 
 const huffman = (hex: string): string | undefined => {
   const bytes = Buffer.from(hex, 'hex');
@@ -214,20 +213,17 @@ test("Node's server understands what we write, and we what it writes, whatever t
       stream.respond({ ':status': 201, ...Object.fromEntries(own) });
       stream.end();
     });
-    const peer = await startServer(server, 'https');
-    const transport = createTransport({ pushServices: [peer.origin], ca: [certificate.cert] });
-    const results = await sendMany(transport, 600, 40, (index) => ({
-      origin: peer.origin,
-      path: `/${index}`,
-      headers: requests[(index * 7) % 60] as Record<string, string>,
-      body: new Uint8Array(0),
-    }));
-    for (const [index, result] of results.entries()) {
-      assert.ok(result.kind === 'response', JSON.stringify(result));
-      const own = Object.entries(result.response.headers).filter(([name]) => name.startsWith('x-'));
-      assert.deepEqual(Object.fromEntries(own), { ...requests[(index * 7) % 60] });
-    }
-    await transport.close();
-    await peer.close();
+    await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
+      const results = await sendMany(transport, origin, 600, 40, (index) => ({
+        path: `/${index}`,
+        headers: requests[(index * 7) % 60] as Record<string, string>,
+        body: new Uint8Array(0),
+      }));
+      for (const [index, result] of results.entries()) {
+        assert.ok(result.kind === 'response', JSON.stringify(result));
+        const own = Object.entries(result.response.headers).filter(([name]) => name.startsWith('x-'));
+        assert.deepEqual(Object.fromEntries(own), { ...requests[(index * 7) % 60] });
+      }
+    });
   }
 });

@@ -6,13 +6,12 @@ import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 
 import { systemClock } from '../../src/transport/clock.ts';
-import { createTransport } from '../../src/transport/create-transport.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
 import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemorySocket } from './memory-socket.ts';
 import { startServer } from './peers.ts';
-import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
 
 type Expected = readonly [status: number, body: string, isReusable: boolean];
 
@@ -181,10 +180,8 @@ async function withScript(
   run: (transport: Transport, origin: string, connections: () => number) => Promise<void>,
   options: TransportOptions = {},
 ): Promise<void> {
-  let connections = 0;
   let requests = 0;
   const server = createServer((socket) => {
-    connections += 1;
     let held = '';
     socket.on('data', (chunk: Buffer) => {
       held += chunk.toString('latin1');
@@ -198,14 +195,11 @@ async function withScript(
       }
     });
   });
-  const peer = await startServer(server, 'http');
-  const transport = createTransport({ pushServices: [peer.origin], responseTimeoutMs: 10_000, ...options });
-  try {
-    await run(transport, peer.origin, () => connections);
-  } finally {
-    await transport.close(0);
-    await peer.close();
-  }
+  await withPeer(
+    await startServer(server, 'http'),
+    (peer, transport) => run(transport, peer.origin, peer.connections),
+    { responseTimeoutMs: 10_000, ...options },
+  );
 }
 
 const created = 'HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n';
@@ -225,8 +219,7 @@ test('a connection that closes after every answer loses nothing', async () => {
   await withScript(
     (socket) => socket.end('HTTP/1.1 201 Created\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
     async (transport, origin, connections) => {
-      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-      assert.deepEqual(tally(await sendMany(transport, 200, 20, () => request)), { 201: 200 });
+      assert.deepEqual(tally(await sendMany(transport, origin, 200, 20)), { 201: 200 });
       assert.equal(connections(), 200);
     },
   );
@@ -400,8 +393,7 @@ test('a slow answer delays no other connection of the origin', async () => {
     },
     async (transport, origin) => {
       const late = sendOne(transport, origin);
-      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-      assert.deepEqual(tally(await sendMany(transport, 20, 5, () => request)), { 201: 20 });
+      assert.deepEqual(tally(await sendMany(transport, origin, 20, 5)), { 201: 20 });
       slow?.write(created);
       assert.equal(describe(await late), '201');
     },

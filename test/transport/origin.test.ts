@@ -14,7 +14,7 @@ import { maxQueued } from '../../src/transport/origin.ts';
 import type { Transport, TransportResult } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
 import { certificate, serverTls, startServer, type Peer } from './peers.ts';
-import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
 
 const startHttp = (
   answer: (response: ServerResponse, request: number) => void,
@@ -30,7 +30,7 @@ const startHttp = (
   return startServer(server, 'http', port);
 };
 
-const sameRequest = (origin: string) => () => ({ origin, path: '/', headers: pushHeaders, body: pushBody });
+const sameRequest = (origin: string) => ({ origin, path: '/', headers: pushHeaders, body: pushBody });
 
 /** Comes back when a deferred result says so, as delivery does, until there is another result. */
 async function sendUntilTaken(
@@ -49,7 +49,7 @@ test('a result never comes before send returns, whatever it is', async () => {
   for (const origin of ['nonsense', 'http://127.0.0.1:1', 'https://127.0.0.1:1']) {
     let isBack = false;
     const result = new Promise<boolean>((resolve) => {
-      transport.send(sameRequest(origin)(), () => resolve(isBack));
+      transport.send(sameRequest(origin), () => resolve(isBack));
     });
     isBack = true;
     assert.equal(await result, true);
@@ -72,7 +72,7 @@ function movable(): { origin: string; transport: Transport; port: number } {
 test('a push service that is down fails who waited for the connection, defers the others, and is found again', async () => {
   const push = movable();
   const { transport, origin } = push;
-  const results = await sendMany(transport, 20, 20, sameRequest(origin));
+  const results = await sendMany(transport, origin, 20, 20);
   assert.deepEqual(tally(results), { ERR_CONNECTION: 20 });
   const deferred = await sendOne(transport, origin);
   assert.ok(deferred.kind === 'deferred');
@@ -82,7 +82,7 @@ test('a push service that is down fails who waited for the connection, defers th
   const peer = await startHttp((response) => response.writeHead(201).end());
   push.port = Number(new URL(peer.origin).port);
   assert.equal(describe(await sendUntilTaken(transport, origin)), '201');
-  assert.deepEqual(tally(await sendMany(transport, 100, 10, sameRequest(origin))), { 201: 100 });
+  assert.deepEqual(tally(await sendMany(transport, origin, 100, 10)), { 201: 100 });
   await transport.close();
   await peer.close();
 });
@@ -118,39 +118,39 @@ test('a push service that stops during a broadcast and starts again gets every m
 });
 
 test('a run of 429 with Retry-After makes the origin wait that long', async () => {
-  const peer = await startHttp((response) => response.writeHead(429, { 'retry-after': '30' }).end());
-  const { origin } = peer;
-  const transport = createTransport({ pushServices: [origin] });
-  for (let run = 0; run < 10; run += 1) assert.equal(describe(await sendOne(transport, origin)), '429');
-  const result = await sendOne(transport, origin);
-  assert.ok(result.kind === 'deferred');
-  assert.ok(result.retryAfterMs > 29_000 && result.retryAfterMs <= 36_000, `${result.retryAfterMs} ms`);
-  assert.match(result.reason, /429/);
-  await transport.close();
-  await peer.close();
+  await withPeer(
+    await startHttp((response) => response.writeHead(429, { 'retry-after': '30' }).end()),
+    async ({ origin }, transport) => {
+      for (let run = 0; run < 10; run += 1) assert.equal(describe(await sendOne(transport, origin)), '429');
+      const result = await sendOne(transport, origin);
+      assert.ok(result.kind === 'deferred');
+      assert.ok(result.retryAfterMs > 29_000 && result.retryAfterMs <= 36_000, `${result.retryAfterMs} ms`);
+      assert.match(result.reason, /429/);
+    },
+  );
 });
 
 test('a 429 now and then slows the origin down and does not stop it', async () => {
-  const peer = await startHttp((response, request) => {
-    response.writeHead(request % 5 === 0 ? 429 : 201, { 'retry-after': '30' }).end();
-  });
-  const transport = createTransport({ pushServices: [peer.origin] });
-  const results = await sendMany(transport, 500, 50, sameRequest(peer.origin));
-  assert.deepEqual(tally(results), { 201: 400, 429: 100 });
-  await transport.close();
-  await peer.close();
+  await withPeer(
+    await startHttp((response, request) => {
+      response.writeHead(request % 5 === 0 ? 429 : 201, { 'retry-after': '30' }).end();
+    }),
+    async ({ origin }, transport) => {
+      const results = await sendMany(transport, origin, 500, 50);
+      assert.deepEqual(tally(results), { 201: 400, 429: 100 });
+    },
+  );
 });
 
 test('404, 410, 413, 400 and 403 in a row say nothing against the origin', async () => {
   const statuses = [404, 410, 413, 400, 403];
-  const peer = await startHttp((response, request) =>
-    response.writeHead(statuses[request % 5] as number).end(),
+  await withPeer(
+    await startHttp((response, request) => response.writeHead(statuses[request % 5] as number).end()),
+    async ({ origin }, transport) => {
+      const results = await sendMany(transport, origin, 500, 50);
+      assert.deepEqual(tally(results), { 400: 100, 403: 100, 404: 100, 410: 100, 413: 100 });
+    },
   );
-  const transport = createTransport({ pushServices: [peer.origin] });
-  const results = await sendMany(transport, 500, 50, sameRequest(peer.origin));
-  assert.deepEqual(tally(results), { 400: 100, 403: 100, 404: 100, 410: 100, 413: 100 });
-  await transport.close();
-  await peer.close();
 });
 
 test('a slow origin does not slow another one', async () => {
@@ -159,9 +159,9 @@ test('a slow origin does not slow another one', async () => {
   const transport = createTransport({ pushServices: [slow.origin, fast.origin] });
   let slowAnswers = 0;
   for (let count = 0; count < 2000; count += 1) {
-    transport.send(sameRequest(slow.origin)(), () => (slowAnswers += 1));
+    transport.send(sameRequest(slow.origin), () => (slowAnswers += 1));
   }
-  const results = await sendMany(transport, 1000, 100, sameRequest(fast.origin));
+  const results = await sendMany(transport, fast.origin, 1000, 100);
   assert.deepEqual(tally(results), { 201: 1000 });
   assert.ok(slowAnswers < 1000, `${slowAnswers} slow answers came before`);
   await transport.close(0);
@@ -175,7 +175,7 @@ test('a full queue defers what it cannot take', async () => {
   const transport = createTransport({ pushServices: [peer.origin] });
   const results: TransportResult[] = [];
   for (let count = 0; count < maxQueued + 300; count += 1) {
-    transport.send(sameRequest(peer.origin)(), (result) => results.push(result));
+    transport.send(sameRequest(peer.origin), (result) => results.push(result));
   }
   await delay(50);
   assert.equal(results.length, 300);
@@ -209,7 +209,7 @@ test('an origin gets at most ten HTTP/2 connections, or 32 of HTTP/1.1, however 
   ] as const) {
     const answers: TransportResult[] = [];
     for (let count = 0; count < maxQueued; count += 1) {
-      transport.send(sameRequest(peer.origin)(), (result) => answers.push(result));
+      transport.send(sameRequest(peer.origin), (result) => answers.push(result));
     }
     // Answering in waves makes pacing allow more, up to its bound.
     while (answers.length < maxQueued) {
@@ -229,7 +229,7 @@ test('an origin gets at most ten HTTP/2 connections, or 32 of HTTP/1.1, however 
 test('close waits for what is in flight and takes nothing new', async () => {
   const peer = await startHttp((response) => setTimeout(() => response.writeHead(201).end(), 100));
   const transport = createTransport({ pushServices: [peer.origin] });
-  const sent = sendMany(transport, 50, 50, sameRequest(peer.origin));
+  const sent = sendMany(transport, peer.origin, 50, 50);
   const closed = transport.close();
   assert.equal(describe(await sendOne(transport, peer.origin)), 'ERR_CLOSED');
   await closed;
@@ -377,7 +377,7 @@ test('what waits for its turn can be withdrawn; what is in flight is answered', 
   const transport = createTransport({ pushServices: [server.origin] });
   const results: TransportResult[] = [];
   for (let count = 0; count < 100; count += 1) {
-    transport.send(sameRequest(server.origin)(), (result) => results.push(result));
+    transport.send(sameRequest(server.origin), (result) => results.push(result));
   }
   while (held.length === 0) await delay(5);
   transport.withdraw();

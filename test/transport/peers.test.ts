@@ -6,48 +6,21 @@ import { createServer as createHttpsServer } from 'node:https';
 import { test } from 'node:test';
 
 import { go, nghttpd, nginx, skipWithout } from '../../scripts/install-test-tools.ts';
-import { createTransport } from '../../src/transport/create-transport.ts';
-import type { Transport } from '../../src/transport/transport.ts';
-import {
-  certificate,
-  serverTls,
-  startGoServer,
-  startNghttpd,
-  startNginx,
-  startServer,
-  type Peer,
-} from './peers.ts';
-import { pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+import { serverTls, startGoServer, startNghttpd, startNginx, startServer } from './peers.ts';
+import { pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
 
 const noNginx = skipWithout('this test', [nginx]);
 const noNghttpd = skipWithout('this test', [nghttpd]);
 const noGo = skipWithout('this test', [go]);
-
-async function withPeer<T extends Peer>(
-  peer: T,
-  run: (peer: T, transport: Transport) => Promise<void>,
-): Promise<void> {
-  const transport = createTransport({ pushServices: [peer.origin], ca: [certificate.cert] });
-  try {
-    await run(peer, transport);
-  } finally {
-    await transport.close();
-    await peer.close();
-  }
-}
 
 test(
   'nginx says GOAWAY every 1000 requests: each of 20,000 messages is processed exactly once',
   { skip: noNginx },
   async () => {
     await withPeer(await startNginx('keepalive_requests 1000;'), async (peer, transport) => {
-      const { origin } = peer;
       const paths = Array.from({ length: 20_000 }, (_, index) => `/wpush/v2/${index}`);
-      const results = await sendMany(transport, paths.length, 1000, (index) => ({
-        origin,
+      const results = await sendMany(transport, peer.origin, paths.length, 1000, (index) => ({
         path: paths[index] as string,
-        headers: pushHeaders,
-        body: pushBody,
       }));
       assert.deepEqual(tally(results), { 201: 20_000 });
       assert.deepEqual(peer.requests().sort(), paths.sort());
@@ -57,8 +30,7 @@ test(
 
 test('nginx that allows 8 streams at a time gets no more and refuses none', { skip: noNginx }, async () => {
   await withPeer(await startNginx('http2_max_concurrent_streams 8;'), async ({ origin }, transport) => {
-    const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-    assert.deepEqual(tally(await sendMany(transport, 2000, 500, () => request)), { 201: 2000 });
+    assert.deepEqual(tally(await sendMany(transport, origin, 2000, 500)), { 201: 2000 });
   });
 });
 
@@ -72,8 +44,7 @@ for (const [what, options] of [
 ] as const) {
   test(`nghttpd with ${what} answers every message`, { skip: noNghttpd }, async () => {
     await withPeer(await startNghttpd(...options), async ({ origin }, transport) => {
-      const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-      const results = await sendMany(transport, 1000, 200, () => request);
+      const results = await sendMany(transport, origin, 1000, 200);
       assert.deepEqual(tally(results), { 404: 1000 });
       const [first] = results;
       assert.ok(first?.kind === 'response' && first.response.body.includes('404'));
@@ -85,10 +56,8 @@ test('Go gets every body whole and unchanged, from 0 to 200,000 bytes', { skip: 
   await withPeer(await startGoServer(), async ({ origin }, transport) => {
     const sizes = [0, 1, 4095, 4096, 16_384, 16_385, 65_535, 65_536, 200_000];
     const bodies = Array.from({ length: 90 }, (_, index) => randomBytes(sizes[index % 9] as number));
-    const results = await sendMany(transport, bodies.length, 30, (index) => ({
-      origin,
+    const results = await sendMany(transport, origin, bodies.length, 30, (index) => ({
       path: `/wpush/${index}?a=%2B+`,
-      headers: pushHeaders,
       body: bodies[index] as Buffer,
     }));
     for (const [index, result] of results.entries()) {
@@ -133,8 +102,7 @@ for (const [what, settings] of serverSettings) {
     });
     await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
       const topics = Array.from({ length: 20 }, (_, index) => ({ ...pushHeaders, topic: `topic-${index}` }));
-      const results = await sendMany(transport, 600, 100, (index) => ({
-        origin,
+      const results = await sendMany(transport, origin, 600, 100, (index) => ({
         path: `/${index}`,
         headers: topics[(index * index) % 20] as Record<string, string>,
         body: pushBody.subarray(0, index % 320),
@@ -183,12 +151,7 @@ test('a server without HTTP/2 is spoken to in HTTP/1.1 over TLS', async () => {
     });
   });
   await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
-    const results = await sendMany(transport, 500, 50, (index) => ({
-      origin,
-      path: `/${index}`,
-      headers: pushHeaders,
-      body: pushBody,
-    }));
+    const results = await sendMany(transport, origin, 500, 50, (index) => ({ path: `/${index}` }));
     for (const [index, result] of results.entries()) {
       assert.ok(result.kind === 'response');
       assert.equal(result.response.headers['x-version'], '1.1');

@@ -10,7 +10,7 @@ import { createTransport } from '../../src/transport/create-transport.ts';
 import { parseProxy, proxyFromEnvironment } from '../../src/transport/proxy.ts';
 import { isProxyBypassed } from '../../src/transport/route.ts';
 import { certificate, serverTls, startServer, type Peer } from './peers.ts';
-import { describe, pushBody, pushHeaders, sendMany, sendOne, tally } from './sending.ts';
+import { describe, sendMany, sendOne, tally } from './sending.ts';
 
 interface TestProxy extends Peer {
   readonly asked: { authority: string; authorization: string | undefined }[];
@@ -93,12 +93,7 @@ test('many messages go through a proxy to a named origin, over HTTP/2 and in pla
       proxy: proxy.origin,
       resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     });
-    const results = await sendMany(transport, 300, 50, () => ({
-      origin,
-      path: '/',
-      headers: pushHeaders,
-      body: pushBody,
-    }));
+    const results = await sendMany(transport, origin, 300, 50);
     assert.deepEqual(tally(results), { 201: 300 });
     const authority = origin.slice(scheme.length + 3);
     assert.ok(proxy.asked.length > 0);

@@ -1,5 +1,28 @@
 // Sends through a transport as tests want it: one request as a promise, or many with a bounded number in hand.
-import type { PushHeaders, PushRequest, Transport, TransportResult } from '../../src/transport/transport.ts';
+import { createTransport } from '../../src/transport/create-transport.ts';
+import type {
+  PushHeaders,
+  PushRequest,
+  Transport,
+  TransportOptions,
+  TransportResult,
+} from '../../src/transport/transport.ts';
+import { certificate, type Peer } from './peers.ts';
+
+/** Runs a test with a transport to one server, and closes both. */
+export async function withPeer<T extends Peer>(
+  peer: T,
+  run: (peer: T, transport: Transport) => Promise<void>,
+  options: TransportOptions = {},
+): Promise<void> {
+  const transport = createTransport({ pushServices: [peer.origin], ca: [certificate.cert], ...options });
+  try {
+    await run(peer, transport);
+  } finally {
+    await transport.close(0);
+    await peer.close();
+  }
+}
 
 /** What every push request of a broadcast has in common. */
 export const pushHeaders: PushHeaders = {
@@ -24,27 +47,20 @@ export function sendOne(
 /** Sends `count` requests, `inHand` at a time, and returns all results in the order of the requests. */
 export async function sendMany(
   transport: Transport,
+  origin: string,
   count: number,
   inHand: number,
-  request: (index: number) => PushRequest,
+  request?: (index: number) => Partial<PushRequest>,
 ): Promise<TransportResult[]> {
   const results: TransportResult[] = [];
   let next = 0;
-  let ended = 0;
-  await new Promise<void>((resolve) => {
-    const sendNext = (): void => {
-      const index = next;
-      if (index >= count) return;
-      next += 1;
-      transport.send(request(index), (result) => {
-        results[index] = result;
-        ended += 1;
-        if (ended === count) resolve();
-        else sendNext();
-      });
-    };
-    for (let index = 0; index < inHand; index += 1) sendNext();
-  });
+  const sendInTurn = async (): Promise<void> => {
+    while (next < count) {
+      const index = next++;
+      results[index] = await sendOne(transport, origin, request?.(index));
+    }
+  };
+  await Promise.all(Array.from({ length: inHand }, sendInTurn));
   return results;
 }
 
