@@ -84,26 +84,33 @@ test('which database is behind the store is known to the command line and the pa
   assert.deepEqual(wrong, []);
 });
 
-/** The folders of the service, and which of the others each may import. */
-const serviceParts: Readonly<Record<string, readonly string[]>> = {
-  http: [],
-  description: ['http'],
-  push: ['http', 'description'],
-  demonstration: ['http', 'description'],
+/** Folders that are mounted by one function each and do not know of each other, with the folder around them. */
+const mounted: Readonly<Record<string, readonly string[]>> = {
+  service: ['push', 'demonstration'],
 };
 
-const partOf = (file: string): string | undefined => /^service[\\/](\w+)[\\/]/.exec(file)?.[1];
+const partOf = (file: string): string | undefined =>
+  /^(\w+[\\/]\w+)[\\/]/.exec(file)?.[1]?.replace('\\', '/');
 
-test('the parts of the service that are mounted do not know of each other, and its plumbing of none of them', () => {
-  assert.deepEqual(
-    [...new Set(imports.map(({ file }) => partOf(file)))].filter((part) => part !== undefined).sort(),
-    Object.keys(serviceParts).sort(),
+test('the parts of a listener that are mounted do not know of each other', () => {
+  const parts = Object.entries(mounted).flatMap(([folder, names]) =>
+    names.map((name) => `${folder}/${name}`),
   );
+  const found = new Set(imports.map(({ file }) => partOf(file)));
+  for (const part of parts) assert(found.has(part), part);
   const wrong = imports.filter(({ file, specifier }) => {
     const from = partOf(file);
     const to = partOf(relative(source, resolve(source, dirname(file), specifier)));
-    return from !== undefined && to !== undefined && to !== from && !serviceParts[from]!.includes(to);
+    if (from === undefined || to === undefined || to === from) return false;
+    return parts.includes(from) && parts.includes(to) && from.split('/')[0] === to.split('/')[0];
   });
+  assert.deepEqual(wrong, []);
+});
+
+test('what every listener needs does not know of the description document', () => {
+  const wrong = imports.filter(
+    ({ file, specifier }) => moduleOf(file) === 'http' && specifier.startsWith('./description/'),
+  );
   assert.deepEqual(wrong, []);
 });
 

@@ -1,11 +1,11 @@
 // Options that a type cannot hold to, or that plain JavaScript gets wrong: a string in place of a list, a key that is no
 // key, a time below zero. The first that is wrong is named, with what it takes.
-import { Type, type Schema } from './schema.ts';
+import { Type, type Schema } from '../http/schema.ts';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { isP256Point } from '../protocol/p256.ts';
-import { compileSchema } from './http/validation.ts';
+import { compileSchema } from '../http/validation.ts';
 
 const text = Type.String();
 const milliseconds = Type.Integer({ minimum: 1, description: 'a whole number of milliseconds above 0' });

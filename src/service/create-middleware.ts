@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 
 import { addRoutes } from './create-service.ts';
-import { renderMalformedUrl } from './http/edge-cases.ts';
-import { toRequestHead } from './http/filter.ts';
-import { render } from './http/render-error.ts';
-import { prepareScope } from './http/scope.ts';
+import { renderMalformedUrl } from '../http/edge-cases.ts';
+import { toRequestHead } from '../http/filter.ts';
+import { render } from '../http/render-error.ts';
+import { prepareScope } from './scope.ts';
 import { resolveOptions, type ServerOptions, type ServiceOptions } from './options.ts';
 
 /** `prefix` is not among them: the path of the mount takes its place. */
@@ -26,11 +26,11 @@ export interface ServiceMiddleware {
  */
 export function createMiddleware({ trustProxy, ...options }: MiddlewareOptions): ServiceMiddleware {
   const settings = resolveOptions(options);
-  const { filters } = settings;
+  const { rules } = settings;
   const app: FastifyInstance = Fastify({
     trustProxy: (trustProxy ?? false) as boolean,
     genReqId: () => '',
-    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, filters),
+    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, rules),
   });
   prepareScope(app, { ...settings, ownsConnections: false, ownsUnknownPaths: true });
   app.register((scope) => addRoutes(scope, settings));
@@ -44,7 +44,7 @@ export function createMiddleware({ trustProxy, ...options }: MiddlewareOptions):
   const answer = (request: MountedRequest, response: ServerResponse): void => {
     const location = locationOfFolder(request);
     if (location === undefined) return app.routing(request, response);
-    const { status, headers } = render(toRequestHead(request), 308, { location }, Buffer.alloc(0), filters);
+    const { status, headers } = render(toRequestHead(request), 308, { location }, Buffer.alloc(0), rules);
     response.writeHead(status, headers).end();
   };
   const handle = (request: MountedRequest, response: ServerResponse, next = destroy(response)): void => {

@@ -1,13 +1,13 @@
 // The service as a server of its own, with the time-outs and limits that bound what one client can take.
 import Fastify, { type FastifyInstance } from 'fastify';
 
-import { handleClientError, trackResponses } from './http/client-errors.ts';
+import { handleClientError, trackResponses } from '../http/client-errors.ts';
 import { addRoutes } from './create-service.ts';
-import { handleConnectAndExpect, renderMalformedUrl, dropContentType } from './http/edge-cases.ts';
-import { trackRequestStarts } from './http/request-start.ts';
-import { prepareScope } from './http/scope.ts';
+import { handleConnectAndExpect, renderMalformedUrl, dropContentType } from '../http/edge-cases.ts';
+import { trackRequestStarts } from '../http/request-start.ts';
+import { prepareScope } from './scope.ts';
 import { resolveOptions, type ServerOptions } from './options.ts';
-import { closeSlowClients } from './http/slow-clients.ts';
+import { closeSlowClients } from '../http/slow-clients.ts';
 
 /**
  * Makes a Fastify instance that serves the whole service: `await createServer(options).listen({ host, port })`.
@@ -16,7 +16,7 @@ import { closeSlowClients } from './http/slow-clients.ts';
  */
 export function createServer(options: ServerOptions): FastifyInstance {
   const settings = resolveOptions(options);
-  const { filters } = settings;
+  const { rules } = settings;
   const app: FastifyInstance = Fastify({
     http: {
       headersTimeout: options.headersTimeoutMs ?? 10_000,
@@ -35,15 +35,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
     trustProxy: (options.trustProxy ?? false) as boolean,
     // Nothing here logs by request ids.
     genReqId: () => '',
-    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, filters),
-    clientErrorHandler: (error, socket) => handleClientError(app, error, socket, filters),
+    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, rules),
+    clientErrorHandler: (error, socket) => handleClientError(app, error, socket, rules),
   });
   app.server.maxConnections = options.maxConnections ?? 10_000;
   prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
   trackRequestStarts(app.server);
   trackResponses(app);
   dropContentType(app);
-  handleConnectAndExpect(app, filters);
+  handleConnectAndExpect(app, rules);
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
   closeSlowClients(app, options.readTimeoutMs ?? 60_000);
   closeConnectionsOnceAnswered(app);

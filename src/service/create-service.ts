@@ -1,19 +1,20 @@
 // The whole service as a Fastify plugin. What it registers stays inside its own scope: an application that embeds it
 // keeps its own hooks, parsers, error and not-found handlers for everything else.
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
-import type { SchemaTypeProvider } from './schema.ts';
+import type { SchemaTypeProvider } from '../http/schema.ts';
 
 import {
   addDemonstrationRoutes,
   protectSessions,
   securitySchemes,
 } from './demonstration/add-demonstration-routes.ts';
-import { addDescriptionRoutes } from './description/add-description-routes.ts';
-import { collectRoutes } from './description/openapi-document.ts';
+import { addDescriptionRoutes } from '../http/description/add-description-routes.ts';
+import { collectRoutes } from '../http/description/openapi-document.ts';
+import { describeService } from './description.ts';
 import { addHealthRoutes } from './health.ts';
-import { readLastSegments } from './http/last-segment.ts';
-import { prepareScope } from './http/scope.ts';
-import { handleOptions } from './http/unknown-paths.ts';
+import { readLastSegments } from '../http/last-segment.ts';
+import { prepareScope } from './scope.ts';
+import { handleOptions } from '../http/unknown-paths.ts';
 import { resolveOptions, type ServiceOptions, type Settings } from './options.ts';
 import { addPushRoutes } from './push/add-push-routes.ts';
 
@@ -47,5 +48,5 @@ export async function addRoutes(scope: FastifyInstance, settings: Settings): Pro
   await addPushRoutes(app, settings);
   if (!settings.pushOnly) await addDemonstrationRoutes(app, settings);
   addHealthRoutes(app, settings.store);
-  addDescriptionRoutes(app, routes, settings.pushOnly ? {} : securitySchemes);
+  addDescriptionRoutes(app, routes, describeService(settings.pushOnly ? {} : securitySchemes));
 }

@@ -1,13 +1,13 @@
 // GET /healthz: the process responds. GET /readyz: the store responds as well.
-import { Type } from './schema.ts';
+import { Type } from '../http/schema.ts';
 
 import type { ServiceErrorCode } from '../errors/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store } from '../store/store.ts';
-import type { ServiceApp } from './http/service-app.ts';
-import { contentResponse } from './description/openapi-responses.ts';
-import type { Operation } from './description/operation.ts';
-import { sendJson } from './http/json-text.ts';
+import type { ServiceApp } from '../http/service-app.ts';
+import { contentResponse } from '../http/description/openapi-responses.ts';
+import type { Operation } from '../http/description/operation.ts';
+import { sendJson } from '../http/json-text.ts';
 
 export function addHealthRoutes(app: ServiceApp, store: Store): void {
   app.get(

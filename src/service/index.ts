@@ -14,15 +14,15 @@ export type { ExampleUser, ExampleUsers, ExampleUsersOptions } from './demonstra
 export type { DemoActionName, SubscriptionHook, ServerOptions, ServiceOptions } from './options.ts';
 
 // The four logging mechanisms, for applications of your own (see examples/).
-export { createLog } from './http/log.ts';
-export type { Log, LogOptions, OpenLog } from './http/log.ts';
+export { createLog } from '../http/log.ts';
+export type { Log, LogOptions, OpenLog } from '../http/log.ts';
 export { createActionLogging } from './demonstration/mechanisms/action-logging.ts';
 export type { InAction } from './demonstration/mechanisms/action-logging.ts';
 export { ActionRequest } from './demonstration/mechanisms/action-request.ts';
 export type { ReadSession, SessionEntries } from './demonstration/mechanisms/action-request.ts';
-export { enableFilters } from './http/filter.ts';
+export { enableFilters } from '../http/filter.ts';
 export { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
-export type { Filter, FilteredResponse, RequestHead } from './http/filter.ts';
+export type { Filter, FilteredResponse, RequestHead } from '../http/filter.ts';
 export {
   annotateClass,
   createSessionAuthenticator,

@@ -5,11 +5,13 @@ import type { Store } from '../store/store.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkOptions } from './check-options.ts';
-import { createLog, type Log } from './http/log.ts';
+import { createLog, type Log } from '../http/log.ts';
 import type { ExampleUsers } from './demonstration/example-users.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
 import { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
-import type { Filter } from './http/filter.ts';
+import type { ResponseRules } from '../http/response-rules.ts';
+import { serviceErrors } from '../errors/service-errors.ts';
+import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { LoggingMechanism } from './demonstration/mechanisms/record.ts';
 import { createRequestSessions, createSessionVault, type RequestSessions } from './demonstration/session.ts';
 
@@ -96,8 +98,7 @@ export interface Settings
   extends
     Resolved<Omit<ServiceOptions, 'sessionKey' | 'pushServices' | OptionalName>>,
     Pick<ServiceOptions, OptionalName> {
-  /** The enabled filters. */
-  readonly filters: readonly Filter[];
+  readonly rules: ResponseRules;
   readonly endpointPolicy: EndpointPolicy;
   readonly sessions: RequestSessions;
 }
@@ -142,7 +143,12 @@ export function resolveOptions(options: ServiceOptions): Settings {
     onSubscribe,
     onUnsubscribe,
     authorize,
-    filters: logging.includes('filter') ? [createLoggingFilter(log)] : [],
+    rules: {
+      errors: serviceErrors,
+      headers: corsHeaders,
+      filters: logging.includes('filter') ? [createLoggingFilter(log)] : [],
+      preflightHeaders,
+    },
     endpointPolicy: createEndpointPolicy(pushServices),
     sessions: createRequestSessions(createSessionVault(sessionKey)),
   };

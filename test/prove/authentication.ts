@@ -1,14 +1,14 @@
 // Changes that break cross-origin access, the authenticator or the logging mechanisms.
 import type { ClaimChanges } from './source-change.ts';
 
-const cors = 'src/service/http/cors.ts';
+const cors = 'src/service/cors.ts';
 const csrf = 'src/service/demonstration/csrf.ts';
 const actions = 'src/service/demonstration/actions.ts';
 const routes = 'src/service/demonstration/add-demonstration-routes.ts';
 const authenticator = 'src/service/demonstration/mechanisms/authenticator.ts';
 const actionCreator = 'src/service/demonstration/mechanisms/action-creator.ts';
 const actionRequest = 'src/service/demonstration/mechanisms/action-request.ts';
-const filter = 'src/service/http/filter.ts';
+const filter = 'src/http/filter.ts';
 const mechanismsTest = 'test/service/logging-mechanisms.test.ts';
 
 const sessionRead = 'sessions.of(request)?.SESSION;';
@@ -236,7 +236,7 @@ export const authentication: ClaimChanges = {
     },
     {
       what: 'the action creator sees the response',
-      file: 'src/service/http/entity.ts',
+      file: 'src/http/entity.ts',
       search: 'seal(value) {\n      const entity = Object.freeze(Object.create(null));',
       replacement: 'seal(value) {\n      const entity = Object.freeze({ value });',
     },

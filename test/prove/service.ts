@@ -6,8 +6,8 @@ const csrf = 'src/service/demonstration/csrf.ts';
 const users = 'src/service/demonstration/users.ts';
 const routes = 'src/service/demonstration/add-demonstration-routes.ts';
 const filter = 'src/service/demonstration/mechanisms/logging-filter.ts';
-const cors = 'src/service/http/cors.ts';
-const document = 'src/service/description/openapi-document.ts';
+const cors = 'src/service/cors.ts';
+const document = 'src/service/description.ts';
 const vapidKey = 'src/service/push/vapid-key.ts';
 const webPush = 'src/service/push/web-push.ts';
 const subscription = 'src/protocol/subscription.ts';
@@ -57,7 +57,7 @@ export const service: ClaimChanges = {
     },
     {
       what: 'the command suppresses the line',
-      file: 'src/service/http/log.ts',
+      file: 'src/http/log.ts',
       search: 'info: (record) => logger.info(record),',
       replacement: "info: (record) => 'p256dh' in record || logger.info(record),",
     },
@@ -417,13 +417,13 @@ export const service: ClaimChanges = {
     {
       what: 'info.version is empty',
       file: document,
-      search: "const descriptionVersion = '1.1.0'",
-      replacement: "const descriptionVersion = ''",
+      search: "version: '1.1.0'",
+      replacement: "version: ''",
     },
     {
       what: 'info.version is the number of OpenAPI',
       file: document,
-      search: 'version: descriptionVersion',
+      search: "version: '1.1.0'",
       replacement: "version: '3.1.0'",
     },
   ],

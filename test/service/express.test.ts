@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
 import { createMiddleware, type MiddlewareOptions } from '../../src/service/create-middleware.ts';
-import type { Problem } from '../../src/service/http/problem.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import {
   newSubscription,
   openTestStore,

@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createLog } from '../../src/service/http/log.ts';
+import { createLog } from '../../src/http/log.ts';
 
 describe('the log', () => {
   let folder: string;
@@ -105,7 +105,7 @@ describe('the log', () => {
 
   test('keeps what a full pipe does not take, in order', async () => {
     const program = `
-      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/service/http/batch-writer.ts'))};
+      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/batch-writer.ts'))};
       process.stdout.on('error', () => {});
       const writer = createBatchWriter(process.stdout.fd);
       for (let count = 0; count < 50000; count += 1) writer.write(count + ' ü\\n');

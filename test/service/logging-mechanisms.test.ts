@@ -6,8 +6,8 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { prepareScope } from '../../src/service/http/scope.ts';
-import type { ServiceApp } from '../../src/service/http/service-app.ts';
+import { prepareScope } from '../../src/service/scope.ts';
+import type { ServiceApp } from '../../src/http/service-app.ts';
 import {
   useActionCreator,
   type ActionCreator,
@@ -18,7 +18,7 @@ import {
   enforceAuthenticators,
   type Authenticator,
 } from '../../src/service/demonstration/mechanisms/authenticator.ts';
-import { enableFilters, type Filter } from '../../src/service/http/filter.ts';
+import { enableFilters, type Filter } from '../../src/http/filter.ts';
 import type { LoggingMechanism } from '../../src/service/demonstration/mechanisms/record.ts';
 import { resolveOptions, type ServerOptions } from '../../src/service/options.ts';
 import {

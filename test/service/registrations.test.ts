@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Problem } from '../../src/service/http/problem.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { newSubscription, sendJson, startService } from './running-service.ts';
 

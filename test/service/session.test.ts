@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Problem } from '../../src/service/http/problem.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import { createSessionVault, sessionCookieName } from '../../src/service/demonstration/session.ts';
 import { newSubscription, sendJson, startService, type RunningService } from './running-service.ts';

@@ -1,7 +1,7 @@
 // The example user API: int64 to the last digit, in and out.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Problem } from '../../src/service/http/problem.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import { openExampleUsers, type ExampleUser } from '../../src/service/demonstration/example-users.ts';
 import { sendJson, startService, type RunningService } from './running-service.ts';
 

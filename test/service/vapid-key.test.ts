@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
-import type { Problem } from '../../src/service/http/problem.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import {
   newPoint,
   newSubscription,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import type { Problem } from '../../src/service/http/problem.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import { decodeBase64, encodeBase64url } from '../../src/protocol/base64.ts';
 import { exchange, newPoint, newSubscription, startService, type RunningService } from './running-service.ts';
 

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Command } from 'commander';
 import { nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
-import type { OpenLog } from '../../service/http/log.ts';
+import type { OpenLog } from '../../http/log.ts';
 import { createCommandHint } from '../command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration.ts';
@@ -55,7 +55,7 @@ export function serveCommand(context: Context): Command {
       await withData(data, { subscriptionLimit }, async ({ store, databasePath, vapidKeys, sessionKey }) => {
         const { createServer } = await import('../../service/create-server.ts');
         const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
-        const { createLog } = await import('../../service/http/log.ts');
+        const { createLog } = await import('../../http/log.ts');
         const log = createLog({ file: logFile, isReadable: flags.json ? false : undefined });
         if (logFile === undefined) ignoreHangup(context);
         else context.onHangup(() => reopen(log, context));

@@ -1,11 +1,11 @@
 // The demonstration actions under /api: each answers one fixed JSON string. They show the four logging mechanisms.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from '../schema.ts';
+import { Type } from '../../http/schema.ts';
 
-import type { ServiceApp } from '../http/service-app.ts';
-import { contentResponse } from '../description/openapi-responses.ts';
-import type { Operation } from '../description/operation.ts';
-import { jsonContentType } from '../http/json-text.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { jsonContentType } from '../../http/json-text.ts';
 import { useActionCreator, createLoggingActionCreator } from './mechanisms/action-creator.ts';
 import { createActionLogging, type Action, type InAction } from './mechanisms/action-logging.ts';
 import { ActionRequest, type ReadSession } from './mechanisms/action-request.ts';

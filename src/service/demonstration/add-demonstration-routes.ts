@@ -1,6 +1,6 @@
 // The part of the service that demonstrates: the demo page, the actions with their four logging mechanisms, sessions and
 // the example users.
-import type { ServiceApp } from '../http/service-app.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addActionRoutes } from './actions.ts';
 import { rejectForgedRequests } from './csrf.ts';

@@ -4,7 +4,7 @@ import { Tokens } from '@fastify/csrf';
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { amendOperation } from '../description/operation.ts';
+import { amendOperation } from '../../http/description/operation.ts';
 import { readSessionCookie, type RequestSessions, type Session } from './session.ts';
 
 declare module 'fastify' {

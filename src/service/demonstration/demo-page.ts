@@ -1,8 +1,8 @@
 // GET /: a page that subscribes a browser and shows what it receives.
-import { escapeHtml } from '../description/html.ts';
-import { readClientFile } from '../http/client-source.ts';
-import type { ServiceApp } from '../http/service-app.ts';
-import { serveFile } from '../served-file.ts';
+import { escapeHtml } from '../../http/description/html.ts';
+import { readClientFile } from '../../http/client-source.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { serveFile } from '../../http/description/served-file.ts';
 
 const files = [
   ['/client/demo/demo.js', 'demo/demo.js', 'text/javascript; charset=utf-8', 'Script of the demo page'],

@@ -1,12 +1,12 @@
 // The example user API. Ids are int64: in the path a decimal, in an answer a JSON number with every digit.
-import { Type } from '../schema.ts';
+import { Type } from '../../http/schema.ts';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { ServiceApp } from '../http/service-app.ts';
-import { contentResponse, emptyResponse } from '../description/openapi-responses.ts';
-import type { Operation } from '../description/operation.ts';
-import { exactNumber, sendJson } from '../http/json-text.ts';
-import { compileValidator, wellFormed } from '../http/validation.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { exactNumber, sendJson } from '../../http/json-text.ts';
+import { compileValidator, wellFormed } from '../../http/validation.ts';
 import type { ExampleUsers } from './example-users.ts';
 
 const minId = -(2n ** 63n);

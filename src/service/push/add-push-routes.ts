@@ -1,5 +1,5 @@
 // The part of the service that Web Push needs: the public key, the subscriptions and the client's files.
-import type { ServiceApp } from '../http/service-app.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addClientFiles } from './client-files.ts';
 import { createReadVapidKeys } from './current-keys.ts';

@@ -1,7 +1,7 @@
 // The client's files that an application's own pages load: the page library and the service worker.
-import { readClientFile } from '../http/client-source.ts';
-import type { ServiceApp } from '../http/service-app.ts';
-import { serveFile } from '../served-file.ts';
+import { readClientFile } from '../../http/client-source.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { serveFile } from '../../http/description/served-file.ts';
 
 /** What `client/index.ts` imports. */
 const libraryModules = [

@@ -1,6 +1,6 @@
 // The bodies of POST and DELETE /webPush as schemas, as strict as a schema can be: that p256dh is a point on
 // the curve is beyond it and stated as a format.
-import { Type } from '../schema.ts';
+import { Type } from '../../http/schema.ts';
 
 import { maxEndpointLength } from '../../protocol/endpoint-policy.ts';
 

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
-import { ProblemError } from '../http/problem.ts';
+import { ProblemError } from '../../http/problem.ts';
 
 export const vapidKeyHeader = 'Deskbell-Vapid-Key';
 

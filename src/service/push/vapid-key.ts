@@ -1,11 +1,11 @@
 // GET /vapidKey: the public half of the key pair, as browsers take it for `applicationServerKey`.
-import { Type } from '../schema.ts';
+import { Type } from '../../http/schema.ts';
 
-import { represent, sendRepresentation } from '../http/conditional.ts';
-import type { ServiceApp } from '../http/service-app.ts';
-import { contentResponse, emptyResponse } from '../description/openapi-responses.ts';
-import type { Operation } from '../description/operation.ts';
-import { jsonContentType } from '../http/json-text.ts';
+import { represent, sendRepresentation } from '../../http/conditional.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { jsonContentType } from '../../http/json-text.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
 
 /** @param exampleKey is shown in the description */

@@ -1,16 +1,16 @@
 // POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it.
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
-import { Type } from '../schema.ts';
+import { Type } from '../../http/schema.ts';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
-import type { ServiceApp } from '../http/service-app.ts';
-import { contentResponse, emptyResponse } from '../description/openapi-responses.ts';
-import type { Operation } from '../description/operation.ts';
-import { sendJson } from '../http/json-text.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { sendJson } from '../../http/json-text.ts';
 import type { Settings } from '../options.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
 import { createSubscriptionBody, removalBody } from './subscription-schema.ts';

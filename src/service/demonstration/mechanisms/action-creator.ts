@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { ActionRequest, type ReadSession } from './action-request.ts';
-import { createEntityOpener, type Entity } from '../../http/entity.ts';
+import { createEntityOpener, type Entity } from '../../../http/entity.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
 export interface ActionResult {

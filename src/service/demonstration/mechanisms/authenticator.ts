@@ -3,7 +3,7 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
-import { amendOperation } from '../../description/operation.ts';
+import { amendOperation } from '../../../http/description/operation.ts';
 import { ActionRequest, type ReadSession } from './action-request.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 

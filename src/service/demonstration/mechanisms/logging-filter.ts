@@ -1,5 +1,5 @@
 // The logging filter: one record for each request, and the header `Request-Time` on each response.
-import type { Filter } from '../../http/filter.ts';
+import type { Filter } from '../../../http/filter.ts';
 import type { RecordLog } from './record.ts';
 
 /** Writes one record per request, and sets the response header `Request-Time`, in ms. */

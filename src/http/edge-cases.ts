@@ -2,26 +2,26 @@
 // expectation, a content type without a body.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { preflightHeaders } from './cors.ts';
-import { toRequestHead, type Filter } from './filter.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { toRequestHead } from './filter.ts';
 import { endConnection, render, renderError } from './render-error.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
+import type { ResponseRules } from './response-rules.ts';
 
 /** For Fastify's option `frameworkErrors`: a path that is not percent-encoded UTF-8. */
 export function renderMalformedUrl(
   cause: FastifyError,
   request: FastifyRequest,
   reply: FastifyReply,
-  filters: readonly Filter[],
+  rules: ResponseRules,
 ): void {
-  const preflight = preflightHeaders(request.raw);
+  const preflight = rules.preflightHeaders(request.raw);
   const head = toRequestHead(request.raw);
   const message = 'The path of the URL is not percent-encoded UTF-8.';
   const fault = new DeskbellError('ERR_REQUEST_INVALID', message, { cause });
   const { status, headers, body } = preflight
-    ? render(head, 204, preflight, Buffer.alloc(0), filters)
-    : renderError(head, { fault }, filters);
+    ? render(head, 204, preflight, Buffer.alloc(0), rules)
+    : renderError(head, { fault }, rules);
   reply
     .code(status)
     .headers(headers)
@@ -38,11 +38,11 @@ export function dropContentType(app: FastifyInstance): void {
 }
 
 /** CONNECT, and an `expect` that is not `100-continue`. */
-export function handleConnectAndExpect(app: FastifyInstance, filters: readonly Filter[]): void {
+export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRules): void {
   const { server } = app;
   server.on('connect', (request, socket) => {
     const { method = '', url = '' } = request;
-    endConnection(socket, renderError(toRequestHead(request), rejectUnmatched(app, method, url), filters));
+    endConnection(socket, renderError(toRequestHead(request), rejectUnmatched(app, method, url), rules));
   });
   // RFC 9110 §10.1.1: a server may ignore an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

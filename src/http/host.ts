@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 
 /** RFC 3986 §3.2.2, §3.2.3: a registered name, an IPv4 address or an IP literal, and a port; may be empty. */
 const hostAndPort =

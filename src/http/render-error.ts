@@ -2,11 +2,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import type { DeskbellError } from '../../errors/deskbell-error.ts';
-import { corsHeaders } from './cors.ts';
+import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { opaqueEntity } from './entity.ts';
-import type { Filter, RequestHead } from './filter.ts';
+import type { RequestHead } from './filter.ts';
 import { problemType, toProblem } from './problem.ts';
+import type { ResponseRules } from './response-rules.ts';
 
 export interface RenderedResponse {
   readonly status: number;
@@ -23,11 +23,11 @@ export interface Rejection {
 export function renderError(
   head: RequestHead,
   { fault, allow }: Rejection,
-  filters: readonly Filter[],
+  rules: ResponseRules,
 ): RenderedResponse {
-  const problem = toProblem(fault);
+  const problem = toProblem(fault, rules.errors);
   const headers = { 'content-type': problemType, ...(allow !== undefined && { allow }) };
-  return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), filters);
+  return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), rules);
 }
 
 /** Renders a response that has passed the enabled filters and carries what every response does. */
@@ -36,14 +36,14 @@ export function render(
   status: number,
   ownHeaders: Readonly<Record<string, string>>,
   body: Buffer,
-  filters: readonly Filter[],
+  rules: ResponseRules,
 ): RenderedResponse {
-  const headers: Record<string, string> = { ...corsHeaders, ...ownHeaders };
+  const headers: Record<string, string> = { ...rules.headers, ...ownHeaders };
   const setHeader = (name: string, value: string): void => {
     headers[name] = value;
   };
   const response = { status, entity: opaqueEntity, isAborted: false, setHeader };
-  for (const filter of filters) filter(head)(response);
+  for (const filter of rules.filters) filter(head)(response);
   return { status, headers, body };
 }
 

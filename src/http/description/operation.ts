@@ -2,7 +2,7 @@
 // request body are taken from the schemas that the route validates with.
 import type { RouteOptions } from 'fastify';
 
-import type { ServiceErrorCode } from '../../errors/service-errors.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { Responses } from './openapi-responses.ts';
 
 declare module 'fastify' {
@@ -13,7 +13,8 @@ declare module 'fastify' {
 }
 
 export interface Operation {
-  readonly tag: Tag;
+  /** One of the tags of the description. */
+  readonly tag: string;
   readonly summary: string;
   readonly description?: string;
   /** Request headers with a meaning of their own, by name. */
@@ -21,7 +22,7 @@ export interface Operation {
   /** Responses other than errors. */
   readonly responses: Responses;
   /** Errors beside those that every request, or every request with a body, may meet. */
-  readonly errors?: readonly ServiceErrorCode[];
+  readonly errors?: readonly ErrorCode[];
   /** Security Requirement Objects; one of them has to be met. Default: none is needed. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
 }
@@ -36,13 +37,3 @@ export function amendOperation(
   const amended = { ...operation, errors: [...(operation.errors ?? []), ...errors], security };
   route.config = { ...route.config, operation: amended };
 }
-
-export const tags = {
-  'Web Push': 'Subscribing browsers.',
-  Demonstration: 'A page that subscribes a browser, and fixed answers to watch the logging mechanisms.',
-  Example: 'An example user API.',
-  Service: 'Health and this description.',
-  Files: 'What pages load.',
-} as const;
-
-export type Tag = keyof typeof tags;

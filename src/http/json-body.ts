@@ -2,7 +2,7 @@
 // `__proto__` plain own properties, which are never read; it does not recurse, so the body limit bounds nesting.
 import type { FastifyInstance } from 'fastify';
 
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const jsonType = 'application/json';
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -2,7 +2,7 @@
 // machine must not read it.
 import { closeSync, constants, fchmodSync, fstatSync, openSync } from 'node:fs';
 
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const ownerOnly = 0o600;
 const othersMask = 0o007;

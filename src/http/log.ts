@@ -3,7 +3,7 @@
 import { closeSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 
-import { escapeControls } from '../../errors/escape-controls.ts';
+import { escapeControls } from '../errors/escape-controls.ts';
 import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
 import { formatRecord } from './format-record.ts';
 import { openLogFile } from './log-file.ts';

@@ -4,12 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { serviceErrors, type ServiceErrorCode } from '../errors/service-errors.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { renderError, endConnection, linger, type RenderedResponse } from './render-error.ts';
-import type { Filter } from './filter.ts';
 import { requestStartMs } from './request-start.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
+import type { ResponseRules } from './response-rules.ts';
 
 export interface ClientError extends Error {
   readonly code?: string | undefined;
@@ -43,24 +43,20 @@ export function handleClientError(
   app: FastifyInstance,
   error: ClientError,
   socket: Duplex,
-  filters: readonly Filter[],
+  rules: ResponseRules,
 ): void {
   const response = (socket as AnsweredSocket)[newestResponse];
   const startMs = requestStartMs(socket);
   if (response === undefined || response.writableFinished) {
-    endConnection(socket, renderUnparsed(app, error, startMs, filters));
+    endConnection(socket, renderUnparsed(app, error, startMs, rules));
   } else if (response.req.complete) {
     // The error is in a later request of the same connection; responses keep their order.
-    response.once('finish', () => endConnection(socket, renderUnparsed(app, error, startMs, filters)));
+    response.once('finish', () => endConnection(socket, renderUnparsed(app, error, startMs, rules)));
   } else if (response.headersSent || error.code === endedTooEarly) {
     socket.destroy();
   } else {
     const { method, url } = response.req;
-    const { status, headers, body } = renderError(
-      { method, url, startMs },
-      { fault: toFault(error) },
-      filters,
-    );
+    const { status, headers, body } = renderError({ method, url, startMs }, { fault: toFault(error) }, rules);
     response.writeHead(status, { ...headers, connection: 'close' }).end(body);
     linger(socket);
   }
@@ -71,13 +67,13 @@ function renderUnparsed(
   app: FastifyInstance,
   error: ClientError,
   startMs: number,
-  filters: readonly Filter[],
+  rules: ResponseRules,
 ): RenderedResponse {
   // Any token is a well-formed method (RFC 9110 §9.1); Node's parser accepts those of its list only.
   const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error) : '';
   const [, method, url] = requestLine.exec(line) ?? [];
   const rejection = method && url ? rejectUnmatched(app, method, url) : { fault: toFault(error) };
-  return renderError({ method, url, startMs }, rejection, filters);
+  return renderError({ method, url, startMs }, rejection, rules);
 }
 
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.[01]\r?\n/;

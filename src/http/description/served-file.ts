@@ -1,10 +1,10 @@
 // A file of the client: read at the first request, kept in memory, revalidated by its etag.
-import { Type } from './schema.ts';
+import { Type } from '../schema.ts';
 
-import { represent, sendRepresentation, type Representation } from './http/conditional.ts';
-import type { ServiceApp } from './http/service-app.ts';
-import { contentResponse, emptyResponse } from './description/openapi-responses.ts';
-import type { Operation } from './description/operation.ts';
+import { represent, sendRepresentation, type Representation } from '../conditional.ts';
+import type { ServiceApp } from '../service-app.ts';
+import { contentResponse, emptyResponse } from './openapi-responses.ts';
+import type { Operation } from './operation.ts';
 
 export interface ServedFile {
   readonly tag: Operation['tag'];

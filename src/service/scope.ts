@@ -2,20 +2,21 @@
 // response carries.
 import type { FastifyInstance } from 'fastify';
 
-import { acceptConsumedBodies } from './consumed-body.ts';
+import { acceptConsumedBodies } from '../http/consumed-body.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
-import { enableFilters, type Filter } from './filter.ts';
-import { assertHost } from './host.ts';
-import { readJsonBodies } from './json-body.ts';
-import type { Log } from './log.ts';
-import { sendProblems } from './problem.ts';
-import { handleUnknownPaths } from './unknown-paths.ts';
-import { compileValidator } from './validation.ts';
+import { enableFilters } from '../http/filter.ts';
+import { assertHost } from '../http/host.ts';
+import { readJsonBodies } from '../http/json-body.ts';
+import type { Log } from '../http/log.ts';
+import { sendProblems } from '../http/problem.ts';
+import type { ResponseRules } from '../http/response-rules.ts';
+import { handleUnknownPaths } from '../http/unknown-paths.ts';
+import { compileValidator } from '../http/validation.ts';
 
 export interface ScopeSettings {
   readonly log: Log;
   readonly bodyLimitBytes: number;
-  readonly filters: readonly Filter[];
+  readonly rules: ResponseRules;
   /** Whether the connections are the service's own, so that it judges what Node's parser lets pass. */
   readonly ownsConnections: boolean;
   /** Whether paths that no route takes are answered here, or left to the application around the scope. */
@@ -31,7 +32,7 @@ export function prepareScope(app: FastifyInstance, settings: ScopeSettings): voi
   sendProblems(app, settings);
 
   // In the order in which a request meets them.
-  enableFilters(app, settings.filters);
+  enableFilters(app, settings.rules.filters);
   addCorsHeaders(app);
   if (settings.ownsConnections) assertHost(app);
   answerPreflights(app);

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 
-const clientFolder = new URL('../../client/', import.meta.url);
+const clientFolder = new URL('../client/', import.meta.url);
 const isRunFromSource = import.meta.url.endsWith('.ts');
 
 /** @param file path in the client's folder, with `.js` for scripts */

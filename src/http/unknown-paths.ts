@@ -2,7 +2,7 @@
 // has a route. (Preflights are answered earlier.)
 import type { FastifyInstance } from 'fastify';
 
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isOneSegment } from './last-segment.ts';
 import type { Rejection } from './render-error.ts';
 

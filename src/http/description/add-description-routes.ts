@@ -2,11 +2,11 @@
 import type { RouteOptions } from 'fastify';
 import { Type } from '../schema.ts';
 
-import { represent, sendRepresentation, type Representation } from '../http/conditional.ts';
-import { jsonContentType } from '../http/json-text.ts';
-import type { ServiceApp } from '../http/service-app.ts';
+import { represent, sendRepresentation, type Representation } from '../conditional.ts';
+import { jsonContentType } from '../json-text.ts';
+import type { ServiceApp } from '../service-app.ts';
 import { addDocsPage } from './docs-page.ts';
-import { createOpenApiDocument, type OpenApiDocument, type SecuritySchemes } from './openapi-document.ts';
+import { createOpenApiDocument, type Description, type OpenApiDocument } from './openapi-document.ts';
 import { contentResponse, emptyResponse } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 
@@ -14,9 +14,9 @@ import type { Operation } from './operation.ts';
 export function addDescriptionRoutes(
   app: ServiceApp,
   routes: readonly RouteOptions[],
-  securitySchemes: SecuritySchemes,
+  description: Description,
 ): void {
-  const document = (): OpenApiDocument => createOpenApiDocument(routes, app.prefix, securitySchemes);
+  const document = (): OpenApiDocument => createOpenApiDocument(routes, app.prefix, description);
   const operation: Operation = {
     tag: 'Service',
     summary: 'This description',

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 
 type ParsedMessage = IncomingMessage & { readonly body?: unknown };
 

@@ -2,9 +2,11 @@
 // errors made from the very catalogue that answers them.
 import { Type, type Schema } from '../schema.ts';
 
-import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import type { ServiceErrorEntry } from '../../errors/service-errors.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import { problemType, toProblem } from '../http/problem.ts';
+import { problemType, toProblem } from '../problem.ts';
+import type { AnsweredErrors } from '../response-rules.ts';
 
 /** A Response Object of OpenAPI 3.1. */
 export interface ResponseDescription {
@@ -40,14 +42,6 @@ export const problemSchema = Type.Object(
   { description: 'An RFC 9457 problem.' },
 );
 
-const commonHeaders = {
-  'Access-Control-Allow-Origin': { schema: { type: 'string', const: '*' } },
-  'Request-Time': {
-    description: 'Milliseconds since the first byte of the request; present while the logging filter is on.',
-    schema: { type: 'string', pattern: '^[0-9]+$' },
-  },
-};
-
 export function contentResponse(
   contentType: string,
   description: string,
@@ -57,7 +51,7 @@ export function contentResponse(
 ): ResponseDescription {
   return {
     description,
-    headers: { ...commonHeaders, ...headers },
+    headers,
     content: { [contentType]: { schema, example } },
   };
 }
@@ -66,7 +60,7 @@ export function emptyResponse(
   description: string,
   headers: Readonly<Record<string, object>> = {},
 ): ResponseDescription {
-  return { description, headers: { ...commonHeaders, ...headers } };
+  return { description, headers };
 }
 
 /** Errors that any request may meet, whatever its route. */
@@ -75,7 +69,7 @@ const everywhere = [
   'ERR_REQUEST_TIMEOUT',
   'ERR_HEADERS_TOO_LARGE',
   'ERR_INTERNAL',
-] as const satisfies readonly ServiceErrorCode[];
+] as const satisfies readonly ErrorCode[];
 
 /** Errors that any request with a body may meet. */
 export const bodyErrors = [
@@ -83,38 +77,49 @@ export const bodyErrors = [
   'ERR_BODY_TOO_LARGE',
   'ERR_CONTENT_TYPE',
   'ERR_BODY_CONSUMED',
-] as const satisfies readonly ServiceErrorCode[];
+] as const satisfies readonly ErrorCode[];
 
 /** Error responses by status: those that a route names, and those that are possible everywhere. */
-export function problemResponses(...codes: readonly ServiceErrorCode[]): Responses {
-  const byStatus = Map.groupBy([...codes, ...everywhere], (code) => serviceErrors[code].status);
+export function describeProblems(codes: readonly ErrorCode[], errors: AnsweredErrors): Responses {
+  const entryOf = (code: ErrorCode): ServiceErrorEntry => {
+    const entry = errors[code];
+    if (entry === undefined) throw new Error(`${code} is not answered here.`);
+    return entry;
+  };
+  const byStatus = Map.groupBy(new Set([...codes, ...everywhere]), (code) => entryOf(code).status);
   return Object.fromEntries(
-    [...byStatus].map(([status, [first, ...others]]) => [
+    [...byStatus].map(([status, sameStatus]) => [
       status,
-      describeProblem([first as ServiceErrorCode, ...others]),
+      describeProblem(status, sameStatus, errors, entryOf),
     ]),
   );
 }
 
-function describeProblem(codes: readonly [ServiceErrorCode, ...ServiceErrorCode[]]): ResponseDescription {
-  const { status } = serviceErrors[codes[0]];
-  const headers =
-    status === 429 ? { 'Retry-After': { schema: { type: 'string', pattern: '^[0-9]+$' } } } : {};
+function describeProblem(
+  status: number,
+  codes: readonly ErrorCode[],
+  errors: AnsweredErrors,
+  entryOf: (code: ErrorCode) => ServiceErrorEntry,
+): ResponseDescription {
+  const retryAfter = { 'Retry-After': { schema: { type: 'string', pattern: '^[0-9]+$' } } };
   return {
-    description: codes.map((code) => `${code}: ${serviceErrors[code].title}.`).join(' '),
-    headers: { ...commonHeaders, ...headers },
+    description: codes.map((code) => `${code}: ${entryOf(code).title}.`).join(' '),
+    headers: status === 429 ? retryAfter : {},
     content: {
       [problemType]: {
         schema: { $ref: '#/components/schemas/Problem' },
         examples: Object.fromEntries(
-          codes.map((code) => [code, { summary: serviceErrors[code].remedy, value: exampleProblem(code) }]),
+          codes.map((code) => [
+            code,
+            { summary: entryOf(code).remedy, value: exampleProblem(code, entryOf(code).title, errors) },
+          ]),
         ),
       },
     },
   };
 }
 
-const exampleFields: Partial<Record<ServiceErrorCode, FieldError>> = {
+const exampleFields: Partial<Record<ErrorCode, FieldError>> = {
   ERR_SUBSCRIPTION_INVALID: {
     pointer: '/auth',
     code: 'ERR_BASE64_INVALID',
@@ -127,11 +132,8 @@ const exampleFields: Partial<Record<ServiceErrorCode, FieldError>> = {
   },
 };
 
-function exampleProblem(code: ServiceErrorCode): object {
+function exampleProblem(code: ErrorCode, title: string, errors: AnsweredErrors): object {
   const field = exampleFields[code];
-  return toProblem(
-    new DeskbellError(code, field?.detail ?? `${serviceErrors[code].title}.`, {
-      fields: field ? [field] : [],
-    }),
-  );
+  const fields = field ? [field] : [];
+  return toProblem(new DeskbellError(code, field?.detail ?? `${title}.`, { fields }), errors);
 }

@@ -2,9 +2,11 @@
 // a problem.
 import type { FastifyInstance } from 'fastify';
 
-import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import { serviceErrors, type ServiceErrorCode } from '../../errors/service-errors.ts';
+import type { ErrorCode } from '../errors/catalogue.ts';
+import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import { serviceErrors, type ServiceErrorCode } from '../errors/service-errors.ts';
 import type { Log } from './log.ts';
+import type { AnsweredErrors, ResponseRules } from './response-rules.ts';
 
 export const problemType = 'application/problem+json';
 
@@ -14,7 +16,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-  readonly code: ServiceErrorCode;
+  readonly code: ErrorCode;
   readonly errors?: readonly FieldError[];
   /** With ERR_VAPID_KEY_UNKNOWN: the current key. */
   readonly vapidPublicKey?: string;
@@ -24,15 +26,16 @@ export interface Problem {
 export class ProblemError extends DeskbellError {
   readonly members: Readonly<Partial<Problem>>;
 
-  constructor(code: ServiceErrorCode, message: string, members: Readonly<Partial<Problem>>) {
+  constructor(code: ErrorCode, message: string, members: Readonly<Partial<Problem>>) {
     super(code, message);
     this.members = members;
   }
 }
 
-export function toProblem(fault: DeskbellError): Problem {
-  const code = isServiceError(fault.code) ? fault.code : 'ERR_INTERNAL';
-  const { status, title, remedy } = serviceErrors[code];
+export function toProblem(fault: DeskbellError, errors: AnsweredErrors): Problem {
+  const answered = errors[fault.code];
+  const code = answered === undefined ? 'ERR_INTERNAL' : fault.code;
+  const { status, title, remedy } = answered ?? errors.ERR_INTERNAL;
   return {
     type: `urn:deskbell:error:${code}`,
     title,
@@ -45,18 +48,17 @@ export function toProblem(fault: DeskbellError): Problem {
   };
 }
 
-const isServiceError = (code: string): code is ServiceErrorCode => Object.hasOwn(serviceErrors, code);
-
 interface ErrorSettings {
+  readonly rules: ResponseRules;
   readonly log: Log;
   readonly bodyLimitBytes: number;
 }
 
 /** Sends what a route or hook of this scope throws as a problem. */
-export function sendProblems(app: FastifyInstance, { log, bodyLimitBytes }: ErrorSettings): void {
+export function sendProblems(app: FastifyInstance, { rules, log, bodyLimitBytes }: ErrorSettings): void {
   app.setErrorHandler((error, request, reply) => {
     const fault = toFault(error, bodyLimitBytes);
-    const problem = toProblem(fault);
+    const problem = toProblem(fault, rules.errors);
     if (problem.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
     // Bytes, because Fastify adds a charset to the type of text, and this type has no parameters (RFC 9457 §3).
     const body = Buffer.from(JSON.stringify(problem));

@@ -1,7 +1,7 @@
 // Log records as lines for people: time, level, what happened, and the other members as JSON. An error's stack follows
 // on lines of its own.
 
-import { escapeControls } from '../../errors/escape-controls.ts';
+import { escapeControls } from '../errors/escape-controls.ts';
 
 interface LogRecord {
   /** As pino counts: 30 is info, 50 error. */

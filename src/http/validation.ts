@@ -2,9 +2,9 @@
 // wrong field is named by its JSON Pointer (RFC 6901).
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
-import type { Schema } from '../schema.ts';
+import type { Schema } from './schema.ts';
 
-import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 
 /** Pattern of text without lone surrogates (UTF-8 has none: RFC 3629 §3). */
 export const wellFormed = String.raw`^\P{Cs}*$`;

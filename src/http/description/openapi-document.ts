@@ -2,19 +2,30 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { ObjectSchema, Schema } from '../schema.ts';
 
-import { bodyErrors, problemResponses, problemSchema } from './openapi-responses.ts';
-import { tags, type Operation } from './operation.ts';
-
-/** Of the description itself; to be raised with every change that a client can see. */
-const descriptionVersion = '1.1.0';
-
-const description = `Hands browsers the key to subscribe with and keeps their push subscriptions.
-
-Every path takes requests from any origin, without credentials. HEAD is answered wherever GET is. OPTIONS is a 204
-everywhere, with \`allow\` or, to a preflight, with what was asked for. A path that is not described is a 404, a method that
-is not described a 405 with \`allow\`. Every error is an RFC 9457 problem with a stable \`code\`.`;
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import type { AnsweredErrors } from '../response-rules.ts';
+import {
+  bodyErrors,
+  describeProblems,
+  problemSchema,
+  type ResponseDescription,
+} from './openapi-responses.ts';
+import type { Operation } from './operation.ts';
 
 export type SecuritySchemes = Readonly<Record<string, object>>;
+
+/** What is said of a listener as a whole. */
+export interface Description {
+  readonly info: OpenApiDocument['info'];
+  /** Groups of operations, with what each is for. */
+  readonly tags: Readonly<Record<string, string>>;
+  readonly securitySchemes: SecuritySchemes;
+  readonly errors: AnsweredErrors;
+  /** Errors that any request may meet, beside those that HTTP itself brings. */
+  readonly errorsEverywhere: readonly ErrorCode[];
+  /** Header Objects of every response, by name. */
+  readonly headersEverywhere: Readonly<Record<string, object>>;
+}
 
 export interface OpenApiDocument {
   readonly openapi: string;
@@ -38,7 +49,7 @@ export interface OperationObject {
 
 export interface ParameterObject {
   readonly name: string;
-  readonly in: 'path' | 'header';
+  readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly description?: string | undefined;
   readonly schema: object;
@@ -50,6 +61,7 @@ type JsonContent = Readonly<
 
 interface RouteSchema {
   readonly params?: ObjectSchema;
+  readonly querystring?: ObjectSchema;
   readonly body?: Schema & { readonly examples?: readonly unknown[] };
 }
 
@@ -66,21 +78,23 @@ export function collectRoutes(app: FastifyInstance): readonly RouteOptions[] {
 export function createOpenApiDocument(
   routes: readonly RouteOptions[],
   prefix: string,
-  securitySchemes: SecuritySchemes,
+  description: Description,
 ): OpenApiDocument {
   const paths: Record<string, Record<string, OperationObject>> = {};
+  const { info, tags, securitySchemes } = description;
   const usedTags = new Set<string>();
   for (const { method, url, config, schema } of routes) {
     const operation = config?.operation;
     // HEAD is answered wherever GET is, and said once.
     if (operation === undefined || typeof method !== 'string' || method === 'HEAD') continue;
+    if (tags[operation.tag] === undefined) throw new Error(`The tag ${operation.tag} is not described.`);
     usedTags.add(operation.tag);
     const path = (paths[toTemplate(url.slice(prefix.length), config?.lastSegment)] ??= {});
-    path[method.toLowerCase()] = toOperationObject(operation, (schema ?? {}) as RouteSchema);
+    path[method.toLowerCase()] = toOperationObject(operation, (schema ?? {}) as RouteSchema, description);
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Deskbell', version: descriptionVersion, description },
+    info,
     // Relative to the document, so that it holds under any prefix.
     servers: [{ url: '.' }],
     tags: Object.entries(tags)
@@ -96,10 +110,14 @@ const toTemplate = (path: string, lastSegment: string | undefined): string =>
 
 function toOperationObject(
   { tag, summary, description: text, headers = {}, responses, errors = [], security }: Operation,
-  { params, body }: RouteSchema,
+  { params, querystring, body }: RouteSchema,
+  { errors: answered, errorsEverywhere, headersEverywhere }: Description,
 ): OperationObject {
   const parameters = [
     ...Object.entries(params?.properties ?? {}).map(([name, schema]) => toParameter('path', name, schema)),
+    ...Object.entries(querystring?.properties ?? {}).map(([name, schema]) =>
+      toParameter('query', name, schema),
+    ),
     ...Object.entries(headers).map(([name, header]) => ({
       ...toParameter('header', name, header.schema),
       description: header.description,
@@ -114,11 +132,29 @@ function toOperationObject(
       required: true,
       content: { 'application/json': { schema: body, example: body.examples?.[0] } },
     },
-    responses: { ...responses, ...problemResponses(...errors, ...(body ? bodyErrors : [])) },
+    responses: withHeaders(
+      {
+        ...responses,
+        ...describeProblems([...errors, ...(body ? bodyErrors : []), ...errorsEverywhere], answered),
+      },
+      headersEverywhere,
+    ),
     security,
   };
 }
 
 function toParameter(place: ParameterObject['in'], name: string, schema: object): ParameterObject {
   return { name, in: place, required: place === 'path', schema };
+}
+
+function withHeaders(
+  responses: Readonly<Record<string, ResponseDescription>>,
+  everywhere: Readonly<Record<string, object>>,
+): Readonly<Record<string, ResponseDescription>> {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      { ...response, headers: { ...everywhere, ...response.headers } },
+    ]),
+  );
 }

@@ -1,8 +1,8 @@
 // GET /docs: the description document as a page to read and to try, rendered here from the document itself. It loads
 // nothing from another host, and its script only sends what a reader asks it to.
-import { readClientFile } from '../http/client-source.ts';
-import type { ServiceApp } from '../http/service-app.ts';
-import { serveFile } from '../served-file.ts';
+import { readClientFile } from '../client-source.ts';
+import type { ServiceApp } from '../service-app.ts';
+import { serveFile } from './served-file.ts';
 import { operationId, renderOperation, renderText } from './docs-operation.ts';
 import { html, htmlText, type Html } from './html.ts';
 import type { OpenApiDocument, OperationObject } from './openapi-document.ts';
