@@ -3,6 +3,7 @@ import type { BroadcastStore } from './broadcasts.ts';
 import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
 import type { Ledger } from './ledger.ts';
+import type { Statistics } from './statistics.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WorkSource } from './work-source.ts';
@@ -22,6 +23,7 @@ export interface Store {
   readonly heldDeletions: HeldDeletions;
   readonly ended: EndedSubscriptions;
   readonly vapidKeys: VapidKeyStore;
+  readonly statistics: Statistics;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

@@ -25,6 +25,7 @@ import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { describePushServices } from './push-services-suite.ts';
+import { describeStatistics } from './statistics-suite.ts';
 import { describeStore, type StoreUnderTest } from './store-suite.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
 
@@ -45,6 +46,7 @@ describeHeldDeletions('SQLite', prepare);
 describeEndpointSpellings('SQLite', prepare);
 describePushServices('SQLite', prepare);
 describeVapidKeys('SQLite', prepare);
+describeStatistics('SQLite', prepare);
 
 describe('the SQLite file', () => {
   let folder: string;

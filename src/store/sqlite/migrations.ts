@@ -280,4 +280,61 @@ export const migrations: readonly string[] = [
   alter table vapid_keys add column state text check (state in ('next', 'current', 'previous', 'retired'));
   create unique index vapid_keys_offered on vapid_keys (state) where state in ('next', 'current');
   `,
+
+  `
+  -- counted where they change, so that no reader counts a million rows
+  alter table vapid_keys add column subscriptions integer not null default 0;
+  update vapid_keys set subscriptions = (select count(*) from subscriptions where vapid_key_id = vapid_keys.id);
+  create table subscription_days (
+    -- since 1970, UTC
+    day integer primary key,
+    gained integer not null default 0,
+    lost integer not null default 0
+  ) strict;
+  insert into subscription_days (day, gained)
+    select created_at_ms / 86400000, count(*) from subscriptions group by 1;
+  create trigger subscription_gained after insert on subscriptions begin
+    update vapid_keys set subscriptions = subscriptions + 1 where id = new.vapid_key_id;
+    insert into subscription_days (day, gained) values (new.created_at_ms / 86400000, 1)
+      on conflict (day) do update set gained = gained + 1;
+  end;
+  create trigger subscription_lost after delete on subscriptions begin
+    update vapid_keys set subscriptions = subscriptions - 1 where id = old.vapid_key_id;
+    insert into subscription_days (day, lost) values (unixepoch() / 86400, 1)
+      on conflict (day) do update set lost = lost + 1;
+  end;
+  create trigger subscription_key_changed after update of vapid_key_id on subscriptions
+    when old.vapid_key_id <> new.vapid_key_id
+  begin
+    update vapid_keys set subscriptions = subscriptions - 1 where id = old.vapid_key_id;
+    update vapid_keys set subscriptions = subscriptions + 1 where id = new.vapid_key_id;
+  end;
+
+  -- what came of messages over time, all together and by broadcast
+  create table outcome_intervals (
+    width_ms integer not null,
+    start_ms integer not null,
+    push_service text not null,
+    attempts integer not null,
+    accepted integer not null,
+    gone integer not null,
+    rejected integer not null,
+    expired integer not null,
+    exhausted integer not null,
+    primary key (width_ms, start_ms, push_service)
+  ) strict, without rowid;
+  create table broadcast_intervals (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    start_ms integer not null,
+    push_service text not null,
+    width_ms integer not null,
+    attempts integer not null,
+    accepted integer not null,
+    gone integer not null,
+    rejected integer not null,
+    expired integer not null,
+    exhausted integer not null,
+    primary key (broadcast_id, start_ms, push_service)
+  ) strict, without rowid;
+  `,
 ];

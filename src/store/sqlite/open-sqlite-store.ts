@@ -5,6 +5,7 @@ import { SqliteDatabase } from './sqlite-database.ts';
 import { createSqliteEndedSubscriptions } from './sqlite-ended-subscriptions.ts';
 import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
+import { createSqliteStatistics } from './sqlite-statistics.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
@@ -34,6 +35,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     heldDeletions: createSqliteHeldDeletions(database),
     ended: createSqliteEndedSubscriptions(database),
     vapidKeys: createSqliteVapidKeys(database),
+    statistics: createSqliteStatistics(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

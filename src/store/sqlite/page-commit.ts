@@ -12,6 +12,7 @@ import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
 import { createGoneMarks } from './gone-marks.ts';
+import { createOutcomeCounts } from './outcome-counts.ts';
 import type { PushServiceHolds } from './push-service-holds.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
@@ -43,6 +44,7 @@ export function createPageCommit(
   const finish = createFinish(database);
   const alarmLog = createAlarms(database);
   const marks = createGoneMarks(database);
+  const outcomes = createOutcomeCounts(database);
 
   /** @returns false where the slice is another worker's */
   const moveCursor = (page: PageCommit, nowMs: number): boolean => {
@@ -161,6 +163,7 @@ export function createPageCommit(
 
     for (const { answers, hasMarks: _, ...counts } of tallies.values()) {
       statements.addTally.run({ broadcastId, ...counts });
+      outcomes.addToBroadcast({ id: broadcastId, startAtMs: head.start_at_ms }, counts);
       if (answers === 0) continue;
       const held = marks.count(counts.origin, answers, counts.accepted);
       if (held > 0) addAlarm(alarms, heldAlarm(counts.origin, held));
@@ -199,8 +202,8 @@ function prepareStatements(database: SqliteDatabase) {
   return {
     findHead: database.prepare<
       { broadcastId: number },
-      { state: BroadcastState; logged_accepted: number; logged_others: number }
-    >('select state, logged_accepted, logged_others from broadcasts where id = :broadcastId'),
+      { state: BroadcastState; start_at_ms: number; logged_accepted: number; logged_others: number }
+    >('select state, start_at_ms, logged_accepted, logged_others from broadcasts where id = :broadcastId'),
     moveCursor: database.prepare<
       { broadcastId: number; fenceToken: string; number: number; cursor: number; untilMs: number },
       { cursor: number; through_position: number }

@@ -109,7 +109,7 @@ function prepareStatements(database: SqliteDatabase) {
         on conflict do nothing
       `),
     extentOfAll: database.prepare<NoValues, { rows: number; first: number | null; last: number | null }>(`
-        select (select count(*) from subscriptions) as rows,
+        select (select coalesce(sum(subscriptions), 0) from vapid_keys) as rows,
                (select min(id) from subscriptions) as first,
                (select max(id) from subscriptions) as last
       `),

@@ -1,6 +1,7 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
 import type { Ledger } from '../ledger.ts';
 import { createGoneMarks } from './gone-marks.ts';
+import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './page-commit.ts';
 import { createPushServiceHolds } from './push-service-holds.ts';
 import { createRecipients } from './recipients.ts';
@@ -10,6 +11,7 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
   const recipients = createRecipients(database);
   const marks = createGoneMarks(database);
   const holds = createPushServiceHolds(database);
+  const outcomes = createOutcomeCounts(database);
   const commitPage = createPageCommit(database, holds);
 
   return {
@@ -23,6 +25,15 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
         const id = answer === 'gone' ? marks.markByKeys(origin, subscription) : undefined;
         if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
         marks.count(origin, 1, accepted);
+        outcomes.add({
+          origin,
+          attempts: 1,
+          accepted,
+          gone: Number(answer === 'gone'),
+          rejected: refusalsInRow,
+          expired: 0,
+          exhausted: 0,
+        });
         if (id === undefined) return 'kept';
         marks.judgeSingle(origin);
         return marks.isMarked(id) ? 'marked' : 'deleted';

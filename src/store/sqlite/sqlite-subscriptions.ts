@@ -134,7 +134,9 @@ function prepareStatements(database: SqliteDatabase) {
     removeByEndpoint: database.prepare<{ endpoint: string; auth: Uint8Array }>(
       'delete from subscriptions where endpoint = :endpoint and auth = :auth',
     ),
-    count: database.prepare<NoValues, { count: number }>('select count(*) as count from subscriptions'),
+    count: database.prepare<NoValues, { count: number }>(
+      'select coalesce(sum(subscriptions), 0) as count from vapid_keys',
+    ),
     page: database.prepare<{ afterId: number; throughId: number; limit: number }, SubscriptionRow>(
       `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,
     ),

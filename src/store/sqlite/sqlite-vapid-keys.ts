@@ -86,14 +86,11 @@ function prepareStatements(database: SqliteDatabase) {
         on conflict (public_key) do update set state = excluded.state
       `),
     retireAll: database.prepare<NoValues>("update vapid_keys set state = 'retired' where state is not null"),
-    count: database.prepare<NoValues, { public_key: string; count: number }>(`
-        select v.public_key, c.count
-        from (select vapid_key_id, count(*) as count from subscriptions group by vapid_key_id) c
-        join vapid_keys v on v.id = c.vapid_key_id
-      `),
-    countOf: database.prepare<{ publicKey: string }, { count: number }>(`
-        select count(*) as count from subscriptions
-        where vapid_key_id = (select id from vapid_keys where public_key = :publicKey)
-      `),
+    count: database.prepare<NoValues, { public_key: string; count: number }>(
+      'select public_key, subscriptions as count from vapid_keys where subscriptions > 0',
+    ),
+    countOf: database.prepare<{ publicKey: string }, { count: number }>(
+      'select subscriptions as count from vapid_keys where public_key = :publicKey',
+    ),
   };
 }

@@ -22,7 +22,9 @@ export function createInsertGuard(
   database: SqliteDatabase,
   { maxSubscriptions, onWarning }: SubscriptionLimit,
 ): () => void {
-  const count = database.prepare<NoValues, { rows: number }>('select count(*) as rows from subscriptions');
+  const count = database.prepare<NoValues, { rows: number }>(
+    'select coalesce(sum(subscriptions), 0) as rows from vapid_keys',
+  );
   /** Inserts until the next count. */
   let budget = 0;
   let countAgainAtMs = 0;

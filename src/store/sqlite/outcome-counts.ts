@@ -1,0 +1,74 @@
+// Outcomes over time in SQLite: counted per page of rows, not per message.
+import { pushServiceName } from '../../protocol/push-service-name.ts';
+import type { OriginCounts } from '../broadcasts.ts';
+import { broadcastInterval, outcomeWidths } from '../statistics.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+
+/** Everything here is to be called inside a transaction. */
+export interface OutcomeCounts {
+  add(counts: OriginCounts): void;
+  /** The same for messages of a broadcast. */
+  addToBroadcast(broadcast: { readonly id: number; readonly startAtMs: number }, counts: OriginCounts): void;
+}
+
+type Values = Omit<OriginCounts, 'origin'> & {
+  pushService: string;
+  startMs: number;
+  widthMs: number;
+};
+
+export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
+  const added = `
+    attempts = attempts + excluded.attempts,
+    accepted = accepted + excluded.accepted,
+    gone = gone + excluded.gone,
+    rejected = rejected + excluded.rejected,
+    expired = expired + excluded.expired,
+    exhausted = exhausted + excluded.exhausted
+  `;
+  const addInterval = database.prepare<Values>(`
+    insert into outcome_intervals
+      (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted)
+    values
+      (:widthMs, :startMs, :pushService, :attempts, :accepted, :gone, :rejected, :expired, :exhausted)
+    on conflict (width_ms, start_ms, push_service) do update set ${added}
+  `);
+  const addBroadcastInterval = database.prepare<Values & { broadcastId: number }>(`
+    insert into broadcast_intervals
+      (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted)
+    values
+      (:broadcastId, :startMs, :pushService, :widthMs, :attempts, :accepted, :gone, :rejected, :expired, :exhausted)
+    on conflict (broadcast_id, start_ms, push_service) do update set ${added}
+  `);
+  const prune = database.prepare<{ widthMs: number; beforeMs: number }>(
+    'delete from outcome_intervals where width_ms = :widthMs and start_ms < :beforeMs',
+  );
+  let pruneAtMs = 0;
+
+  const dropOld = (nowMs: number): void => {
+    if (nowMs < pruneAtMs) return;
+    pruneAtMs = nowMs + outcomeWidths.coarse.widthMs;
+    for (const { widthMs, keptMs } of Object.values(outcomeWidths)) {
+      prune.run({ widthMs, beforeMs: nowMs - keptMs });
+    }
+  };
+
+  const add = ({ origin, ...counts }: OriginCounts): void => {
+    const nowMs = database.now();
+    dropOld(nowMs);
+    const pushService = pushServiceName(origin);
+    for (const { widthMs } of Object.values(outcomeWidths)) {
+      addInterval.run({ ...counts, pushService, widthMs, startMs: nowMs - (nowMs % widthMs) });
+    }
+  };
+
+  return {
+    add,
+    addToBroadcast: ({ id: broadcastId, startAtMs }, allCounts) => {
+      add(allCounts);
+      const { origin, ...counts } = allCounts;
+      const interval = broadcastInterval(startAtMs, database.now());
+      addBroadcastInterval.run({ broadcastId, ...counts, ...interval, pushService: pushServiceName(origin) });
+    },
+  };
+}

@@ -1,0 +1,53 @@
+// Figures over time: counted where they arise, in the same transaction, and kept in few rows, so that reading them never
+// looks at subscriptions or audiences. Types and numbers only.
+import type { OriginCounts } from './broadcasts.ts';
+
+/** Subscriptions that came and went on one day. */
+export interface SubscriptionDay {
+  /** Its midnight, UTC. */
+  readonly startMs: number;
+  readonly gained: number;
+  /** Removed by their user or an operator, or gone. */
+  readonly lost: number;
+}
+
+/** What came of messages to one push service in an interval. */
+export interface OutcomeInterval extends Omit<OriginCounts, 'origin'> {
+  readonly startMs: number;
+  readonly widthMs: number;
+  /** As `pushServiceName` gives it. */
+  readonly pushService: string;
+}
+
+/** The widths in which outcomes are counted, single messages included, and how long each is kept. */
+export const outcomeWidths = {
+  fine: { widthMs: 10_000, keptMs: 2 * 60 * 60 * 1000 },
+  coarse: { widthMs: 10 * 60 * 1000, keptMs: 90 * 24 * 60 * 60 * 1000 },
+} as const;
+
+/** Of a broadcast: narrow while it is young, so that a short run and one of weeks have some hundred intervals each. */
+const broadcastWidths = [
+  { untilMs: 2 * 60 * 1000, widthMs: 1000 },
+  { untilMs: 20 * 60 * 1000, widthMs: 10_000 },
+  { untilMs: 6 * 60 * 60 * 1000, widthMs: 60_000 },
+  { untilMs: Infinity, widthMs: 60 * 60 * 1000 },
+] as const;
+
+/** The interval of a broadcast that a moment is in. */
+export function broadcastInterval(startAtMs: number, nowMs: number): { startMs: number; widthMs: number } {
+  const elapsedMs = Math.max(0, nowMs - startAtMs);
+  const { widthMs } = broadcastWidths.find(({ untilMs }) => elapsedMs < untilMs)!;
+  return { startMs: startAtMs + Math.floor(elapsedMs / widthMs) * widthMs, widthMs };
+}
+
+export interface Statistics {
+  /** From `sinceMs` on, in order; days on which nothing came or went are left out. */
+  subscriptionDays(sinceMs: number): Promise<readonly SubscriptionDay[]>;
+  /** All messages together; in order, without intervals in which nothing was sent. */
+  outcomes(range: {
+    readonly width: keyof typeof outcomeWidths;
+    readonly sinceMs: number;
+  }): Promise<readonly OutcomeInterval[]>;
+  /** Those of one broadcast. */
+  outcomesOf(broadcastId: number): Promise<readonly OutcomeInterval[]>;
+}

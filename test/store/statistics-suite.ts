@@ -1,0 +1,181 @@
+// What every store must count over time: subscriptions by day and key, outcomes by push service.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import { outcomeWidths } from '../../src/store/statistics.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
+import type { StoreUnderTest } from './store-suite.ts';
+
+const leaseMs = 10_000;
+const dayMs = 24 * 60 * 60 * 1000;
+const midnightMs = Date.UTC(2027, 0, 15);
+const fcm = 'fcm.googleapis.com';
+
+export function describeStatistics(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`statistics: ${name}`, () => {
+    let underTest: StoreUnderTest;
+    let store: Store;
+    let nowMs: number;
+
+    beforeEach(async () => {
+      underTest = await prepare();
+      nowMs = midnightMs;
+      store = await underTest.open(() => nowMs);
+    });
+    afterEach(async () => {
+      await store.close();
+      await underTest.remove();
+    });
+
+    const put = (index: number, key = vapidPublicKey) =>
+      store.subscriptions.put(madeUpSubscription(index), key);
+
+    const createBroadcast = async (): Promise<Broadcast> => {
+      const { broadcast } = await store.broadcasts.create({
+        contentHash: new Uint8Array(32).fill(7),
+        payload: new TextEncoder().encode('{}'),
+        ttlSeconds: 3600,
+        urgency: 'normal',
+        startAtMs: nowMs,
+        expiresAtMs: nowMs + dayMs,
+        sliceRows: 1,
+      });
+      return broadcast;
+    };
+
+    /** Commits the next row of the broadcast. */
+    const commitNext = async (broadcastId: number, changes: Partial<RowResult> = {}) => {
+      const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
+      assert.ok(slice);
+      const [recipient] = await store.ledger.readRows(slice, slice.cursor, 1);
+      assert.ok(recipient);
+      await store.ledger.commit({
+        broadcastId,
+        fenceToken: slice.fenceToken,
+        slice: { number: slice.slice, cursor: slice.throughPosition },
+        rows: [{ recipient, origin: `https://${fcm}`, attempts: 1, result: 'accepted', ...changes }],
+        leaseMs,
+      });
+    };
+
+    const none = { attempts: 0, accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0 };
+
+    test('subscriptions are counted on the day they came; a renewal is no new one', async () => {
+      await put(1);
+      nowMs += dayMs - 1;
+      await put(2);
+      await put(1);
+      nowMs += 1;
+      await put(3);
+      assert.deepEqual(await store.statistics.subscriptionDays(midnightMs), [
+        { startMs: midnightMs, gained: 2, lost: 0 },
+        { startMs: midnightMs + dayMs, gained: 1, lost: 0 },
+      ]);
+      assert.deepEqual(await store.statistics.subscriptionDays(midnightMs + dayMs), [
+        { startMs: midnightMs + dayMs, gained: 1, lost: 0 },
+      ]);
+    });
+
+    test('a subscription is lost once, however it leaves', async () => {
+      const rows = [await put(1), await put(2), await put(3), await put(4)];
+      await store.subscriptions.removeById(rows[0]!.id);
+      await store.subscriptions.removeById(rows[0]!.id);
+      await store.subscriptions.removeByEndpoint(rows[1]!.endpoint, rows[1]!.auth);
+      const subscription = rows[2]!;
+      const told = { subscription, origin: `https://${fcm}`, vapidPublicKey, answer: 'gone' } as const;
+      assert.equal(await store.ledger.recordAnswer(told), 'deleted');
+      const days = await store.statistics.subscriptionDays(0);
+      assert.equal(
+        days.reduce((sum, { lost }) => sum + lost, 0),
+        3,
+      );
+      assert.equal(await store.subscriptions.count(), 1);
+    });
+
+    test('a subscription that changes its key is counted with the new one', async () => {
+      await put(1);
+      await put(2);
+      await put(2, otherVapidPublicKey);
+      assert.deepEqual(
+        await store.vapidKeys.countSubscriptions(),
+        new Map([
+          [vapidPublicKey, 1],
+          [otherVapidPublicKey, 1],
+        ]),
+      );
+      assert.equal(await store.subscriptions.count(), 2);
+    });
+
+    test('outcomes are counted by push service and interval, all together and by broadcast', async () => {
+      for (let index = 0; index < 4; index += 1) await put(index);
+      const { id } = await createBroadcast();
+      await commitNext(id);
+      await commitNext(id, { origin: 'https://db5p.notify.windows.com', result: 'rejected' });
+      nowMs += 999;
+      await commitNext(id);
+      nowMs += 10_001;
+      await commitNext(id);
+
+      const windows = 'notify.windows.com';
+      const accepted = { ...none, attempts: 1, accepted: 1 };
+      const two = { ...none, attempts: 2, accepted: 2 };
+      const rejected = { ...none, attempts: 1, rejected: 1 };
+      assert.deepEqual(await store.statistics.outcomesOf(id), [
+        { startMs: midnightMs, widthMs: 1000, pushService: fcm, ...two },
+        { startMs: midnightMs, widthMs: 1000, pushService: windows, ...rejected },
+        { startMs: midnightMs + 11_000, widthMs: 1000, pushService: fcm, ...accepted },
+      ]);
+      const fine = { widthMs: 10_000 };
+      assert.deepEqual(await store.statistics.outcomes({ width: 'fine', sinceMs: midnightMs }), [
+        { startMs: midnightMs, ...fine, pushService: fcm, ...two },
+        { startMs: midnightMs, ...fine, pushService: windows, ...rejected },
+        { startMs: midnightMs + 10_000, ...fine, pushService: fcm, ...accepted },
+      ]);
+      assert.deepEqual(await store.statistics.outcomes({ width: 'coarse', sinceMs: midnightMs }), [
+        { startMs: midnightMs, widthMs: 600_000, pushService: fcm, ...none, attempts: 3, accepted: 3 },
+        { startMs: midnightMs, widthMs: 600_000, pushService: windows, ...rejected },
+      ]);
+    });
+
+    test('the intervals of a broadcast grow with its age', async () => {
+      for (let index = 0; index < 3; index += 1) await put(index);
+      const { id } = await createBroadcast();
+      for (const elapsedMs of [119_000, 125_000, 2 * 60 * 60 * 1000]) {
+        nowMs = midnightMs + elapsedMs;
+        await commitNext(id);
+      }
+      const intervals = await store.statistics.outcomesOf(id);
+      assert.deepEqual(
+        intervals.map(({ startMs, widthMs }) => [startMs - midnightMs, widthMs]),
+        [
+          [119_000, 1000],
+          [120_000, 10_000],
+          [7_200_000, 60_000],
+        ],
+      );
+    });
+
+    test('a single message is counted, and what is old is dropped', async () => {
+      const told = {
+        subscription: madeUpSubscription(1),
+        origin: `https://${fcm}`,
+        vapidPublicKey,
+        answer: 'accepted',
+      } as const;
+      await store.ledger.recordAnswer(told);
+      nowMs += outcomeWidths.fine.keptMs + 1;
+      await store.ledger.recordAnswer({ ...told, answer: 'refused' });
+      assert.deepEqual(
+        (await store.statistics.outcomes({ width: 'fine', sinceMs: 0 })).map(({ rejected }) => rejected),
+        [1],
+      );
+      const coarse = await store.statistics.outcomes({ width: 'coarse', sinceMs: 0 });
+      assert.deepEqual(
+        coarse.map(({ accepted }) => accepted),
+        [1, 0],
+      );
+    });
+  });
+}
