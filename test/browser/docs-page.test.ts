@@ -3,20 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { launch, type Browser, type Page } from 'puppeteer-core';
 import { chromium, find, skipWithout } from '../../scripts/install-test-tools.ts';
-import { startService, vapidPublicKey, type RunningService } from '../service/running-service.ts';
+import { vapidPublicKey, startServiceForSuite } from '../service/running-service.ts';
 
 describe('the page at /docs', { skip: skipWithout('the tests of /docs', [chromium]) }, () => {
-  let service: RunningService;
+  const service = startServiceForSuite({ prefix: '/deep/push', authenticate: ['get'] });
   let browser: Browser;
 
   before(async () => {
-    service = await startService({ prefix: '/deep/push', authenticate: ['get'] });
     browser = await launch({ executablePath: find(chromium)!, args: ['--no-sandbox', '--disable-gpu'] });
   });
-  after(async () => {
-    await browser.close();
-    await service.close();
-  });
+  after(() => browser.close());
 
   /** Opens the page; what it does wrong is collected. */
   async function open(path: string, width = 1280): Promise<{ page: Page; wrong: string[] }> {

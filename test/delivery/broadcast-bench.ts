@@ -31,7 +31,8 @@ export interface BroadcastBench extends AsyncDisposable {
   readonly store: Store;
   /** The database file. */
   readonly path: string;
-  startPushService(options?: PushServiceOptions): Promise<PushService>;
+  /** @param rows how many of its sinks are stored */
+  startPushService(options?: PushServiceOptions & { readonly rows?: number }): Promise<PushService>;
   /** Stores `count` sinks of a push service. @returns their endpoints */
   subscribe(pushService: PushService, count: number): Promise<readonly string[]>;
   /** A sender that admits all push services that were started, delivering in this thread unless told otherwise. */
@@ -46,12 +47,13 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
   const senders: Sender[] = [];
   const origins = () => pushServices.map(({ origin }) => origin);
 
-  return {
+  const bench: BroadcastBench = {
     store,
     path,
-    async startPushService(options = {}) {
+    async startPushService({ rows = 0, ...options } = {}) {
       const pushService = await startPushService({ checksBodies: false, ...options });
       pushServices.push(pushService);
+      if (rows > 0) await bench.subscribe(pushService, rows);
       return pushService;
     },
     async subscribe(pushService, count) {
@@ -87,6 +89,7 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+  return bench;
 }
 
 /** Asserts that the broadcast is done and that its counts add up, and are these; all others are 0. */

@@ -25,8 +25,7 @@ describe('a broadcast', () => {
     for (const tls of [false, true]) {
       test(`to all reaches each once, ${where}, ${tls ? 'HTTP/2' : 'HTTP/1.1'}`, async () => {
         await using bench = await openBroadcastBench();
-        const pushService = await bench.startPushService({ tls });
-        await bench.subscribe(pushService, 4200);
+        const pushService = await bench.startPushService({ tls, rows: 4200 });
         const run = await bench.createSender({ threads }).broadcast('all', message);
         assert.equal(run.isNew, true);
         assertDone(await run.finished, { accepted: 4200 });
@@ -53,8 +52,7 @@ describe('a broadcast', () => {
 
   test('to ids reaches these and nobody else', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 20);
+    const pushService = await bench.startPushService({ rows: 20 });
     const run = await bench.createSender().broadcast({ ids: [3, 17, 3, 4711] }, message);
     assertDone(await run.finished, { accepted: 2, removed: 1 });
     assert.deepEqual(timesReceived(pushService), { 0: 18, 1: 2 });
@@ -95,8 +93,7 @@ describe('a broadcast', () => {
 
   test('repeated with its key sends nothing twice, and tells another content from it', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 10);
+    const pushService = await bench.startPushService({ rows: 10 });
     const sender = bench.createSender();
     const first = await sender.broadcast('all', message, { idempotencyKey: 'tea' });
     await first.finished;
@@ -123,8 +120,7 @@ describe('a broadcast', () => {
 
   test('repeated with its key is the same also where each message has an ID of its own', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 10);
+    const pushService = await bench.startPushService({ rows: 10 });
     const sender = bench.createSender();
     const tagged = { ...message, tag: null, renotify: true };
     const options = { idempotencyKey: 'tagged' };
@@ -140,8 +136,7 @@ describe('a broadcast', () => {
 
   test('with a list is the same only for the same list', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 10);
+    const pushService = await bench.startPushService({ rows: 10 });
     const sender = bench.createSender();
     const options = { idempotencyKey: 'list' };
     const first = await sender.broadcast({ ids: [1, 2, 3] }, message, options);
@@ -156,8 +151,7 @@ describe('a broadcast', () => {
 
   test('waits for its time', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 5);
+    await bench.startPushService({ rows: 5 });
     const startAt = new Date(Date.now() + 600);
     const run = await bench.createSender().broadcast('all', message, { startAt });
     assertDone(await run.finished, { accepted: 5 });
@@ -168,8 +162,7 @@ describe('a broadcast', () => {
 
   test('that is paused stops, and goes on where it was', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 4000);
+    const pushService = await bench.startPushService({ rows: 4000 });
     pushService.faults.inject({ kind: 'delay', ms: 20 });
     const sender = bench.createSender();
     const run = await sender.broadcast('all', message);
@@ -189,8 +182,7 @@ describe('a broadcast', () => {
 
   test('that was stopped here is taken up by another sender at once, with nothing sent twice', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: true });
-    await bench.subscribe(pushService, 1500);
+    const pushService = await bench.startPushService({ tls: true, rows: 1500 });
     pushService.faults.inject({ kind: 'delay', ms: 50 });
     const run = await bench.createSender().broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled > 0) break;
@@ -226,8 +218,7 @@ describe('a broadcast', () => {
 
   test('that is cancelled sends no more', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 4000);
+    const pushService = await bench.startPushService({ rows: 4000 });
     pushService.faults.inject({ kind: 'delay', ms: 20 });
     const run = await bench.createSender().broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled > 0) break;
@@ -241,8 +232,7 @@ describe('a broadcast', () => {
 
   test('is shared by senders that work on it at once', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: true });
-    await bench.subscribe(pushService, 6000);
+    const pushService = await bench.startPushService({ tls: true, rows: 6000 });
     const [one, other] = [bench.createSender(), bench.createSender()];
     const run = await one.broadcast('all', message);
     const second = await other.resume(run.broadcast.id);
@@ -253,8 +243,7 @@ describe('a broadcast', () => {
 
   test('that was only created is delivered by a sender that works on everything', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 50);
+    const pushService = await bench.startPushService({ rows: 50 });
     const sender = bench.createSender();
     const stop = new AbortController();
     const faults: unknown[] = [];
@@ -272,8 +261,7 @@ describe('a broadcast', () => {
 
   test('tells how far it is: settled rows grow to the audience, at a rate and with an estimate', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: true });
-    await bench.subscribe(pushService, 4200);
+    const pushService = await bench.startPushService({ tls: true, rows: 4200 });
     pushService.faults.inject({ kind: 'delay', ms: 100 });
     const run = await bench.createSender().broadcast('all', message);
     let before = 0;
@@ -363,8 +351,7 @@ describe('a broadcast', () => {
 
   test('does not write to a push service that is no longer admitted', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 3);
+    const pushService = await bench.startPushService({ rows: 3 });
     const broadcast = await (
       await bench.createSender({ pushServices: [] }).broadcast('all', message)
     ).finished;
@@ -376,8 +363,7 @@ describe('a broadcast', () => {
 
   test('says once, of a large broadcast only, why it goes without the accelerator', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 4200);
+    await bench.startPushService({ rows: 4200 });
     const accelerator = loadAccelerator();
     for (const threads of [0, 2]) {
       const warnings: string[] = [];

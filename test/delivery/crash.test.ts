@@ -14,8 +14,7 @@ const rows = 6000;
 for (const threads of [1, 2]) {
   test(`a broadcast whose process is killed again and again reaches all (threads: ${threads})`, async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, rows);
+    const pushService = await bench.startPushService({ rows: rows });
     const start = () =>
       spawn(
         process.execPath,

@@ -233,6 +233,16 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
   };
 }
 
+/** One store and one push service, with `count` sinks of it stored. */
+export async function openStageWithRecorder(t: TestContext, protocol: Protocol, count = 0) {
+  const stage = await openStage(t, protocol);
+  const [recorder] = stage.recorders;
+  assert.ok(recorder);
+  const sinks = recorder.sinks(count);
+  const rows = await stage.enroll(sinks);
+  return { stage, recorder, sinks, rows };
+}
+
 async function startRecorder(protocol: Protocol, clock: TestClock): Promise<RecordingPushService> {
   const port = new SwitchablePort();
   await port.open();

@@ -1,14 +1,14 @@
 // What can go wrong with connections and streams, against whole broadcasts: nobody is missed, nobody is deleted, and
 // nobody gets a message twice unless its first answer never came.
 import assert from 'node:assert/strict';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 
 import type { Fault } from '../../src/push-service/index.ts';
 import type { AttemptRecord } from '../../src/store/broadcasts.ts';
 import {
   broadcastToAll,
   fastRetries,
-  openStage,
+  openStageWithRecorder,
   protocols,
   type Protocol,
   type Sink,
@@ -85,7 +85,7 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
     for (const { title, faults, only = protocol, tries } of cases) {
       if (only !== protocol) continue;
       test(`${title}, over ${protocol}: rows are tried ${tries}`, async (t) => {
-        const { stage, recorder, sinks, ids } = await open(t, protocol, sinkCount);
+        const { stage, recorder, sinks, rows } = await openStageWithRecorder(t, protocol, sinkCount);
         for (const fault of faults) recorder.faults.inject(fault);
         const hangs = faults.some(({ kind }) => kind === 'hang');
 
@@ -101,7 +101,7 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
         assert.equal(broadcast.counts.accepted, sinkCount);
         assert.equal((await stage.stored()).length, sinkCount);
         const attempts = await stage.attempts(broadcast.id);
-        const histories = ids.map((id) => attempts.get(id) ?? []);
+        const histories = rows.map(({ id }) => attempts.get(id) ?? []);
         assert.equal(broadcast.origins[0]?.attempts, histories.flat().length);
         assert.equal(
           histories.some(({ length }) => length > 1),
@@ -127,9 +127,7 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
   ] as const) {
     const where = threads === 0 ? 'in this thread' : `by ${threads} threads`;
     test(`GOAWAY every ${afterStreams} among ${count} messages ${where}: each arrives exactly once`, async (t) => {
-      const stage = await openStage(t, 'HTTP/2');
-      const [recorder] = stage.recorders;
-      assert.ok(recorder);
+      const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
       await stage.enroll([...recorder.service.createSinks(count)]);
       recorder.faults.inject({ kind: 'goaway', afterStreams });
       const broadcast = await broadcastToAll(stage, { sender: { threads } });
@@ -142,7 +140,7 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
 
   for (const protocol of protocols) {
     test(`rows that are always reset, over ${protocol}: they run out of attempts and stay subscribed`, async (t) => {
-      const { stage, recorder, sinks } = await open(t, protocol, 102);
+      const { stage, recorder, sinks } = await openStageWithRecorder(t, protocol, 102);
       const doomed = sinks.slice(40, 42);
       for (const { endpoint } of doomed) recorder.faults.inject({ kind: 'reset', endpoint });
       const retryPolicy = { ...fastRetries, maxAttempts: 4 };
@@ -157,15 +155,6 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
     });
   }
 });
-
-async function open(t: TestContext, protocol: Protocol, count: number) {
-  const stage = await openStage(t, protocol);
-  const [recorder] = stage.recorders;
-  assert.ok(recorder);
-  const sinks = recorder.sinks(count);
-  const ids = (await stage.enroll(sinks)).map(({ id }) => id);
-  return { stage, recorder, sinks, ids };
-}
 
 /** Attempts that had no answer. */
 function brokenOff(attempts: readonly AttemptRecord[]): number {

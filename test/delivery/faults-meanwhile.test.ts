@@ -8,7 +8,7 @@ import {
   checkSums,
   fastRetries,
   message,
-  openStage,
+  openStageWithRecorder,
   protocols,
   vapidKeys,
   type Protocol,
@@ -26,9 +26,7 @@ function renew(recorder: RecordingPushService, sinks: readonly Sink[]): Sink[] {
 
 /** A push service with faults that leave nothing in doubt, and so many rows that a worker takes a while. */
 async function openTroubled(t: TestContext, protocol: Protocol, sinkCount: number) {
-  const stage = await openStage(t, protocol);
-  const [recorder] = stage.recorders;
-  assert.ok(recorder);
+  const { stage, recorder } = await openStageWithRecorder(t, protocol);
   await stage.enroll([...recorder.service.createSinks(sinkCount)]);
   const faults: readonly Fault[] = [
     { kind: 'delay', ms: 10 },
@@ -47,9 +45,7 @@ describe('meanwhile', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
     for (const status of [404, 410]) {
       test(`who subscribes anew while a ${status} is on its way, over ${protocol}, stays subscribed`, async (t) => {
-        const stage = await openStage(t, protocol);
-        const [recorder] = stage.recorders;
-        assert.ok(recorder);
+        const { stage, recorder } = await openStageWithRecorder(t, protocol);
         const leaving = recorder.sinks(10);
         const renewing = recorder.sinks(10);
         await stage.enroll([...leaving, ...renewing, ...recorder.sinks(80)]);
@@ -81,9 +77,7 @@ describe('meanwhile', { concurrency: 6 }, () => {
   }
 
   test('who subscribes anew while a retry waits gets it with the new keys', async (t) => {
-    const stage = await openStage(t, 'HTTP/1.1');
-    const [recorder] = stage.recorders;
-    assert.ok(recorder);
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/1.1');
     await using userAgent = await createUserAgent({ webSocketUrl: recorder.service.webSocketUrl });
     const subscription = await userAgent.subscribe(vapidKeys.publicKey);
     const [stranger] = recorder.sinks(1);
@@ -105,9 +99,7 @@ describe('meanwhile', { concurrency: 6 }, () => {
   });
 
   test('who unsubscribes while retries wait is not written to any more, and counted as removed', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [recorder] = stage.recorders;
-    assert.ok(recorder);
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
     const sinks = recorder.sinks(5);
     const rows = await stage.enroll(sinks.flatMap((sink) => [sink, ...recorder.sinks(9)]));
     for (const { endpoint } of sinks) {

@@ -11,6 +11,7 @@ import {
   fastRetries,
   message,
   openStage,
+  openStageWithRecorder,
   protocols,
   type Sink,
   type RecordingPushService,
@@ -95,9 +96,7 @@ describe('a push service that', { concurrency: 6, timeout: 120_000 }, () => {
   }
 
   test('hangs together with eleven others, none of them with many rows, holds nobody else up', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [working] = stage.recorders;
-    assert.ok(working);
+    const { stage, recorder: working } = await openStageWithRecorder(t, 'HTTP/2');
     const ports = Array.from({ length: 12 }, () => new SwitchablePort());
     for (const port of ports) await port.open();
     t.after(() => Promise.all(ports.map((port) => port.close())));

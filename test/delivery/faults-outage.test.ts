@@ -9,7 +9,7 @@ import {
   checkSums,
   fastRetries,
   message,
-  openStage,
+  openStageWithRecorder,
   protocols,
   type RecordingPushService,
   type Sink,
@@ -59,7 +59,7 @@ describe('a push service is down and comes back at the same port:', { concurrenc
   for (const protocol of protocols) {
     for (const { title, stop, start } of outages) {
       test(`${title}, over ${protocol}, in the middle of a broadcast`, async (t) => {
-        const { stage, recorder, sinks } = await open(t, protocol);
+        const { stage, recorder, sinks } = await openStageWithRecorder(t, protocol, rows);
         // slow enough to have a middle
         recorder.faults.inject({ kind: 'delay', ms: 20 });
         const run = await stage.sender(timeouts).broadcast('all', message);
@@ -76,7 +76,7 @@ describe('a push service is down and comes back at the same port:', { concurrenc
     }
 
     test(`its port is closed, over ${protocol}, from the start of a broadcast`, async (t) => {
-      const { stage, recorder, sinks } = await open(t, protocol);
+      const { stage, recorder, sinks } = await openStageWithRecorder(t, protocol, rows);
       await recorder.port.close();
       const run = await stage.sender(timeouts).broadcast('all', message);
       await waitOut(stage, run);
@@ -88,15 +88,6 @@ describe('a push service is down and comes back at the same port:', { concurrenc
     });
   }
 });
-
-async function open(t: Parameters<typeof openStage>[0], protocol: (typeof protocols)[number]) {
-  const stage = await openStage(t, protocol);
-  const [recorder] = stage.recorders;
-  assert.ok(recorder);
-  const sinks = recorder.sinks(rows);
-  await stage.enroll(sinks);
-  return { stage, recorder, sinks };
-}
 
 /** Lets ten minutes pass, in which the rows that are left wait and are tried now and then. */
 async function waitOut(stage: Stage, run: BroadcastRun): Promise<void> {

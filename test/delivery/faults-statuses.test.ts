@@ -14,6 +14,7 @@ import {
   fastRetries,
   message,
   openStage,
+  openStageWithRecorder,
   protocols,
   vapidKeys,
   type Sink,
@@ -101,9 +102,7 @@ function injectStatus(recorder: RecordingPushService, sink: Sink, answer: Status
 describe('answers of push services:', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
     test(`over ${protocol} every status leads to its outcome, row by row, in one broadcast`, async (t) => {
-      const stage = await openStage(t, protocol);
-      const [recorder] = stage.recorders;
-      assert.ok(recorder);
+      const { stage, recorder } = await openStageWithRecorder(t, protocol);
       const faulty = cases.flatMap((answer) =>
         recorder.sinks(answer.becomes === 'exhausted' ? 1 : sinksPerCase).map((sink) => {
           injectStatus(recorder, sink, answer);
@@ -161,9 +160,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
 
   for (const protocol of protocols) {
     test(`over ${protocol} no row is tried before Retry-After, in seconds or as a date`, async (t) => {
-      const stage = await openStage(t, protocol);
-      const [recorder] = stage.recorders;
-      assert.ok(recorder);
+      const { stage, recorder } = await openStageWithRecorder(t, protocol);
       const atMs = Math.ceil(stage.clock.now() / 1000) * 1000 + 2000;
       const waits = [
         { status: 429, retryAfter: 1 },
@@ -188,11 +185,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     });
 
     test(`over ${protocol} a push service that throttles everybody is left alone until Retry-After, and all arrives`, async (t) => {
-      const stage = await openStage(t, protocol);
-      const [recorder] = stage.recorders;
-      assert.ok(recorder);
-      const sinks = recorder.sinks(400);
-      await stage.enroll(sinks);
+      const { stage, recorder, sinks } = await openStageWithRecorder(t, protocol, 400);
       recorder.faults.inject({ kind: 'status', status: 429, retryAfter: 1, forMs: 500 });
 
       const broadcast = await broadcastToAll(stage);
@@ -212,15 +205,11 @@ describe('answers of push services:', { concurrency: 6 }, () => {
   }
 
   test('each row is signed with the key that it was made with; a key that is not ours is not guessed at', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [recorder] = stage.recorders;
-    assert.ok(recorder);
+    const { stage, recorder, sinks: current } = await openStageWithRecorder(t, 'HTTP/2', 60);
     const [previous, foreign] = [generateVapidKeys(), generateVapidKeys()];
     // these push services check the key: one that is not the subscription's is answered with 403
-    const current = recorder.sinks(60);
     const old = recorder.sinks(60, previous.publicKey);
     const lost = recorder.sinks(60, foreign.publicKey);
-    await stage.enroll(current);
     await stage.enroll(old, previous);
     await stage.enroll(lost, foreign);
 
@@ -237,9 +226,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
   });
 
   test('no row is tried past its TTL, and none is deleted for it', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [recorder] = stage.recorders;
-    assert.ok(recorder);
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
     const [slow, busy] = [recorder.sinks(20), recorder.sinks(4)];
     const late = [...slow, ...busy];
     const rows = await stage.enroll(late.flatMap((sink) => [sink, ...recorder.sinks(4)]));
@@ -294,9 +281,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
   });
 
   test('neither the attempt log nor alarms hold an endpoint, a key or the message, whatever a push service says', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [recorder] = stage.recorders;
-    assert.ok(recorder);
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
     const sinks = recorder.sinks(40);
     const tellTale = [
       ({ endpoint }: Sink) => `no such subscription: ${endpoint}`,

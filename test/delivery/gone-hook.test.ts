@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EndedSubscription } from '../../src/store/ended-subscriptions.ts';
-import { broadcastToAll, message, openStage, vapidKeys } from './fault-stage.ts';
+import { broadcastToAll, message, openStageWithRecorder, vapidKeys } from './fault-stage.ts';
 
 describe('onGone', () => {
   for (const [threads, alive] of [
@@ -10,9 +10,7 @@ describe('onGone', () => {
     [1, 2000],
   ] as const) {
     test(`is told once of each row that a broadcast deletes, with ${threads} threads`, async (t) => {
-      const stage = await openStage(t, 'HTTP/2');
-      const [recorder] = stage.recorders;
-      assert.ok(recorder);
+      const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
       const gone = recorder.sinks(15);
       await stage.enroll([
         ...gone,
@@ -37,12 +35,8 @@ describe('onGone', () => {
   }
 
   test('is told after a single message, and by itself', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [recorder] = stage.recorders;
-    assert.ok(recorder);
-    const [sink] = recorder.sinks(1);
-    await stage.enroll([sink!]);
-    recorder.faults.inject({ kind: 'status', status: 404, endpoint: sink!.endpoint });
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2', 1);
+    recorder.faults.inject({ kind: 'status', status: 404 });
     const told = Promise.withResolvers<EndedSubscription>();
     const sender = stage.sender({ onGone: told.resolve });
     const [row] = await stage.stored();
@@ -51,11 +45,7 @@ describe('onGone', () => {
   });
 
   test('is told of what another sender has deleted, and again where it throws', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [recorder] = stage.recorders;
-    assert.ok(recorder);
-    const sinks = recorder.sinks(3);
-    await stage.enroll(sinks);
+    const { stage, recorder, sinks } = await openStageWithRecorder(t, 'HTTP/2', 3);
     for (const { endpoint } of sinks) recorder.faults.inject({ kind: 'status', status: 410, endpoint });
     const rows = await stage.stored();
     const broadcast = await broadcastToAll(stage);
@@ -78,9 +68,7 @@ describe('onGone', () => {
   });
 
   test('is not told of a subscription that its client removes, nor of one that is only held', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [recorder] = stage.recorders;
-    assert.ok(recorder);
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
     await stage.enroll([...recorder.service.createSinks(200, { vapidPublicKey: vapidKeys.publicKey })]);
     const [first] = await stage.stored();
     await stage.store.subscriptions.removeByEndpoint(first!.endpoint, first!.auth);

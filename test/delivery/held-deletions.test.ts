@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { broadcastToAll, openStage, protocols, vapidKeys } from './fault-stage.ts';
+import { broadcastToAll, openStage, openStageWithRecorder, protocols, vapidKeys } from './fault-stage.ts';
 
 const rows = 2000;
 
@@ -15,9 +15,7 @@ describe('held deletions', { concurrency: 2 }, () => {
   for (const protocol of protocols) {
     for (const threads of [0, 2]) {
       test(`404 to everything deletes none of ${rows}, over ${protocol}, ${threads} threads`, async (t) => {
-        const stage = await openStage(t, protocol);
-        const [recorder] = stage.recorders;
-        assert.ok(recorder);
+        const { stage, recorder } = await openStageWithRecorder(t, protocol);
         await stage.enroll([...recorder.service.createSinks(rows, { vapidPublicKey: vapidKeys.publicKey })]);
         recorder.faults.inject({ kind: 'status', status: 404 });
 
@@ -41,9 +39,7 @@ describe('held deletions', { concurrency: 2 }, () => {
     }
 
     test(`a normal run deletes the few that are gone, over ${protocol}`, async (t) => {
-      const stage = await openStage(t, protocol);
-      const [recorder] = stage.recorders;
-      assert.ok(recorder);
+      const { stage, recorder } = await openStageWithRecorder(t, protocol);
       const gone = recorder.sinks(30);
       const alive = recorder.sinks(570);
       await stage.enroll([...gone.slice(0, 15), ...alive, ...gone.slice(15)]);

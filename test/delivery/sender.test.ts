@@ -473,8 +473,7 @@ describe("a VAPID subject that is not at a domain which can exist is refused wit
 
   test('where an Apple endpoint is in the audience of a broadcast; the others get the message', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 3);
+    await bench.startPushService({ rows: 3 });
     await bench.store.subscriptions.put({ endpoint: apple, p256dh, auth }, benchVapid.publicKey);
     const sender = bench.createSender({ vapid: { ...benchVapid, subject: unreal.subject } });
     const { counts, alarms } = await (await sender.broadcast('all', message)).finished;
@@ -550,8 +549,7 @@ describe('a sender with a store', () => {
 
   test('lets one accepted message end the hold of a push service', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 1);
+    const pushService = await bench.startPushService({ rows: 1 });
     const [row] = await bench.store.subscriptions.page({ afterId: 0, limit: 1 });
     assert.ok(row);
     pushService.faults.inject({ kind: 'status', status: 401, times: 20 });

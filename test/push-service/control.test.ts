@@ -12,7 +12,7 @@ import {
   type Send,
   sendByHttp1,
   start,
-  subscribeRaw,
+  startSubscribed,
   versions,
 } from './harness.ts';
 
@@ -69,8 +69,7 @@ for (const [version, send] of versions) {
 }
 
 test('statistics, the end of a subscription, and dropped connections', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   const statistics = JSON.parse((await ask(sendByHttp1, service, 'GET', 'statistics')).body) as unknown;
   assert.deepEqual(statistics, {
     events: { connected: 1, registered: 1 },

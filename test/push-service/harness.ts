@@ -194,6 +194,12 @@ export const hello = { messageType: 'hello', broadcasts: {}, use_webpush: true }
 export const channelA = '11111111-1111-4111-8111-111111111111';
 export const channelB = '22222222-2222-4222-8222-222222222222';
 
+/** A push service, and a raw user agent that is subscribed at it. */
+export async function startSubscribed(t: TestContext, options?: PushServiceOptions) {
+  const service = await start(t, options);
+  return { service, ...(await subscribeRaw(t, service)) };
+}
+
 /** A raw user agent that has said hello and has one subscription. */
 export async function subscribeRaw(
   t: TestContext,

@@ -1,17 +1,12 @@
 // Cross-origin access: what every answer carries, whatever it answers to, and what preflights are told.
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
-import { exchange, startService, type RunningService } from './running-service.ts';
+import { exchange, startService, startServiceForSuite } from './running-service.ts';
 
 describe('cross-origin access', () => {
-  let service: RunningService;
-
-  before(async () => {
-    service = await startService({ authenticate: 'all', maxHeaderBytes: 8192 });
-  });
-  after(() => service.close());
+  const service = startServiceForSuite({ authenticate: 'all', maxHeaderBytes: 8192 });
 
   /** One request per kind of answer, as text, with the status that it gets. */
   const requests: Readonly<Record<string, readonly [status: number, start: string, rest?: string]>> = {

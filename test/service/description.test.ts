@@ -1,12 +1,12 @@
 // The description document: valid by someone else's validator, made from the schemas that validate, complete, and its
 // examples true.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { serviceErrors, type ServiceErrorCode } from '../../src/errors/service-errors.ts';
-import { sendJson, startService, type RunningService } from './running-service.ts';
+import { sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 interface Media {
   readonly schema: TSchema & { readonly $ref?: string };
@@ -29,12 +29,11 @@ interface Document {
 }
 
 describe('the description document', () => {
-  let service: RunningService;
+  const service = startServiceForSuite();
   let document: Document;
   let operations: [string, Operation][];
 
   before(async () => {
-    service = await startService();
     const response = await fetch(`${service.base}/openapi.json`);
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
     document = (await response.json()) as Document;
@@ -45,7 +44,6 @@ describe('the description document', () => {
       ]),
     );
   });
-  after(() => service.close());
 
   const schemaOf = ({ schema }: Media): TSchema =>
     schema.$ref === undefined ? schema : document.components.schemas.Problem;

@@ -1,7 +1,7 @@
 // What holds for every path: unknown ones, methods, HEAD, conditional requests, the limit on registrations, health.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {
@@ -9,7 +9,7 @@ import {
   sendJson,
   startService,
   vapidPublicKey,
-  type RunningService,
+  startServiceForSuite,
 } from './running-service.ts';
 
 const clientFiles = [
@@ -28,12 +28,7 @@ const clientFiles = [
 const sorted = (allow: string | null): string => (allow ?? '').split(', ').sort().join(', ');
 
 describe('the service', () => {
-  let service: RunningService;
-
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.close());
+  const service = startServiceForSuite();
 
   const allowed: Readonly<Record<string, string>> = {
     '/vapidKey': 'GET, HEAD, OPTIONS',
@@ -352,12 +347,7 @@ describe('DELETE /webPush', () => {
     assert.match(String(fault?.['error']), /swordfish/);
   });
 
-  let service: RunningService;
-
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.close());
+  const service = startServiceForSuite();
 
   test('removes the row whose auth it is given', async () => {
     const { endpoint, p256dh, auth } = newSubscription();

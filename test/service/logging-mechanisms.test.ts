@@ -36,6 +36,7 @@ import {
   type LogRecord,
   type RunningService,
   type TestStore,
+  startServiceForSuite,
 } from './running-service.ts';
 
 const allFour: readonly LoggingMechanism[] = ['action', 'filter', 'authenticator', 'action-creator'];
@@ -146,15 +147,13 @@ describe('what each mechanism can see', () => {
 });
 
 describe('the records of a request', () => {
-  let service: RunningService;
+  const service = startServiceForSuite({ logging: allFour });
   let cookie: string;
 
   before(async () => {
-    service = await startService({ logging: allFour });
     ({ cookie } = await createSessionCookie({ sessionKey: service.sessionKey, value: secrets.session }));
   });
   afterEach(() => service.records.splice(0));
-  after(() => service.close());
 
   test('stand in the order authenticator, action creator, action, action creator, filter', async () => {
     await ask(service, '/api/get', { headers: { cookie } });

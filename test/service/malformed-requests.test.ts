@@ -1,15 +1,10 @@
 // Requests that are HTTP to Node's parser and still wrong: the Host header, and paths that cannot be decoded.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { exchange, startService, type RunningService } from './running-service.ts';
+import { describe, test } from 'node:test';
+import { exchange, startServiceForSuite } from './running-service.ts';
 
 describe('a request', () => {
-  let service: RunningService;
-
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.close());
+  const service = startServiceForSuite();
 
   const ask = (start: string, lines: string): Promise<string> =>
     exchange(service.port, `${start} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`);

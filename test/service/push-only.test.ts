@@ -1,17 +1,11 @@
 // The push-only surface: what Web Push needs in production, and nothing of the demonstration.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import Fastify from 'fastify';
 import { createService } from '../../src/service/create-service.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
-import {
-  newSubscription,
-  sendJson,
-  startService,
-  vapidPublicKey,
-  type RunningService,
-} from './running-service.ts';
+import { newSubscription, sendJson, vapidPublicKey, startServiceForSuite } from './running-service.ts';
 
 interface Document {
   readonly tags: readonly { readonly name: string }[];
@@ -20,12 +14,7 @@ interface Document {
 }
 
 describe('the service with pushOnly', () => {
-  let service: RunningService;
-
-  before(async () => {
-    service = await startService({ pushOnly: true });
-  });
-  after(() => service.close());
+  const service = startServiceForSuite({ pushOnly: true });
 
   test('registers and removes subscriptions', async () => {
     assert.equal(await (await fetch(`${service.base}/vapidKey`)).json(), vapidPublicKey);

@@ -5,7 +5,7 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, before, type TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
@@ -80,6 +80,14 @@ export async function startService(
     records,
     close,
   };
+}
+
+/** The service of a suite: running from the first test of the suite to its last. */
+export function startServiceForSuite(options?: Partial<ServerOptions>): RunningService {
+  const service = {} as RunningService;
+  before(async () => void Object.assign(service, await startService(options)));
+  after(() => service.close());
+  return service;
 }
 
 /** 65 bytes: an uncompressed point on P-256. */

@@ -2,21 +2,19 @@
 // requests need a token.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
 import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import { createSessionVault, sessionCookieName } from '../../src/service/demonstration/session.ts';
-import { newSubscription, sendJson, startService, type RunningService } from './running-service.ts';
+import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 describe('the session', () => {
-  let service: RunningService;
+  const service = startServiceForSuite({ authenticate: 'all' });
   let alice: SessionCookie;
 
   before(async () => {
-    service = await startService({ authenticate: 'all' });
     alice = await createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
   });
-  after(() => service.close());
 
   const get = (cookie?: string): Promise<Response> =>
     fetch(`${service.base}/api/get`, cookie === undefined ? {} : { headers: { cookie } });
@@ -185,16 +183,14 @@ describe('the session', () => {
 });
 
 describe('a request that may be forged', () => {
-  let service: RunningService;
+  const service = startServiceForSuite();
   let alice: SessionCookie;
   let bob: SessionCookie;
 
   before(async () => {
-    service = await startService();
     alice = await createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
     bob = await createSessionCookie({ sessionKey: service.sessionKey, value: 'bob' });
   });
-  after(() => service.close());
 
   const update = { name: 'Ada', email: 'ada@example.org' };
   const put = (headers: Record<string, string>): Promise<Response> =>

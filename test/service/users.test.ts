@@ -1,28 +1,23 @@
 // The example user API: int64 to the last digit, in and out.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
 import { openExampleUsers, type ExampleUser } from '../../src/service/demonstration/example-users.ts';
-import { sendJson, startService, type RunningService } from './running-service.ts';
+import { sendJson, startServiceForSuite } from './running-service.ts';
 
 const bigId = 9_007_199_254_740_993n; // 2^53 + 1: a double cannot tell it from 2^53
 const minId = -(2n ** 63n);
 const maxId = 2n ** 63n - 1n;
 
 describe('the example user API', () => {
-  let service: RunningService;
-
-  before(async () => {
-    // Users are not created over HTTP: some at the edges stand beside the real one.
-    const edges = new Map<bigint, ExampleUser>(
-      [bigId, minId, maxId, 0n].map((id) => [id, { id, name: 'Edge', email: 'edge@example.org' }]),
-    );
-    const users = openExampleUsers();
-    service = await startService({
-      exampleUsers: { ...users, find: async (id) => edges.get(id) ?? users.find(id) },
-    });
+  // Users are not created over HTTP: some at the edges stand beside the real one.
+  const edges = new Map<bigint, ExampleUser>(
+    [bigId, minId, maxId, 0n].map((id) => [id, { id, name: 'Edge', email: 'edge@example.org' }]),
+  );
+  const users = openExampleUsers();
+  const service = startServiceForSuite({
+    exampleUsers: { ...users, find: async (id) => edges.get(id) ?? users.find(id) },
   });
-  after(() => service.close());
 
   test('has one example user from the start', async () => {
     const response = await fetch(`${service.base}/v1/user/1`);

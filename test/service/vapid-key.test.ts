@@ -1,6 +1,6 @@
 // The key that a registration was made with: named by the client in Deskbell-Vapid-Key, stored with the row.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {
@@ -10,17 +10,13 @@ import {
   startService,
   vapidPublicKey,
   type RunningService,
+  startServiceForSuite,
 } from './running-service.ts';
 
 const previous = [encodeBase64url(newPoint()), encodeBase64url(newPoint())];
 
 describe('POST /webPush', () => {
-  let service: RunningService;
-
-  before(async () => {
-    service = await startService({ previousVapidPublicKeys: previous });
-  });
-  after(() => service.close());
+  const service = startServiceForSuite({ previousVapidPublicKeys: previous });
 
   for (const [what, headers, expected] of [
     ['the current key where the client names none', {}, vapidPublicKey],

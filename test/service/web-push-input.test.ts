@@ -1,12 +1,12 @@
 // POST /webPush against everything that is not a subscription: the exact status and code of each, and the store as it
 // was. Next to each kind of invalid input stand valid variants of it, which are accepted.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { Problem } from '../../src/http/problem.ts';
 import { decodeBase64, encodeBase64url } from '../../src/protocol/base64.ts';
-import { exchange, newPoint, newSubscription, startService, type RunningService } from './running-service.ts';
+import { exchange, newPoint, newSubscription, startServiceForSuite } from './running-service.ts';
 
 interface Document {
   readonly paths: {
@@ -231,18 +231,9 @@ const goodEndpoints: readonly string[] = [
 ];
 
 describe('POST /webPush', () => {
-  let service: RunningService;
-
-  before(async () => {
-    service = await startService({
-      pushServices: [
-        'https://admitted.example.org',
-        'https://*.admitted.example.com',
-        'http://127.0.0.1:8090',
-      ],
-    });
+  const service = startServiceForSuite({
+    pushServices: ['https://admitted.example.org', 'https://*.admitted.example.com', 'http://127.0.0.1:8090'],
   });
-  after(() => service.close());
 
   async function post(
     body: string | Uint8Array,

@@ -14,6 +14,7 @@ import {
   hello,
   sendByHttp1,
   start,
+  startSubscribed,
   subscribeRaw,
 } from '../harness.ts';
 
@@ -66,8 +67,7 @@ test('register refuses what is not a channel or a key', async (t) => {
 });
 
 test('a message reaches the user agent as a notification with what it needs to decrypt', async (t) => {
-  const service = await start(t);
-  const { agent, endpoint } = await subscribeRaw(t, service);
+  const { agent, endpoint } = await startSubscribed(t);
   const { headers } = await sendByHttp1(endpoint, push);
   assert.deepEqual(await agent.receive(), {
     messageType: 'notification',
@@ -79,7 +79,7 @@ test('a message reaches the user agent as a notification with what it needs to d
 });
 
 test('a push without payload has neither data nor headers', async (t) => {
-  const { agent, endpoint } = await subscribeRaw(t, await start(t));
+  const { agent, endpoint } = await startSubscribed(t);
   await sendByHttp1(endpoint, { headers: { ttl: '60' } });
   const { version, ...rest } = await agent.receive();
   assert.equal(typeof version, 'string');
@@ -87,7 +87,7 @@ test('a push without payload has neither data nor headers', async (t) => {
 });
 
 test('aesgcm passes on salt and sender key, but not the VAPID key', async (t) => {
-  const { agent, endpoint } = await subscribeRaw(t, await start(t));
+  const { agent, endpoint } = await startSubscribed(t);
   const { origin } = new URL(endpoint);
   const sender = createVapidSender(origin);
   await sendByHttp1(endpoint, {
@@ -105,8 +105,7 @@ test('aesgcm passes on salt and sender key, but not the VAPID key', async (t) =>
 });
 
 test('unregister ends the subscription, and is answered for an unknown channel too', async (t) => {
-  const service = await start(t);
-  const { agent, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, endpoint } = await startSubscribed(t);
   const unregister = { messageType: 'unregister', channelID: channelA, code: 200 };
   const answer = { messageType: 'unregister', channelID: channelA, status: 200 };
   assert.deepEqual(await agent.ask(unregister), answer);
@@ -127,8 +126,7 @@ test('a ping is answered once, and none is ever sent', async (t) => {
 });
 
 test('acknowledging what is unknown, or not ours, changes nothing', async (t) => {
-  const service = await start(t);
-  const { agent, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, endpoint } = await startSubscribed(t);
   const { agent: other } = await subscribeRaw(t, service);
   await sendByHttp1(endpoint, push);
   const { version } = await agent.receive();
@@ -173,8 +171,7 @@ test('a binary frame closes the connection, an overlong one too', async (t) => {
 });
 
 test('the same uaid connected again takes the place of the older connection', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   const newer = await connectRaw(t, service);
   assert.equal((await newer.ask({ ...hello, uaid }))['uaid'], uaid);
   assert.equal((await agent.closed()).code, 1000);

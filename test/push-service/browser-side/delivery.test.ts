@@ -14,6 +14,7 @@ import {
   refusalOf,
   sendByHttp1,
   start,
+  startSubscribed,
   subscribeRaw,
 } from '../harness.ts';
 
@@ -49,16 +50,14 @@ async function comeBack(
 const versionOf = ({ headers }: Received): string | undefined => headers['location']?.split('/').at(-1);
 
 test('what is sent while the user agent is away waits and comes in order', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   await leave(service, agent);
   const sent = [await push(endpoint), await push(endpoint), await push(endpoint)].map(versionOf);
   assert.deepEqual((await comeBack(t, service, uaid)).versions, sent);
 });
 
 test('a message comes again after each reconnect until it is acknowledged', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   const version = versionOf(await push(endpoint));
   assert.equal((await agent.receive())['version'], version);
   await leave(service, agent);
@@ -76,8 +75,7 @@ test('a message comes again after each reconnect until it is acknowledged', asyn
 
 test('a message does not outlive its TTL', async (t) => {
   let now = Date.now();
-  const service = await start(t, { now: () => now });
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t, { now: () => now });
   await leave(service, agent);
   await push(endpoint, { ttl: '10' });
   const longer = await push(endpoint, { ttl: '1000' });
@@ -87,8 +85,7 @@ test('a message does not outlive its TTL', async (t) => {
 });
 
 test('TTL 0 reaches a user agent that is connected, and nobody later', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   const live = await push(endpoint, { ttl: '0' });
   assert.equal((await agent.receive())['version'], versionOf(live));
   assert.equal(service.statistics().undeliveredMessages, 0);
@@ -98,8 +95,7 @@ test('TTL 0 reaches a user agent that is connected, and nobody later', async (t)
 });
 
 test('a topic replaces the undelivered message of the same topic and subscription only', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   const { pushEndpoint } = await agent.ask({ messageType: 'register', channelID: channelB });
   await leave(service, agent);
   const replaced = await push(endpoint, { topic: 'news' });
@@ -114,8 +110,7 @@ test('a topic replaces the undelivered message of the same topic and subscriptio
 });
 
 test('a topic with TTL 0 takes the older message away even where nobody is there to get the newer', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   await leave(service, agent);
   await push(endpoint, { topic: 'news' });
   await push(endpoint, { topic: 'news', ttl: '0' });
@@ -123,8 +118,7 @@ test('a topic with TTL 0 takes the older message away even where nobody is there
 });
 
 test('DELETE of the message resource withdraws a message once', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   await leave(service, agent);
   const location = (await push(endpoint)).headers['location'] ?? '';
   assert.equal((await sendByHttp1(location, { method: 'DELETE' })).status, 204);
@@ -133,8 +127,7 @@ test('DELETE of the message resource withdraws a message once', async (t) => {
 });
 
 test('DELETE of a message that has arrived is 404', async (t) => {
-  const service = await start(t);
-  const { agent, endpoint } = await subscribeRaw(t, service);
+  const { agent, endpoint } = await startSubscribed(t);
   const answer = await push(endpoint);
   const { version } = await agent.receive();
   agent.send({ messageType: 'ack', updates: [{ channelID: channelA, version, code: 100 }] });
@@ -144,8 +137,10 @@ test('DELETE of a message that has arrived is 404', async (t) => {
 
 test('a subscription holds so many messages and no more: 429 with Retry-After', async (t) => {
   let now = Date.now();
-  const service = await start(t, { limits: { maxMessagesPerSubscription: 3 }, now: () => now });
-  const { agent, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, endpoint } = await startSubscribed(t, {
+    limits: { maxMessagesPerSubscription: 3 },
+    now: () => now,
+  });
   await leave(service, agent);
   for (const headers of [{ topic: 'a' }, {}, { ttl: '10' }]) {
     assert.equal((await push(endpoint, headers)).status, 201);
@@ -176,8 +171,7 @@ test('all subscriptions together hold so many bytes and no more: 503 with Retry-
 });
 
 test('so many subscriptions and no more: register is answered with 503', async (t) => {
-  const service = await start(t, { limits: { maxSubscriptions: 1 } });
-  const { agent } = await subscribeRaw(t, service);
+  const { agent } = await startSubscribed(t, { limits: { maxSubscriptions: 1 } });
   const register = { messageType: 'register', channelID: channelB };
   assert.equal((await agent.ask(register))['status'], 503);
   await agent.ask({ messageType: 'unregister', channelID: channelA });
@@ -185,8 +179,7 @@ test('so many subscriptions and no more: register is answered with 503', async (
 });
 
 test('an expired subscription is 410, its messages are gone, and the user agent is not told', async (t) => {
-  const service = await start(t);
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t);
   await leave(service, agent);
   await push(endpoint);
   assert.equal(service.expire(endpoint), true);
@@ -209,8 +202,9 @@ test('a user agent that leaves without a subscription is forgotten', async (t) =
 
 test('events tell the story of a message, without its endpoint', async (t) => {
   const events: unknown[] = [];
-  const service = await start(t, { onEvent: (event) => events.push(event) });
-  const { agent, uaid, endpoint } = await subscribeRaw(t, service);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t, {
+    onEvent: (event) => events.push(event),
+  });
   const subscription = endpoint.split('/').at(-1)?.slice(0, 8);
   const version = versionOf(await push(endpoint));
   await agent.receive();

@@ -1,15 +1,7 @@
 // Every rule for senders (RFC 8030) and every refusal, over both versions of HTTP.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  aes128gcmBody,
-  encrypted,
-  refusalOf,
-  type Sending,
-  start,
-  subscribeRaw,
-  versions,
-} from '../harness.ts';
+import { aes128gcmBody, encrypted, refusalOf, type Sending, startSubscribed, versions } from '../harness.ts';
 
 const good: Sending = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 const withHeaders = (headers: Record<string, string>): Sending => ({
@@ -71,8 +63,7 @@ function inTwoRecords(): Buffer {
 
 for (const [version, send] of versions) {
   test(`accepts over ${version}`, async (t) => {
-    const service = await start(t);
-    const { endpoint } = await subscribeRaw(t, service);
+    const { service, endpoint } = await startSubscribed(t);
     for (const [title, sending, { ttl } = {}] of accepted) {
       await t.test(title, async () => {
         const { status, headers, body } = await send(endpoint, sending);
@@ -85,8 +76,7 @@ for (const [version, send] of versions) {
   });
 
   test(`refuses over ${version}`, async (t) => {
-    const service = await start(t);
-    const { endpoint, agent } = await subscribeRaw(t, service);
+    const { service, endpoint, agent } = await startSubscribed(t);
     for (const [title, code, errno, sending] of refused) {
       await t.test(title, async () => {
         assert.deepEqual(refusalOf(await send(endpoint, sending)), { status: code, code, errno });
@@ -97,8 +87,7 @@ for (const [version, send] of versions) {
   });
 
   test(`answers for what is not there over ${version}`, async (t) => {
-    const service = await start(t);
-    const { endpoint, agent } = await subscribeRaw(t, service);
+    const { service, endpoint, agent } = await startSubscribed(t);
     const unknown = await send(`${service.origin}/wpush/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA`, good);
     assert.deepEqual(refusalOf(unknown), { status: 404, code: 404, errno: 102 });
     await agent.ask({ messageType: 'unregister', channelID: '11111111-1111-4111-8111-111111111111' });
@@ -115,8 +104,7 @@ for (const [version, send] of versions) {
 }
 
 test('a body over 1 MB is refused without being read to its end', async (t) => {
-  const service = await start(t);
-  const { endpoint } = await subscribeRaw(t, service);
+  const { endpoint } = await startSubscribed(t);
   for (const [, send] of versions) {
     const result = await send(endpoint, { ...good, body: Buffer.alloc(3_000_000) }).catch(
       (error: unknown) => error,
@@ -128,16 +116,14 @@ test('a body over 1 MB is refused without being read to its end', async (t) => {
 });
 
 test('bodies are not looked at where checksBodies is false', async (t) => {
-  const service = await start(t, { checksBodies: false });
-  const { endpoint } = await subscribeRaw(t, service);
+  const { endpoint } = await startSubscribed(t, { checksBodies: false });
   for (const [, send] of versions) {
     assert.equal((await send(endpoint, { ...good, body: 'anything' })).status, 201);
   }
 });
 
 test('maxBodyBytes moves the limit', async (t) => {
-  const service = await start(t, { limits: { maxBodyBytes: 200 } });
-  const { endpoint } = await subscribeRaw(t, service);
+  const { endpoint } = await startSubscribed(t, { limits: { maxBodyBytes: 200 } });
   for (const [, send] of versions) {
     assert.equal((await send(endpoint, { ...good, body: aes128gcmBody(114) })).status, 201);
     assert.equal((await send(endpoint, { ...good, body: aes128gcmBody(115) })).status, 413);

@@ -9,6 +9,7 @@ import {
   sendByHttp1,
   sendByHttp2,
   start,
+  startSubscribed,
   subscribeRaw,
   type VapidSender,
 } from '../harness.ts';
@@ -112,8 +113,7 @@ test('nobody else may', async (t) => {
 });
 
 test('a subscription without key takes messages from anybody, but no wrong credentials', async (t) => {
-  const service = await start(t);
-  const { endpoint } = await subscribeRaw(t, service);
+  const { service, endpoint } = await startSubscribed(t);
   const sender = createVapidSender(service.origin);
   assert.equal((await sendByHttp1(endpoint, pushWith(undefined))).status, 201);
   assert.equal((await sendByHttp1(endpoint, pushWith(sender.authorize()))).status, 201);
