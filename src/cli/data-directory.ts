@@ -1,11 +1,16 @@
-// The folder that holds all of an installation: the VAPID pair, the session key, and the database, which is SQLite: this
+// The folder that holds all of an installation: the VAPID pair, the session and receipt keys, and the database, which is SQLite: this
 // is the one place that decides it.
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
-import { loadOrCreateKeyFile, loadOrCreateSessionKey, readKeyFile } from '../keys/key-file.ts';
+import {
+  loadOrCreateKeyFile,
+  loadOrCreateReceiptKey,
+  loadOrCreateSessionKey,
+  readKeyFile,
+} from '../keys/key-file.ts';
 import { copyCurrentPair, readKeyRing } from '../keys/key-ring.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
@@ -17,6 +22,8 @@ export interface DataDirectory {
   readonly vapidKeys: DataDirectoryKeys;
   /** 32 bytes. */
   readonly sessionKey: Uint8Array;
+  /** 32 bytes: for `createSender` and the service, where browsers report on notifications. */
+  readonly receiptKey: Uint8Array;
   close(): Promise<void>;
 }
 
@@ -59,10 +66,11 @@ export async function openDataDirectory(
   const isFirstRun = !existsSync(databasePath);
   const pair = isFirstRun ? await loadOrCreateKeyFile(directory) : await readKeyFile(directory);
   const sessionKey = await loadOrCreateSessionKey(directory);
+  const receiptKey = await loadOrCreateReceiptKey(directory);
   const store = await openSqliteStore({ path: databasePath, subscriptionLimit });
   try {
     const vapidKeys = await readKeys(directory, await store.vapidKeys.adopt(pair.publicKey));
-    return { databasePath, store, vapidKeys, sessionKey, close: () => store.close() };
+    return { databasePath, store, vapidKeys, sessionKey, receiptKey, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;

@@ -3,10 +3,9 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Store } from '../store/store.ts';
-import type { VapidKeys } from '../protocol/vapid.ts';
 import { variableOf, type Configuration, type SettingName } from './configuration.ts';
 import type { Context } from './context.ts';
+import type { DataDirectory } from './data-directory.ts';
 
 /** The configuration entries that a sender uses. */
 export const senderSettings = [
@@ -25,9 +24,8 @@ export const senderSettings = [
  */
 export async function openSender(
   { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads, encryption }: Configuration,
-  vapidKeys: VapidKeys,
+  { store, vapidKeys, receiptKey }: Pick<DataDirectory, 'store' | 'vapidKeys' | 'receiptKey'>,
   { environment, output }: Pick<Context, 'environment' | 'output'>,
-  store: Store,
   onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`),
 ): Promise<Sender> {
   if (subject === undefined) {
@@ -47,6 +45,7 @@ export async function openSender(
     responseTimeoutMs,
     encryption,
     store,
+    receiptKey,
     threads,
     onWarning,
     ...proxyFromEnvironment(environment),

@@ -34,14 +34,14 @@ export async function sendBroadcast(
   flags: BroadcastFlags,
   message: Message,
   options: PushOptions,
-  { store, vapidKeys }: DataDirectory,
+  data: DataDirectory,
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
   const hint = createCommandHint(context, { ...flags });
-  const sender = await openSender(configuration, vapidKeys, context, store);
+  const sender = await openSender(configuration, data, context);
   try {
-    const audience = audienceOf(flags, configuration, vapidKeys.publicKey, context);
+    const audience = audienceOf(flags, configuration, data.vapidKeys.publicKey, context);
     const broadcastOptions = {
       ...options,
       idempotencyKey: flags.idempotencyKey,
@@ -53,7 +53,7 @@ export async function sendBroadcast(
       await printStored(stored, flags, context.output, hint);
     } else {
       const run = await sender.broadcast(audience, message, broadcastOptions);
-      await runBroadcast(run, store.broadcasts, context, { json: flags.json ?? false, hint });
+      await runBroadcast(run, data.store.broadcasts, context, { json: flags.json ?? false, hint });
     }
   } finally {
     await sender.close();

@@ -8,6 +8,7 @@
 // are settled. A row that others wait for is detached: stored by itself, so that the cursor can pass it. Retries are
 // stored by themselves already, and so detached from the start.
 import assert from 'node:assert/strict';
+import { createReceiptPayloads } from '../protocol/message/receipt-token.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import type { Broadcast, Recipient } from '../store/broadcasts.ts';
 import type { RowResult } from '../store/ledger.ts';
@@ -56,13 +57,18 @@ export class Assignment {
   /** What every row of a slice begins with. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
+  /** Makes the payload of a row that has a receipt token of its own; absent where all rows have the same payload. */
+  readonly #payloadFor: ((subscriptionId: number) => Uint8Array) | undefined;
 
-  constructor(source: SliceLease | RetryLease) {
+  constructor(source: SliceLease | RetryLease, receiptKey?: Uint8Array) {
     this.lease = { broadcastId: source.broadcastId, fenceToken: source.fenceToken };
     this.broadcast = source.broadcast;
     this.#untried = { attempts: 0, deferrals: 0, expiresAtMs: source.broadcast.expiresAtMs };
     const { ttlSeconds, urgency, topic } = source.broadcast;
     this.#options = { ttlSeconds, urgency, topic };
+    const { payload, receipts } = source.broadcast;
+    if (receiptKey && receipts)
+      this.#payloadFor = createReceiptPayloads(payload, source.broadcastId, receiptKey);
     this.areProbes = 'areProbes' in source && source.areProbes;
     if ('rows' in source) {
       this.#mode = 'READ';
@@ -142,7 +148,7 @@ export class Assignment {
       broadcast,
       destination: destinationOf(recipient),
       tries,
-      payload: broadcast.payload,
+      payload: this.#payloadOf(recipient),
       options: tries.attempts === 0 ? this.#options : { ...this.#options, ttlSeconds: ttlLeft(tries, nowMs) },
       sentAtMs: 0,
       isDetached,
@@ -151,6 +157,11 @@ export class Assignment {
     if (isDetached) this.#detached.add(row);
     else this.#page.push(row);
     return row;
+  }
+
+  #payloadOf({ subscriptionId }: Recipient): Uint8Array {
+    if (this.#payloadFor === undefined || subscriptionId === undefined) return this.broadcast.payload;
+    return this.#payloadFor(subscriptionId);
   }
 
   settle(row: AssignedRow, result: RowResult): void {

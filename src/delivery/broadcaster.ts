@@ -67,8 +67,15 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
     return { broadcast, isNew, finished, stop, progress: () => watchProgress(broadcasts, id, finished) };
   };
 
-  const create: Broadcaster['createBroadcast'] = (audience, message, broadcastOptions = {}) =>
-    createBroadcast(broadcasts, policy, audience, message, broadcastOptions);
+  const create: Broadcaster['createBroadcast'] = async (audience, message, broadcastOptions = {}) => {
+    if (broadcastOptions.receipts && options.receiptKey === undefined) {
+      throw new DeskbellError(
+        'ERR_CONFIGURATION',
+        'Receipts need the option "receiptKey": give createSender that of the data directory.',
+      );
+    }
+    return createBroadcast(broadcasts, policy, audience, message, broadcastOptions);
+  };
 
   return {
     createBroadcast: create,

@@ -1,6 +1,7 @@
 // Checks what the types cannot hold callers in JavaScript to, so that a wrong option fails when the sender is made. The
 // transport checks its own.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { maxTimeoutMs } from '../transport/check-options.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings } from './settings.ts';
@@ -14,8 +15,9 @@ export function checkSenderOptions(options: {
   readonly onGone?: unknown;
   readonly worker?: unknown;
   readonly retryPolicy?: unknown;
+  readonly receiptKey?: unknown;
 }): void {
-  const { vapid, threads, sendTimeoutMs, store, onGone, worker, retryPolicy } = options;
+  const { vapid, threads, sendTimeoutMs, store, onGone, worker, retryPolicy, receiptKey } = options;
   checkObject('vapid', vapid);
   checkKeyPairs('vapid.previousKeys', vapid['previousKeys']);
   const { keyDirectory } = vapid;
@@ -29,6 +31,10 @@ export function checkSenderOptions(options: {
   }
   if (onGone !== undefined && store === undefined) {
     throw wrong('onGone', 'needs a store: it is told of subscriptions that leave it');
+  }
+  const isKey = receiptKey instanceof Uint8Array && receiptKey.length === receiptKeyBytes;
+  if (receiptKey !== undefined && !isKey) {
+    throw wrong('receiptKey', `must be a Uint8Array of ${receiptKeyBytes} random bytes`);
   }
   checkNumbers('worker', worker, Object.keys(defaultWorkerSettings), []);
   const policyNames = Object.keys(defaultRetryPolicy);

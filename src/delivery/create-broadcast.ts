@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../store/broadcasts.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { actionName } from '../protocol/message/check-message.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../protocol/request.ts';
@@ -13,6 +14,11 @@ export interface BroadcastOptions extends PushOptions {
   readonly idempotencyKey?: string | undefined;
   /** Nothing is sent before it; by default now. */
   readonly startAt?: Date | undefined;
+  /**
+   * Asks browsers to report whether the notification was shown, clicked or dismissed: `Broadcast.receipts` counts it. Needs
+   * the sender's `receiptKey`, and a service that takes receipts. Default: false.
+   */
+  readonly receipts?: boolean | undefined;
 }
 
 /** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
@@ -36,7 +42,8 @@ export async function createBroadcast(
   message: Message,
   options: BroadcastOptions,
 ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }> {
-  const payload = encodePayload(message);
+  const isWithReceipts = options.receipts ?? false;
+  const payload = encodePayload(message, undefined, { isWithReceipts });
   checkPushOptions(options);
   const { idempotencyKey, ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic } = options;
   if (idempotencyKey !== undefined) checkKey(idempotencyKey);
@@ -45,7 +52,7 @@ export async function createBroadcast(
 
   const { audienceId, hash } = await writeAudience(audience, store, policy);
   const contentHash = createHash('sha256')
-    .update(JSON.stringify([ttlSeconds, urgency, topic ?? null]))
+    .update(JSON.stringify([ttlSeconds, urgency, topic ?? null, ...(isWithReceipts ? ['receipts'] : [])]))
     .update(createHash('sha256').update(encodePayload(message, noId)).digest())
     .update(hash)
     .digest();
@@ -59,6 +66,7 @@ export async function createBroadcast(
     contentHash,
     startAtMs,
     expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, leastLifetimeMs),
+    receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,
     sliceRows,
   });
 }

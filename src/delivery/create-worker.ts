@@ -52,7 +52,10 @@ export function createWorker(
           settings: workerSettings,
           clock: { monotonicNow, startTimer },
           broadcastId,
-          onSlice: ({ audience }) => {
+          receiptKey: settings.receiptKey,
+          onSlice: ({ id, audience, receipts }) => {
+            if (receipts && !settings.receiptKey)
+              onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
             if (reason !== undefined && audience >= workerSettings.warnFromAudience) onWarning(reason);
           },
         },

@@ -16,9 +16,9 @@ import { createSingleMessages } from './single-messages.ts';
 /** @param options that `createSender` has checked */
 export function openSender(options: SenderOptions): Sender {
   const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...rest } = options;
-  const { sendTimeoutMs, onGone, ...transportOptions } = rest;
+  const { sendTimeoutMs, onGone, receiptKey, ...transportOptions } = rest;
   const transport = createTransport(transportOptions);
-  const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
+  const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker, receiptKey };
   const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
   const path = createMessagePath(settings, transport, encryptBatch, store);
   const broadcaster = store && createBroadcaster({ ...settings, store, threads, encrypt, onWarning });

@@ -39,6 +39,8 @@ export interface SenderOptions extends TransportOptions {
    * process deleted it. What it throws is a warning, and it is called again. Needs a store.
    */
   readonly onGone?: GoneHook | undefined;
+  /** Of the data directory: makes the tokens by which browsers report on broadcasts with `receipts`. */
+  readonly receiptKey?: Uint8Array | undefined;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number | undefined;
   /** Told in words of what goes worse than it could: why Node's builtins encrypt a large broadcast (once), a store that fails. */

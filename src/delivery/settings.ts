@@ -23,6 +23,8 @@ export interface DeliverySettings {
   readonly retryPolicy?: RetryPolicy | undefined;
   /** The fastest method that may be used. */
   readonly encryption?: EncryptionMethod | undefined;
+  /** Makes the tokens of receipts: 32 bytes, the same as the service's. Without it no row asks for any. */
+  readonly receiptKey?: Uint8Array | undefined;
   /** What differs from `defaultWorkerSettings`. */
   readonly worker?: Partial<WorkerSettings> | undefined;
 }

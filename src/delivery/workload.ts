@@ -11,6 +11,8 @@ export interface WorkloadParts {
   readonly ledger: Ledger;
   readonly destinations: Destinations;
   readonly settings: WorkerSettings;
+  /** Makes receipt tokens, where rows ask for receipts. */
+  readonly receiptKey: Uint8Array | undefined;
   /** Takes on this broadcast only. */
   readonly broadcastId: number | undefined;
   /** Told of the broadcast of each slice that is leased. */
@@ -89,7 +91,7 @@ export class Workload {
 
   async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {
     if (nowMs < this.#leaseSliceNotBeforeMs) return undefined;
-    const { work, ledger, destinations, settings, broadcastId, onSlice } = this.#parts;
+    const { work, ledger, destinations, settings, receiptKey, broadcastId, onSlice } = this.#parts;
     const lease = await work.leaseSlice({ leaseMs: settings.leaseMs, broadcastId });
     if (lease === undefined) {
       this.#leaseSliceNotBeforeMs = nowMs + settings.leaseSliceEveryMs;
@@ -97,19 +99,19 @@ export class Workload {
     }
     destinations.setStates(await ledger.pushServices());
     onSlice(lease.broadcast);
-    const assignment = new Assignment(lease);
+    const assignment = new Assignment(lease, receiptKey);
     this.assignments.add(assignment);
     return assignment;
   }
 
   /** @returns true where there may be more retries that are due */
   async #leaseRetries(): Promise<boolean> {
-    const { work, destinations, settings, broadcastId } = this.#parts;
+    const { work, destinations, settings, receiptKey, broadcastId } = this.#parts;
     const { leaseMs, retryLeaseRows: limit } = settings;
     const lease = await work.leaseRetries({ leaseMs, limit, broadcastId });
     if (lease === undefined) return false;
     await destinations.hold(lease.rows);
-    this.assignments.add(new Assignment(lease));
+    this.assignments.add(new Assignment(lease, receiptKey));
     return lease.rows.length === limit;
   }
 

@@ -1,5 +1,5 @@
-// The secrets beside the database: the current VAPID pair and the key of the session cookies. Neither is ever replaced
-// silently: a new pair would lose every subscriber. All pairs of a data directory: key-ring.ts.
+// The secrets beside the database: the current VAPID pair, the key of the session cookies and that of receipts. None is ever
+// replaced silently: a new pair would lose every subscriber. All pairs of a data directory: key-ring.ts.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -9,9 +9,10 @@ import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
 /** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
 export const vapidFileName = 'vapid-keys.json';
-/** 32 bytes in base64url. */
+/** Each holds this many bytes in base64url. */
+const secretBytes = 32;
 const sessionFileName = 'session-key';
-const sessionKeyBytes = 32;
+const receiptFileName = 'receipt-key';
 
 /**
  * Reads the VAPID pair of a data directory.
@@ -60,17 +61,30 @@ export async function writeKeyFile(
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
-export async function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
-  const path = join(directory, sessionFileName);
-  const created = randomBytes(sessionKeyBytes);
+export function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
+  return loadOrCreateSecret(join(directory, sessionFileName));
+}
+
+/**
+ * Reads the key of receipt tokens, 32 bytes; creates one where there is none, which makes the tokens of messages that were
+ * sent before invalid and loses nothing else.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export function loadOrCreateReceiptKey(directory: string): Promise<Uint8Array> {
+  return loadOrCreateSecret(join(directory, receiptFileName));
+}
+
+async function loadOrCreateSecret(path: string): Promise<Uint8Array> {
+  const created = randomBytes(secretBytes);
   const text =
     (await readPrivateFile(path)) ??
     ((await writePrivateFile(path, `${encodeBase64url(created)}\n`, { replace: false }))
       ? encodeBase64url(created)
       : await readPrivateFile(path));
   const key = text === undefined ? undefined : decodeBase64(text.trim());
-  if (key?.length === sessionKeyBytes) return key;
-  throw corrupt(path, `it does not hold ${sessionKeyBytes} bytes of base64url`);
+  if (key?.length === secretBytes) return key;
+  throw corrupt(path, `it does not hold ${secretBytes} bytes of base64url`);
 }
 
 async function readPair(directory: string): Promise<VapidKeys | undefined> {

@@ -2,6 +2,7 @@
 // and cancelled here. Workers get their work from `work-source.ts` and store results by `ledger.ts`.
 //
 //   state of a broadcast   running ⇄ paused;  running → done;  running, paused → cancelled
+import type { ReceiptCounts } from './receipts.ts';
 import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 
@@ -58,6 +59,8 @@ export interface NewBroadcast extends BroadcastMessage {
   readonly expiresAtMs: number;
   /** `audienceId`: a list created by `openAudience`; without it, every subscription there is at creation. */
   readonly audienceId?: number | undefined;
+  /** The names of the message's actions, where its rows ask for receipts. */
+  readonly receiptActions?: readonly string[] | undefined;
   /** About how many rows a slice has. */
   readonly sliceRows: number;
 }
@@ -86,6 +89,8 @@ export interface Broadcast extends BroadcastMessage {
   readonly heldBack: readonly { readonly origin: string; readonly rows: number }[];
   readonly origins: readonly OriginCounts[];
   readonly alarms: readonly Alarm[];
+  /** What browsers reported; `undefined` where the rows do not ask for it. */
+  readonly receipts: readonly ReceiptCounts[] | undefined;
 }
 
 /** A row of an audience, ready to be sent to. */

@@ -4,6 +4,7 @@ import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
 import type { Ledger } from './ledger.ts';
 import type { Statistics } from './statistics.ts';
+import type { ReceiptStore } from './receipts.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WorkSource } from './work-source.ts';
@@ -24,6 +25,7 @@ export interface Store {
   readonly ended: EndedSubscriptions;
   readonly vapidKeys: VapidKeyStore;
   readonly statistics: Statistics;
+  readonly receipts: ReceiptStore;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

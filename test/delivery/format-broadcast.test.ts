@@ -21,6 +21,7 @@ const broadcast: Broadcast = {
   heldBack: [{ origin, rows: 1940 }],
   origins: [{ origin, attempts: 51, ...counts }],
   alarms: [],
+  receipts: undefined,
 };
 
 test('the progress tells apart what waits for a retry and what is held back, and why', () => {

@@ -22,6 +22,7 @@ import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data-directory.ts';
 import {
   loadOrCreateKeyFile,
+  loadOrCreateReceiptKey,
   loadOrCreateSessionKey,
   readKeyFile,
   writeKeyFile,
@@ -70,7 +71,11 @@ describe('key files', () => {
   });
 
   describe('what is no regular file is refused, and nothing waits for it', { skip: isWindows }, () => {
-    const load = { 'vapid-keys.json': readKeyFile, 'session-key': loadOrCreateSessionKey };
+    const load = {
+      'vapid-keys.json': readKeyFile,
+      'session-key': loadOrCreateSessionKey,
+      'receipt-key': loadOrCreateReceiptKey,
+    };
     for (const [name, read] of Object.entries(load)) {
       const refused = (kind: RegExp) =>
         assert.rejects(read(folder), { code: 'ERR_KEY_FILE_CORRUPT', message: kind });

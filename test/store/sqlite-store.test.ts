@@ -26,6 +26,7 @@ import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describeStatistics } from './statistics-suite.ts';
+import { describeReceipts } from './receipts-suite.ts';
 import { describeStore, type StoreUnderTest } from './store-suite.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
 
@@ -47,6 +48,7 @@ describeEndpointSpellings('SQLite', prepare);
 describePushServices('SQLite', prepare);
 describeVapidKeys('SQLite', prepare);
 describeStatistics('SQLite', prepare);
+describeReceipts('SQLite', prepare);
 
 describe('the SQLite file', () => {
   let folder: string;

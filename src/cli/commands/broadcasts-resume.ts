@@ -24,11 +24,11 @@ export function resumeCommand(context: Context): Command {
         flags: { ...flags },
         environment: context.environment,
       });
-      await withExistingData(configuration.data, async ({ store, vapidKeys }) => {
-        const sender = await openSender(configuration, vapidKeys, context, store);
+      await withExistingData(configuration.data, async (data) => {
+        const sender = await openSender(configuration, data, context);
         try {
           const run = await sender.resume(id);
-          await runBroadcast(run, store.broadcasts, context, {
+          await runBroadcast(run, data.store.broadcasts, context, {
             json: flags.json ?? false,
             hint: createCommandHint(context, { ...flags }),
           });

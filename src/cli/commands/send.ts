@@ -144,13 +144,13 @@ async function dryRun(
 async function sendToOne(
   flags: SendFlags,
   message: Message,
-  { store, vapidKeys }: DataDirectory,
+  data: DataDirectory,
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
-  const sender = await openSender(configuration, vapidKeys, context, store);
+  const sender = await openSender(configuration, data, context);
   try {
-    const row = await findSubscription(store.subscriptions, flags);
+    const row = await findSubscription(data.store.subscriptions, flags);
     const result = await sender.send(row, message, optionsOf(flags));
     await printSendResult(context.output, row, result, { json: flags.json ?? false });
     if (result.outcome.kind !== 'accepted') {

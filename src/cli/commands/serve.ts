@@ -52,7 +52,8 @@ export function serveCommand(context: Context): Command {
         maxSubscriptions === undefined
           ? undefined
           : { maxSubscriptions, onWarning: (warning: string) => output.diagnostic(warning) };
-      await withData(data, { subscriptionLimit }, async ({ store, databasePath, vapidKeys, sessionKey }) => {
+      await withData(data, { subscriptionLimit }, async (opened) => {
+        const { store, databasePath, vapidKeys, sessionKey } = opened;
         const { createServer } = await import('../../service/create-server.ts');
         const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
         const { createLog } = await import('../../http/log.ts');
@@ -80,7 +81,7 @@ export function serveCommand(context: Context): Command {
           log,
         });
         const sender = configuration.deliver
-          ? await openSender(configuration, vapidKeys, context, store, (detail) =>
+          ? await openSender(configuration, opened, context, (detail) =>
               log.info({ event: 'warning', detail }),
             )
           : undefined;

@@ -30,8 +30,8 @@ export function workerCommand(context: Context): Command {
       });
       const { output, stop } = context;
       ignoreHangup(context);
-      await withExistingData(configuration.data, async ({ store, vapidKeys }) => {
-        const sender = await openSender(configuration, vapidKeys, context, store);
+      await withExistingData(configuration.data, async (data) => {
+        const sender = await openSender(configuration, data, context);
         try {
           const { threads } = configuration;
           await output.line(
@@ -40,7 +40,7 @@ export function workerCommand(context: Context): Command {
               : `Deskbell delivers broadcasts with ${threads} thread${threads === 1 ? '' : 's'}.`,
           );
           const report = flags.json ? reportAsJson(output) : reportAsText(output);
-          await deliverBroadcasts(sender, store.broadcasts, report, stop);
+          await deliverBroadcasts(sender, data.store.broadcasts, report, stop);
         } finally {
           await sender.close();
         }

@@ -6,6 +6,7 @@ import { maxPlaintextBytes } from '../encryption.ts';
 import { actionName, checkMessage } from './check-message.ts';
 import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';
 import type { Message } from './message.ts';
+import { receiptMemberBytes } from './receipt-token.ts';
 
 /**
  * Encodes a message as a payload: the UTF-8 bytes of its JSON text, `title` and `message` first, and nothing else where
@@ -13,19 +14,26 @@ import type { Message } from './message.ts';
  * receives the same payload twice can tell.
  *
  * @param createId by default 16 random characters of base64url
+ * @param options `isWithReceipts`: leaves room for the token of receipts (`receipt-token.ts`)
  * @returns at most 3993 bytes
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
-export function encodePayload(message: Message, createId: () => string = randomId): Uint8Array {
+export function encodePayload(
+  message: Message,
+  createId: () => string = randomId,
+  { isWithReceipts = false }: { readonly isWithReceipts?: boolean } = {},
+): Uint8Array {
   checkMessage(message);
   checkDeclarative(message);
   const { title, message: text, declarative, mutable, ...further } = message;
   const whole = { title, message: text, ...complete(further, createId) };
   const payload = Buffer.from(toJson(declarative ? toDeclarativeForm(whole, mutable) : whole));
-  if (payload.length > maxPlaintextBytes) {
+  const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
+  if (payload.length > maxBytes) {
     throw new DeskbellError(
       'ERR_PAYLOAD_TOO_LARGE',
-      `The payload has ${payload.length} bytes of UTF-8; at most ${maxPlaintextBytes} fit into one push message. ` +
+      `The payload has ${payload.length} bytes of UTF-8; at most ${maxBytes} fit into one push message` +
+        `${isWithReceipts ? ` with the ${receiptMemberBytes} of its receipt token` : ''}. ` +
         `Shorten ${largestFirst(message)}.` +
         (message.declarative ? ' The declarative form has title and message twice.' : ''),
     );

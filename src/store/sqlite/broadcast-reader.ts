@@ -1,7 +1,9 @@
 // Puts a broadcast together from its row, its counts per origin, its retries and its alarms.
 import type { Urgency } from '../../protocol/request.ts';
 import { isOver, type Alarm, type Broadcast, type BroadcastState, type OriginCounts } from '../broadcasts.ts';
+import type { ReceiptCounts, ReceiptEvent } from '../receipts.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
+import { noAction } from './sqlite-receipts.ts';
 
 export interface BroadcastReader {
   find(id: number): Broadcast | undefined;
@@ -27,6 +29,7 @@ interface BroadcastRow {
   readonly expires_at_ms: number;
   readonly finished_at_ms: number | null;
   readonly expired_unread: number;
+  readonly receipt_actions: string | null;
 }
 
 interface AlarmRow {
@@ -35,6 +38,13 @@ interface AlarmRow {
   readonly detail: string;
   readonly first_at_ms: number;
   readonly rows: number;
+}
+
+interface ReceiptCountRow {
+  readonly origin: string;
+  readonly event: ReceiptEvent;
+  readonly action: string;
+  readonly count: number;
 }
 
 export function createBroadcastReader(database: SqliteDatabase): BroadcastReader {
@@ -63,6 +73,10 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
     group by p.origin
   `);
 
+  const receipts = database.prepare<{ broadcastId: number }, ReceiptCountRow>(
+    'select origin, event, action, count from receipt_counts where broadcast_id = :broadcastId',
+  );
+
   const assemble = (row: BroadcastRow): Broadcast => {
     return toBroadcast(
       row,
@@ -70,6 +84,7 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
       alarms.all({ broadcastId: row.id }).map(toAlarm),
       isOver(row) ? 0 : (waiting.first({ broadcastId: row.id })?.rows ?? 0),
       isOver(row) ? [] : heldBack.all({ broadcastId: row.id }).map(({ origin, rows }) => ({ origin, rows })),
+      row.receipt_actions === null ? undefined : toReceiptCounts(receipts.all({ broadcastId: row.id })),
     );
   };
 
@@ -92,6 +107,7 @@ function toBroadcast(
   alarms: readonly Alarm[],
   waiting: number,
   heldBack: Broadcast['heldBack'],
+  receipts: Broadcast['receipts'],
 ): Broadcast {
   const settled = { accepted: 0, gone: 0, rejected: 0, expired: row.expired_unread, exhausted: 0 };
   for (const origin of origins) {
@@ -126,7 +142,19 @@ function toBroadcast(
     heldBack,
     origins,
     alarms,
+    receipts,
   };
+}
+
+/** @param rows in the order of origins */
+function toReceiptCounts(rows: readonly ReceiptCountRow[]): readonly ReceiptCounts[] {
+  const byOrigin = Map.groupBy(rows, ({ origin }) => origin);
+  return [...byOrigin].map(([origin, ofOrigin]) => {
+    const counts = { origin, shown: 0, clicked: 0, dismissed: 0 };
+    for (const { event, count } of ofOrigin) counts[event] += count;
+    const onActions = ofOrigin.filter(({ action }) => action !== noAction);
+    return { ...counts, actions: Object.fromEntries(onActions.map(({ action, count }) => [action, count])) };
+  });
 }
 
 function toOriginCounts(row: OriginCounts): OriginCounts {

@@ -337,4 +337,37 @@ export const migrations: readonly string[] = [
     primary key (broadcast_id, start_ms, push_service)
   ) strict, without rowid;
   `,
+
+  `
+  -- names of the actions of a message that asks for receipts, a JSON array; null: it does not
+  alter table broadcasts add column receipt_actions text;
+
+  -- broadcasts whose receipts are counted, or are still to be forgotten
+  create table receipt_windows (
+    broadcast_id integer primary key references broadcasts (id) on delete cascade,
+    ends_at_ms integer not null
+  ) strict;
+
+  create table receipts (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    subscription_id integer not null,
+    event text not null check (event in ('shown', 'clicked', 'dismissed')),
+    primary key (broadcast_id, subscription_id, event)
+  ) strict, without rowid;
+
+  create table receipt_counts (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    origin text not null,
+    event text not null,
+    -- empty: on no action
+    action text not null,
+    count integer not null,
+    primary key (broadcast_id, origin, event, action)
+  ) strict, without rowid;
+
+  create trigger subscription_receipts_removed after delete on subscriptions begin
+    delete from receipts where subscription_id = old.id
+      and broadcast_id in (select broadcast_id from receipt_windows);
+  end;
+  `,
 ];

@@ -6,6 +6,7 @@ import { createSqliteEndedSubscriptions } from './sqlite-ended-subscriptions.ts'
 import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteStatistics } from './sqlite-statistics.ts';
+import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
@@ -36,6 +37,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     ended: createSqliteEndedSubscriptions(database),
     vapidKeys: createSqliteVapidKeys(database),
     statistics: createSqliteStatistics(database),
+    receipts: createSqliteReceipts(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

@@ -1,6 +1,7 @@
 // Broadcasts in SQLite: creating and controlling them.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastState, BroadcastStore, NewBroadcast } from '../broadcasts.ts';
+import { receiptWindowMs } from '../receipts.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createAudiences } from './sqlite-audiences.ts';
@@ -38,11 +39,18 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
       nowMs: database.now(),
       startAtMs: draft.startAtMs,
       expiresAtMs: draft.expiresAtMs,
+      receiptActions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
       // an audience of nobody is done at once
       state: extent.rows === 0 ? 'done' : 'running',
       finishedAtMs: extent.rows === 0 ? database.now() : null,
     });
     if (row === undefined) throw new Error('The broadcast was not stored.');
+    if (draft.receiptActions !== undefined) {
+      statements.openReceiptWindow.run({
+        broadcastId: row.id,
+        endsAtMs: Math.max(draft.startAtMs, database.now()) + receiptWindowMs,
+      });
+    }
     const slices = cutSlices(extent, draft.sliceRows);
     for (const [number, { afterPosition, throughPosition }] of slices.entries()) {
       statements.insertSlice.run({ broadcastId: row.id, number, cursor: afterPosition, throughPosition });
@@ -132,15 +140,18 @@ function prepareStatements(database: SqliteDatabase) {
         startAtMs: number;
         expiresAtMs: number;
         finishedAtMs: number | null;
+        receiptActions: string | null;
       },
       { id: number }
     >(`
         insert into broadcasts (
           idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic,
-          audience_id, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms
+          audience_id, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
+          receipt_actions
         ) values (
           :idempotencyKey, :contentHash, :state, :payload, :ttlSeconds, :urgency, :topic,
-          :audienceId, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs
+          :audienceId, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
+          :receiptActions
         ) returning id
       `),
     insertSlice: database.prepare<{
@@ -152,6 +163,9 @@ function prepareStatements(database: SqliteDatabase) {
         insert into slices (broadcast_id, number, cursor, through_position)
         values (:broadcastId, :number, :cursor, :throughPosition)
       `),
+    openReceiptWindow: database.prepare<{ broadcastId: number; endsAtMs: number }>(
+      'insert into receipt_windows (broadcast_id, ends_at_ms) values (:broadcastId, :endsAtMs)',
+    ),
     setState: database.prepare<{ id: number; state: BroadcastState; finishedAtMs: number | null }>(
       'update broadcasts set state = :state, finished_at_ms = :finishedAtMs where id = :id',
     ),

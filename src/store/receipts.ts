@@ -1,0 +1,37 @@
+// What browsers report of the notifications of a broadcast. The store counts a report once for each message, subscription
+// and event; whether it is genuine is decided before it gets here. Types and numbers only.
+
+export const receiptEvents = ['shown', 'clicked', 'dismissed'] as const;
+
+/** `dismissed`: closed by the user, or by the system, without a click. */
+export type ReceiptEvent = (typeof receiptEvents)[number];
+
+export interface Receipt {
+  readonly broadcastId: number;
+  readonly subscriptionId: number;
+  readonly event: ReceiptEvent;
+  /** With `clicked`: the name of the action. One that the message does not have is counted as a click beside all actions. */
+  readonly action?: string | undefined;
+}
+
+/** What was reported of a broadcast's notifications that came by one push service. */
+export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
+  readonly origin: string;
+  /** Of `clicked`: the clicks on each action, by its name. */
+  readonly actions: Readonly<Record<string, number>>;
+}
+
+/** From the start of a broadcast: what comes later is not counted, and which subscription reported what is forgotten. */
+export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
+
+export interface ReceiptStore {
+  /**
+   * Counts receipts, each once. Left out are those of broadcasts that do not ask for them or began more than
+   * `receiptWindowMs` ago, and of subscriptions that have left the store.
+   *
+   * @returns how many were counted
+   */
+  add(receipts: readonly Receipt[]): Promise<number>;
+  /** Forgets, of broadcasts whose time is over, which subscriptions the counts came from. */
+  prune(): Promise<void>;
+}

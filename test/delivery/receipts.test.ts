@@ -1,0 +1,105 @@
+// Broadcasts that ask for receipts: each row has a payload of its own, with a token that names it.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { createUserAgent } from '../../src/push-service/index.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { createReceiptTokenReader } from '../../src/protocol/message/receipt-token.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { assertDone, message, openBroadcastBench, timesReceived, vapidKeys } from './broadcast-bench.ts';
+
+const receiptKey = randomBytes(32);
+const readToken = createReceiptTokenReader(receiptKey);
+
+describe('a broadcast with receipts', () => {
+  test('gives each stored row a token of its own, on its first attempt and on a repeated one', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ checksBodies: true });
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const policy = createEndpointPolicy([pushService.origin]);
+    const ids: number[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const subscription = parseSubscription(await userAgent.subscribe(vapidKeys.publicKey), policy);
+      ids.push((await bench.store.subscriptions.put(subscription, vapidKeys.publicKey)).id);
+    }
+    const sender = bench.createSender({ receiptKey, threads: 0 });
+    pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
+    const actions = [{ title: 'Open' }, { title: 'Later', action: 'later' }];
+    const run = await sender.broadcast('all', { ...message, actions }, { receipts: true });
+    const broadcastId = run.broadcast.id;
+    assertDone(await run.finished, { accepted: 2 });
+
+    const received: number[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const { receipt, ...members } = (await userAgent.nextMessage()).json() as { receipt: string };
+      assert.deepEqual(Object.keys(members), ['title', 'message', 'actions']);
+      const subject = readToken(receipt);
+      assert.equal(subject?.broadcastId, broadcastId);
+      received.push(subject.subscriptionId);
+    }
+    assert.deepEqual(received.toSorted(), ids);
+
+    for (const action of ['0', 'later']) {
+      const subscriptionId = ids[action === '0' ? 0 : 1]!;
+      await bench.store.receipts.add([{ broadcastId, subscriptionId, event: 'clicked', action }]);
+    }
+    const [counts] = (await bench.store.broadcasts.find(broadcastId))!.receipts!;
+    assert.deepEqual({ ...counts!.actions }, { 0: 1, later: 1 });
+  });
+
+  test('to a list that is not stored has no tokens: there is nobody to count', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ checksBodies: true });
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const subscription = await userAgent.subscribe(vapidKeys.publicKey);
+    const sender = bench.createSender({ receiptKey, threads: 0 });
+    const run = await sender.broadcast({ subscriptions: [subscription] }, message, { receipts: true });
+    assertDone(await run.finished, { accepted: 1 });
+    assert.deepEqual((await userAgent.nextMessage()).json(), message);
+  });
+
+  test('is delivered by threads', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 2100);
+    const run = await bench
+      .createSender({ receiptKey, threads: 1 })
+      .broadcast('all', message, { receipts: true });
+    assertDone(await run.finished, { accepted: 2100 });
+    assert.deepEqual(timesReceived(pushService), { 1: 2100 });
+  });
+
+  test('is delivered by a sender without the key, which says that it asks for nothing', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    await bench.subscribe(pushService, 1);
+    const { broadcast } = await bench
+      .createSender({ receiptKey })
+      .createBroadcast('all', message, { receipts: true });
+    const warnings: string[] = [];
+    const sender = bench.createSender({ threads: 0, onWarning: (warning) => warnings.push(warning) });
+    const run = await sender.resume(broadcast.id);
+    assertDone(await run.finished, { accepted: 1 });
+    assert.match(warnings.join(), new RegExp(`Broadcast ${broadcast.id} .*receiptKey`));
+  });
+
+  test('needs the key, and is another content than the same message without', async () => {
+    await using bench = await openBroadcastBench();
+    await assert.rejects(bench.createSender().createBroadcast('all', message, { receipts: true }), {
+      code: 'ERR_CONFIGURATION',
+      message: /receiptKey/,
+    });
+    assert.throws(() => bench.createSender({ receiptKey: randomBytes(31) }), {
+      code: 'ERR_CONFIGURATION',
+      message: /"receiptKey" must be a Uint8Array of 32 random bytes/,
+    });
+    const sender = bench.createSender({ receiptKey });
+    const idempotencyKey = 'once';
+    await sender.createBroadcast('all', message, { idempotencyKey, receipts: true });
+    const again = await sender.createBroadcast('all', message, { idempotencyKey, receipts: true });
+    assert.equal(again.isNew, false);
+    await assert.rejects(sender.createBroadcast('all', message, { idempotencyKey }), {
+      code: 'ERR_IDEMPOTENCY_KEY',
+    });
+  });
+});
