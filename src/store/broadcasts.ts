@@ -65,6 +65,14 @@ export interface NewBroadcast extends BroadcastMessage {
   readonly sliceRows: number;
 }
 
+/** What a search looks at. */
+export interface BroadcastHead {
+  readonly id: number;
+  readonly state: BroadcastState;
+  readonly startAtMs: number;
+  readonly payload: Uint8Array;
+}
+
 export interface Broadcast extends BroadcastMessage {
   readonly id: number;
   readonly idempotencyKey?: string | undefined;
@@ -140,6 +148,11 @@ export interface BroadcastStore {
     readonly beforeId?: number | undefined;
     readonly limit: number;
   }): Promise<readonly Broadcast[]>;
+  /** The same without counts, for a search (`broadcast-search.ts`). */
+  heads(range: {
+    readonly beforeId?: number | undefined;
+    readonly limit: number;
+  }): Promise<readonly BroadcastHead[]>;
   /** Workers stop after the page they are in. Pausing what is paused, resuming what runs and cancelling what is
    *  cancelled change nothing.
    *  @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_BROADCAST_STATE */

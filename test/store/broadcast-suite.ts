@@ -2,6 +2,7 @@
 // commits that count each row once, retries, steering.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { searchBroadcasts, type BroadcastFilter } from '../../src/store/broadcast-search.ts';
 import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { Lease, SliceLease } from '../../src/store/work-source.ts';
@@ -126,6 +127,43 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.deepEqual(broadcast.origins, [
         { origin, attempts: 95, accepted: 95, gone: 0, rejected: 0, expired: 0, exhausted: 0 },
       ]);
+    });
+
+    test('broadcasts are found by words, state and time, newest first', async () => {
+      await addSubscriptions(1);
+      const start = nowMs;
+      const { id: tea } = await createBroadcast({ payload: payloadOf('ÜBERRASCHUNG "Tea"', 'at five') });
+      const { id: coffee } = await createBroadcast({
+        payload: payloadOf('Coffee', 'über <b>all</b>'),
+        startAtMs: start + 1000,
+      });
+      const { id: later } = await createBroadcast({
+        payload: payloadOf('Über', ''),
+        startAtMs: start + 60_000,
+      });
+      await store.broadcasts.pause(coffee);
+      const find = async (filter: BroadcastFilter, limit = 10, beforeId?: number) => {
+        const { broadcasts, nextBeforeId } = await searchBroadcasts(
+          store.broadcasts,
+          filter,
+          { limit, beforeId },
+          start + 1000,
+        );
+        return { ids: broadcasts.map(({ id }) => id), next: nextBeforeId };
+      };
+
+      assert.deepEqual((await find({ text: ' über ' })).ids, [later, coffee, tea]);
+      assert.deepEqual((await find({ text: '"tea"' })).ids, [tea]);
+      assert.deepEqual((await find({ text: '<B>' })).ids, [coffee]);
+      assert.deepEqual((await find({ text: 'title' })).ids, []);
+      assert.deepEqual((await find({ state: 'scheduled', sinceMs: start })).ids, [later]);
+      assert.deepEqual((await find({ state: 'running', sinceMs: start })).ids, [tea]);
+      assert.deepEqual((await find({ state: 'paused', sinceMs: start })).ids, [coffee]);
+      assert.deepEqual((await find({ sinceMs: start, untilMs: start + 60_000 })).ids, [coffee, tea]);
+
+      const first = await find({ text: 'über' }, 2);
+      assert.deepEqual(first.ids, [later, coffee]);
+      assert.deepEqual((await find({ text: 'über' }, 2, first.next)).ids, [tea]);
     });
 
     test('a broadcast to nobody is done at once', async () => {
@@ -755,3 +793,6 @@ function assertAddsUp({ audience, counts, origins }: Broadcast): void {
     counts.accepted,
   );
 }
+
+const payloadOf = (title: string, message: string): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify({ title, message }));

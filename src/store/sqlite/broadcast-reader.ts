@@ -1,6 +1,13 @@
 // Puts a broadcast together from its row, its counts per origin, its retries and its alarms.
 import type { Urgency } from '../../protocol/request.ts';
-import { isOver, type Alarm, type Broadcast, type BroadcastState, type OriginCounts } from '../broadcasts.ts';
+import {
+  isOver,
+  type Alarm,
+  type Broadcast,
+  type BroadcastHead,
+  type BroadcastState,
+  type OriginCounts,
+} from '../broadcasts.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../receipts.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import { noAction } from './sqlite-receipts.ts';
@@ -12,6 +19,7 @@ export interface BroadcastReader {
   ): { readonly broadcast: Broadcast; readonly contentHash: Uint8Array } | undefined;
   /** Newest first, with `id < beforeId`. */
   list(beforeId: number, limit: number): readonly Broadcast[];
+  heads(beforeId: number, limit: number): readonly BroadcastHead[];
 }
 
 interface BroadcastRow {
@@ -57,6 +65,13 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
   const newest = database.prepare<{ beforeId: number; limit: number }, BroadcastRow>(
     'select * from broadcasts where id < :beforeId order by id desc limit :limit',
   );
+  const heads = database.prepare<
+    { beforeId: number; limit: number },
+    Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>
+  >(`
+    select id, state, start_at_ms, payload from broadcasts
+    where id < :beforeId order by id desc limit :limit
+  `);
   const origins = database.prepare<{ broadcastId: number }, OriginCounts>(
     'select * from broadcast_origins where broadcast_id = :broadcastId',
   );
@@ -98,6 +113,10 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
       return row && { broadcast: assemble(row), contentHash: row.content_hash };
     },
     list: (beforeId, limit) => newest.all({ beforeId, limit }).map(assemble),
+    heads: (beforeId, limit) =>
+      heads
+        .all({ beforeId, limit })
+        .map(({ id, state, start_at_ms, payload }) => ({ id, state, startAtMs: start_at_ms, payload })),
   };
 }
 

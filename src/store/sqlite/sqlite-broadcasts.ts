@@ -87,6 +87,8 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
     find: (id) => database.read(() => reader.find(id)),
     list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
       database.read(() => reader.list(beforeId, limit)),
+    heads: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
+      database.read(() => reader.heads(beforeId, limit)),
     pause: (id) => change(id, 'paused', ['running']),
     resume: (id) => change(id, 'running', ['paused']),
     cancel: async (id) => {

@@ -1,0 +1,61 @@
+// Finds broadcasts by their words, state and time: newest first, a bounded number of them looked at each time.
+import { readPayloadTexts } from '../protocol/message/read-payload.ts';
+import type { Broadcast, BroadcastHead, BroadcastState, BroadcastStore } from './broadcasts.ts';
+
+export interface BroadcastFilter {
+  /** Somewhere in title or message, whatever the case. */
+  readonly text?: string | undefined;
+  /** `scheduled`: running, and its start is still to come; such a broadcast is not found as `running`. */
+  readonly state?: BroadcastState | 'scheduled' | undefined;
+  /** Of the start, milliseconds since 1970: `sinceMs ≤ start < untilMs`. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+}
+
+export interface FoundBroadcasts {
+  readonly broadcasts: readonly Broadcast[];
+  /** Where to go on (`beforeId`); absent where no older broadcast is left. */
+  readonly nextBeforeId?: number | undefined;
+}
+
+/** Broadcasts that one call looks at, at most: some milliseconds. */
+export const searchedAtOnce = 5000;
+const readAtOnce = 500;
+
+/** @param range `limit`: how many to find at most */
+export async function searchBroadcasts(
+  store: Pick<BroadcastStore, 'find' | 'heads'>,
+  filter: BroadcastFilter,
+  range: { readonly beforeId?: number | undefined; readonly limit: number },
+  nowMs: number = Date.now(),
+): Promise<FoundBroadcasts> {
+  const fits = compile(filter, nowMs);
+  const broadcasts: Broadcast[] = [];
+  let { beforeId } = range;
+  for (let searched = 0; searched < searchedAtOnce; searched += readAtOnce) {
+    const heads = await store.heads({ beforeId, limit: readAtOnce });
+    for (const head of heads) {
+      if (broadcasts.length === range.limit) return { broadcasts, nextBeforeId: beforeId };
+      beforeId = head.id;
+      const broadcast = fits(head) ? await store.find(head.id) : undefined;
+      if (broadcast !== undefined) broadcasts.push(broadcast);
+    }
+    if (heads.length < readAtOnce) return { broadcasts };
+  }
+  return { broadcasts, nextBeforeId: beforeId };
+}
+
+function compile(
+  { text = '', state, sinceMs = -Infinity, untilMs = Infinity }: BroadcastFilter,
+  nowMs: number,
+): (head: BroadcastHead) => boolean {
+  const words = text.trim().toLocaleLowerCase();
+  return (head) => {
+    const isScheduled = head.state === 'running' && head.startAtMs > nowMs;
+    if (state !== undefined && (isScheduled ? 'scheduled' : head.state) !== state) return false;
+    if (head.startAtMs < sinceMs || head.startAtMs >= untilMs) return false;
+    if (words === '') return true;
+    const { title, message } = readPayloadTexts(head.payload);
+    return `${title}\n${message}`.toLocaleLowerCase().includes(words);
+  };
+}
