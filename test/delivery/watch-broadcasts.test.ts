@@ -8,7 +8,7 @@ import { test, type TestContext } from 'node:test';
 import { watchBroadcasts, type BroadcastEvent } from '../../src/delivery/watch-broadcasts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
 
 async function openStore(t: TestContext): Promise<{ readonly store: Store; readonly path: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-watch-'));
@@ -18,21 +18,13 @@ async function openStore(t: TestContext): Promise<{ readonly store: Store; reado
     await store.close();
     await rm(folder, { recursive: true });
   });
-  await store.subscriptions.putAll([{ subscription: madeUpSubscription(1), vapidPublicKey }]);
+  await addSubscriptions(store, 1);
   return { store, path };
 }
 
 async function createBroadcast(store: Store): Promise<number> {
-  const { broadcast } = await store.broadcasts.create({
-    payload: Buffer.from('{"title":"a","message":"b"}'),
-    ttlSeconds: 3600,
-    urgency: 'normal',
-    contentHash: Buffer.alloc(32),
-    startAtMs: 0,
-    expiresAtMs: Date.now() + 3_600_000,
-    sliceRows: 100,
-  });
-  return broadcast.id;
+  const expiresAtMs = Date.now() + 3_600_000;
+  return (await store.broadcasts.create(madeUpBroadcast(0, { expiresAtMs }))).broadcast.id;
 }
 
 const fail = (error: unknown): void => assert.ifError(error);

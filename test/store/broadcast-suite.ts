@@ -1,60 +1,37 @@
 // What every store must do for broadcasts, whatever database or job queue is behind it: slices under leases, page
 // commits that count each row once, retries, steering.
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { searchBroadcasts, type BroadcastFilter } from '../../src/store/broadcast-search.ts';
 import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { Lease, SliceLease } from '../../src/store/work-source.ts';
-import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import type { StoreUnderTest } from './store-suite.ts';
+import {
+  addSubscriptions,
+  commitSlice,
+  madeUpBroadcast,
+  openForSuite,
+  removeSubscriptions,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
 
 export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`broadcasts: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
     let nowMs = 1_800_000_000_000;
-
-    before(async () => {
-      underTest = await prepare();
-      store = await underTest.open(() => nowMs);
-    });
-    after(async () => {
-      await store.close();
-      await underTest.remove();
-    });
+    const store = openForSuite(prepare, () => nowMs);
     beforeEach(async () => {
       for (const { id, state } of await store.broadcasts.list({ limit: 100 })) {
         if (state === 'running' || state === 'paused') await store.broadcasts.cancel(id);
       }
-      for (const { id } of await store.subscriptions.page({ afterId: 0, limit: 10_000 })) {
-        await store.subscriptions.removeById(id);
-      }
+      await removeSubscriptions(store);
       nowMs += 60_000;
     });
 
-    const addSubscriptions = (count: number, first = 0) =>
-      store.subscriptions.putAll(
-        Array.from({ length: count }, (_, index) => ({
-          subscription: madeUpSubscription(first + index),
-          vapidPublicKey,
-        })),
-      );
-
-    const draft = (changes: Partial<NewBroadcast> = {}): NewBroadcast => ({
-      contentHash: new Uint8Array(32).fill(7),
-      payload: new TextEncoder().encode('{"title":"Hello","message":"World"}'),
-      ttlSeconds: 3600,
-      urgency: 'normal',
-      startAtMs: nowMs,
-      expiresAtMs: nowMs + 3_600_000,
-      sliceRows: 10,
-      ...changes,
-    });
+    const draft = (changes?: Partial<NewBroadcast>) => madeUpBroadcast(nowMs, changes);
 
     const createBroadcast = async (changes: Partial<NewBroadcast> = {}): Promise<Broadcast> =>
       (await store.broadcasts.create(draft(changes))).broadcast;
@@ -75,17 +52,8 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       return slice;
     };
 
-    /** Commits the whole rest of a leased slice. */
-    const settle = async (slice: SliceLease, toResult: (recipient: Recipient) => RowResult = accepted) => {
-      const rows = await store.ledger.readRows(slice, slice.cursor, 10_000);
-      return store.ledger.commit({
-        broadcastId: slice.broadcastId,
-        fenceToken: slice.fenceToken,
-        slice: { number: slice.slice, cursor: slice.throughPosition },
-        rows: rows.map(toResult),
-        leaseMs,
-      });
-    };
+    const settle = (slice: SliceLease, toResult: (recipient: Recipient) => RowResult = accepted) =>
+      commitSlice(store, slice, toResult, leaseMs);
 
     const settleAll = async (broadcastId: number, toResult?: (recipient: Recipient) => RowResult) => {
       for (;;) {
@@ -110,9 +78,9 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       });
 
     test('a broadcast to all covers every subscription of its moment, and none that came later', async () => {
-      await addSubscriptions(95);
+      await addSubscriptions(store, 95);
       const { id } = await createBroadcast();
-      await addSubscriptions(5, 1000);
+      await addSubscriptions(store, 5, 1000);
       const seen: string[] = [];
       await settleAll(id, (recipient) => {
         seen.push(recipient.endpoint);
@@ -130,7 +98,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('broadcasts are found by words, state and time, newest first', async () => {
-      await addSubscriptions(1);
+      await addSubscriptions(store, 1);
       const start = nowMs;
       const { id: tea } = await createBroadcast({ payload: payloadOf('ÜBERRASCHUNG "Tea"', 'at five') });
       const { id: coffee } = await createBroadcast({
@@ -174,7 +142,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('recipients come whole: id, keys and the VAPID key that they were made with', async () => {
-      await addSubscriptions(1);
+      await addSubscriptions(store, 1);
       await createBroadcast();
       const [recipient] = await store.ledger.readRows(await lease(), 0, 10);
       const [stored] = await store.subscriptions.page({ afterId: 0, limit: 1 });
@@ -194,7 +162,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('the message comes back as it was given', async () => {
-      await addSubscriptions(1);
+      await addSubscriptions(store, 1);
       const given = draft({ topic: 'news', urgency: 'high', ttlSeconds: 60, idempotencyKey: 'message' });
       const { broadcast } = await store.broadcasts.create(given);
       assert.deepEqual([...broadcast.payload], [...given.payload]);
@@ -206,7 +174,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('the same key with the same content is the same broadcast; with other content it is an error', async () => {
-      await addSubscriptions(3);
+      await addSubscriptions(store, 3);
       const first = await store.broadcasts.create(draft({ idempotencyKey: 'launch' }));
       const again = await store.broadcasts.create(
         draft({ idempotencyKey: 'launch', startAtMs: nowMs + 5000 }),
@@ -225,7 +193,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('creations with one key at the same time make one broadcast', async () => {
-      await addSubscriptions(3);
+      await addSubscriptions(store, 3);
       const made = await Promise.all(
         Array.from({ length: 10 }, () => store.broadcasts.create(draft({ idempotencyKey: 'at once' }))),
       );
@@ -234,7 +202,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a list of ids takes each once, in the order given; one that is not stored counts as removed', async () => {
-      await addSubscriptions(10);
+      await addSubscriptions(store, 10);
       const ids = (await store.subscriptions.page({ afterId: 0, limit: 10 })).map(({ id }) => id);
       const chosen = [ids[7] ?? 0, ids[2] ?? 0, 1e12, ids[5] ?? 0, ids[2] ?? 0];
       const audienceId = await store.broadcasts.openAudience();
@@ -274,7 +242,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a list member that is gone is deleted from the store where it stands there with the same keys', async () => {
-      await addSubscriptions(2);
+      await addSubscriptions(store, 2);
       const audienceId = await store.broadcasts.openAudience();
       await store.broadcasts.addToAudience(audienceId, [
         madeUpSubscription(0),
@@ -291,7 +259,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('slices do not overlap and cover the audience, also where ids have gaps', async () => {
-      await addSubscriptions(200);
+      await addSubscriptions(store, 200);
       const rows = await store.subscriptions.page({ afterId: 0, limit: 200 });
       for (const [index, { id }] of rows.entries()) {
         if (index % 3 === 0 || (index > 20 && index < 90)) await store.subscriptions.removeById(id);
@@ -310,7 +278,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a slice is held by one worker until its lease runs out, then another continues at the cursor', async () => {
-      await addSubscriptions(10);
+      await addSubscriptions(store, 10);
       const { id } = await createBroadcast();
       const first = await lease();
       assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
@@ -338,7 +306,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a lease is held longer by renewing it, and given back by releasing it', async () => {
-      await addSubscriptions(10);
+      await addSubscriptions(store, 10);
       await createBroadcast();
       const first = await lease();
       nowMs += leaseMs - 1;
@@ -355,14 +323,14 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('many workers at once get different slices', async () => {
-      await addSubscriptions(100);
+      await addSubscriptions(store, 100);
       await createBroadcast();
       const slices = await Promise.all(Array.from({ length: 10 }, () => lease()));
       assert.equal(new Set(slices.map(({ slice }) => slice)).size, 10);
     });
 
     test('a small broadcast does not wait for a large one that began earlier', async () => {
-      await addSubscriptions(100);
+      await addSubscriptions(store, 100);
       const large = await createBroadcast();
       for (let index = 0; index < 3; index += 1) await settle(await lease());
       const audienceId = await store.broadcasts.openAudience();
@@ -373,7 +341,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('work can be asked for of one broadcast only', async () => {
-      await addSubscriptions(20);
+      await addSubscriptions(store, 20);
       const first = await createBroadcast();
       const second = await createBroadcast();
       assert.equal((await lease(second.id)).broadcastId, second.id);
@@ -383,7 +351,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a broadcast that is scheduled is not touched before its time', async () => {
-      await addSubscriptions(3);
+      await addSubscriptions(store, 3);
       const startAtMs = nowMs + 5000;
       const { id } = await createBroadcast({ startAtMs });
       assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
@@ -395,7 +363,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a retry comes back when it is due and not before, and then counts once', async () => {
-      await addSubscriptions(5);
+      await addSubscriptions(store, 5);
       const { id } = await createBroadcast();
       await settleAll(id, retryAfter(30_000));
       let broadcast = await found(id);
@@ -436,7 +404,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('claimed retries of a worker that died come due again, and its late commit counts nothing', async () => {
-      await addSubscriptions(3);
+      await addSubscriptions(store, 3);
       const { id } = await createBroadcast();
       await settleAll(id, retryAfter(0));
       const dead = await store.work.leaseRetries({ leaseMs, limit: 10 });
@@ -452,7 +420,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a row whose answer is still to come is held under the token of its slice, also beyond its end', async () => {
-      await addSubscriptions(10);
+      await addSubscriptions(store, 10);
       const { id } = await createBroadcast();
       const slice = await lease();
       const rows = await store.ledger.readRows(slice, 0, 10);
@@ -492,7 +460,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a subscription that is gone is deleted, unless it was renewed after it was read', async () => {
-      await addSubscriptions(3);
+      await addSubscriptions(store, 3);
       const { id } = await createBroadcast();
       const slice = await lease();
       const rows = await store.ledger.readRows(slice, 0, 10);
@@ -511,7 +479,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('no other result deletes a subscription', async () => {
-      await addSubscriptions(4);
+      await addSubscriptions(store, 4);
       const { id } = await createBroadcast();
       const results = ['accepted', 'rejected', 'expired', 'exhausted'] as const;
       let index = 0;
@@ -525,7 +493,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('who leaves before their turn is counted as removed, in a slice and among the retries', async () => {
-      await addSubscriptions(20);
+      await addSubscriptions(store, 20);
       const { id } = await createBroadcast();
       const all = await store.subscriptions.page({ afterId: 0, limit: 20 });
       await store.subscriptions.removeById(all[0]?.id ?? 0);
@@ -543,7 +511,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a broadcast whose last retries were all removed is done', async () => {
-      await addSubscriptions(2);
+      await addSubscriptions(store, 2);
       const { id } = await createBroadcast();
       await settleAll(id, retryAfter(0));
       for (const row of await store.subscriptions.page({ afterId: 0, limit: 2 })) {
@@ -555,7 +523,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('pausing stops the taking of work, and workers hear of it at their commit; resuming goes on', async () => {
-      await addSubscriptions(30);
+      await addSubscriptions(store, 30);
       const { id } = await createBroadcast();
       const slice = await lease();
       assert.equal((await store.broadcasts.pause(id)).state, 'paused');
@@ -574,7 +542,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a cancelled broadcast keeps what was done, counts the rest as cancelled, and is never taken up again', async () => {
-      await addSubscriptions(30);
+      await addSubscriptions(store, 30);
       const { id } = await createBroadcast();
       await settle(await lease());
       await settle(await lease(), retryAfter(0));
@@ -593,7 +561,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a broadcast that is done cannot be paused, resumed or cancelled; an unknown one is not found', async () => {
-      await addSubscriptions(1);
+      await addSubscriptions(store, 1);
       const { id } = await createBroadcast();
       await settleAll(id);
       for (const steer of ['pause', 'resume', 'cancel'] as const) {
@@ -604,7 +572,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('what has no outcome when the time is over is expired, once no worker holds anything of it', async () => {
-      await addSubscriptions(30);
+      await addSubscriptions(store, 30);
       const { id } = await createBroadcast({ expiresAtMs: nowMs + 1000 });
       await settle(await lease(), retryAfter(500_000));
       await settle(await lease());
@@ -623,7 +591,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('an alarm is new once per broadcast, origin and reason, and counts its rows', async () => {
-      await addSubscriptions(30);
+      await addSubscriptions(store, 30);
       const { id } = await createBroadcast();
       const first = await settle(await lease(), refused);
       assert.deepEqual(first.newAlarms, [
@@ -650,7 +618,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('the attempt log answers per broadcast and per subscription, the newest first', async () => {
-      await addSubscriptions(3);
+      await addSubscriptions(store, 3);
       const tell = (recipient: Recipient): RowResult => ({
         ...accepted(recipient),
         record: { atMs: nowMs, attempt: 1, outcome: 'accepted', status: 201 },
@@ -704,7 +672,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('the attempt log of a broadcast is bounded, and failures have their own room in it', async () => {
-      await addSubscriptions(3000);
+      await addSubscriptions(store, 3000);
       const { id } = await createBroadcast({ sliceRows: 1000 });
       let index = 0;
       await settleAll(id, (recipient) => {
@@ -721,7 +689,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('broadcasts are listed newest first, page by page', async () => {
-      await addSubscriptions(1);
+      await addSubscriptions(store, 1);
       const ids: number[] = [];
       for (let index = 0; index < 5; index += 1) ids.unshift((await createBroadcast()).id);
       const first = await store.broadcasts.list({ limit: 3 });
@@ -734,7 +702,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('counts add up after any course of events', async () => {
-      await addSubscriptions(300);
+      await addSubscriptions(store, 300);
       const { id } = await createBroadcast();
       const results = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'retry'] as const;
       const anyResult = (recipient: Recipient): RowResult => {

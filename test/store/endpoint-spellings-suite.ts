@@ -1,12 +1,16 @@
 // One row per endpoint, in whatever spelling of scheme, host and port, and the optional limit on rows, whatever database
 // is behind the store.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
-import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import type { StoreUnderTest } from './store-suite.ts';
+import {
+  addSubscriptions,
+  madeUpBroadcast,
+  openForEachTest,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const path = '/fcm/send/aB%2B+c%2b?Q=%3D';
 const normal = `https://fcm.googleapis.com${path}`;
@@ -26,17 +30,7 @@ const spelled = (endpoint: string, index = 1): Subscription => ({
 
 export function describeEndpointSpellings(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`endpoint spellings: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
-
-    beforeEach(async () => {
-      underTest = await prepare();
-      store = await underTest.open(() => 1_800_000_000_000);
-    });
-    afterEach(async () => {
-      await store.close();
-      await underTest.remove();
-    });
+    const store = openForEachTest(prepare, () => 1_800_000_000_000);
 
     test('all of them are admitted and make one row, in the normal spelling and with the newest keys', async () => {
       const policy = createEndpointPolicy();
@@ -74,16 +68,7 @@ export function describeEndpointSpellings(name: string, prepare: () => Promise<S
         audienceId,
         spellings.map((endpoint) => spelled(endpoint)),
       );
-      const { broadcast } = await store.broadcasts.create({
-        contentHash: new Uint8Array(32),
-        payload: new Uint8Array(1),
-        ttlSeconds: 60,
-        urgency: 'normal',
-        startAtMs: 1_800_000_000_000,
-        expiresAtMs: 1_800_000_060_000,
-        audienceId,
-        sliceRows: 10,
-      });
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(1_800_000_000_000, { audienceId }));
       assert.equal(broadcast.audience, 1);
     });
 
@@ -100,22 +85,12 @@ export function describeEndpointSpellings(name: string, prepare: () => Promise<S
   });
 
   describe(`limit on subscriptions: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
     let nowMs = 1_800_000_000_000;
-    let warnings: string[];
-
-    beforeEach(async () => {
-      underTest = await prepare();
-      warnings = [];
-      store = await underTest.open(() => nowMs, {
-        maxSubscriptions: 10,
-        onWarning: (warning) => warnings.push(warning),
-      });
-    });
-    afterEach(async () => {
-      await store.close();
-      await underTest.remove();
+    let warnings: string[] = [];
+    beforeEach(() => (warnings = []));
+    const store = openForEachTest(prepare, () => nowMs, {
+      maxSubscriptions: 10,
+      onWarning: (warning) => warnings.push(warning),
     });
 
     const put = (index: number) => store.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
@@ -134,10 +109,10 @@ export function describeEndpointSpellings(name: string, prepare: () => Promise<S
     });
 
     test('rows of one transaction are all stored or none', async () => {
-      await assert.rejects(store.subscriptions.putAll(rows(11)), { code: 'ERR_SUBSCRIPTION_LIMIT' });
+      await assert.rejects(addSubscriptions(store, 11), { code: 'ERR_SUBSCRIPTION_LIMIT' });
       assert.equal(await store.subscriptions.count(), 0);
       nowMs += 1000;
-      await store.subscriptions.putAll(rows(10));
+      await addSubscriptions(store, 10);
       assert.equal(await store.subscriptions.count(), 10);
     });
 
@@ -152,9 +127,3 @@ export function describeEndpointSpellings(name: string, prepare: () => Promise<S
     });
   });
 }
-
-const rows = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({
-    subscription: madeUpSubscription(index),
-    vapidPublicKey,
-  }));

@@ -1,12 +1,17 @@
 // The brake on deletions, whatever database is behind the store: subscriptions that their push service calls gone are
 // deleted in a normal run, and kept for an operator where the push service accepts almost nothing.
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import type { StoreUnderTest } from './store-suite.ts';
+import {
+  addSubscriptions,
+  madeUpBroadcast,
+  openForSuite,
+  removeSubscriptions,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const leaseMs = 10_000;
 
@@ -14,40 +19,21 @@ type Answer = 'accepted' | 'gone' | 'rejected';
 
 export function describeHeldDeletions(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`held deletions: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
     /** Each test has its own, with no answers yet. */
     let origin: string;
     let origins = 0;
     const nowMs = 1_800_000_000_000;
 
-    before(async () => {
-      underTest = await prepare();
-      store = await underTest.open(() => nowMs);
-    });
-    after(async () => {
-      await store.close();
-      await underTest.remove();
-    });
+    const store = openForSuite(prepare, () => nowMs);
     beforeEach(async () => {
       origins += 1;
       origin = `https://push-${origins}.example`;
-      for (const { id } of await store.subscriptions.page({ afterId: 0, limit: 10_000 })) {
-        await store.subscriptions.removeById(id);
-      }
+      await removeSubscriptions(store);
     });
 
     const workedWell = async () => {
       for (let count = 0; count < 400; count += 1) await answerOne(9999, 'accepted');
     };
-
-    const addSubscriptions = (count: number) =>
-      store.subscriptions.putAll(
-        Array.from({ length: count }, (_, index) => ({
-          subscription: madeUpSubscription(index),
-          vapidPublicKey,
-        })),
-      );
 
     const answerOne = (index: number, answer: Answer) =>
       store.ledger.recordAnswer({
@@ -62,15 +48,9 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       answerOf: (recipient: Recipient, index: number) => Answer,
       { pageRows = 50, afterPage = async () => {} }: { pageRows?: number; afterPage?(): Promise<void> } = {},
     ) => {
-      const { broadcast: created } = await store.broadcasts.create({
-        contentHash: new Uint8Array(32),
-        payload: new Uint8Array(1),
-        ttlSeconds: 3600,
-        urgency: 'normal',
-        startAtMs: nowMs,
-        expiresAtMs: nowMs + 3_600_000,
-        sliceRows: 100_000,
-      });
+      const { broadcast: created } = await store.broadcasts.create(
+        madeUpBroadcast(nowMs, { sliceRows: 100_000 }),
+      );
       const slice = await store.work.leaseSlice({ leaseMs, broadcastId: created.id });
       assert.ok(slice);
       const rows = await store.ledger.readRows(slice, slice.cursor, 100_000);
@@ -102,7 +82,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     for (const pageRows of [1, 7, 50, 2000]) {
       test(`a push service that calls 2,000 of 2,000 gone deletes none, in pages of ${pageRows}`, async () => {
         await workedWell();
-        await addSubscriptions(2000);
+        await addSubscriptions(store, 2000);
         const { counts, alarms } = await broadcast(() => 'gone', {
           pageRows,
           afterPage: async () => assert.equal(await store.subscriptions.count(), 2000),
@@ -119,7 +99,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
 
     test('a normal run deletes what is gone, few or many', async () => {
       for (const everyNth of [100, 2]) {
-        await addSubscriptions(1000);
+        await addSubscriptions(store, 1000);
         const { counts, alarms } = await broadcast((_, index) =>
           index % everyNth === 0 ? 'gone' : 'accepted',
         );
@@ -135,7 +115,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
         [19, 0],
         [20, 20],
       ] as const) {
-        await addSubscriptions(rows);
+        await addSubscriptions(store, rows);
         await broadcast(() => 'gone');
         assert.equal(await store.subscriptions.count(), kept);
         assert.equal(await held(), kept);
@@ -144,7 +124,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('small broadcasts in turn are not few each time', async () => {
-      await addSubscriptions(1000);
+      await addSubscriptions(store, 1000);
       for (let round = 0; round < 10; round += 1) {
         const ids = (await store.subscriptions.page({ afterId: 0, limit: 10 })).map(({ id }) => id);
         for (const id of ids) {
@@ -157,7 +137,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('an outage in the middle of a broadcast deletes none of those it was meant for', async () => {
-      await addSubscriptions(1000);
+      await addSubscriptions(store, 1000);
       const { counts } = await broadcast((_, index) => (index >= 350 && index < 800 ? 'gone' : 'accepted'));
       assert.equal(counts.gone, 450);
       assert.equal(await store.subscriptions.count(), 1000);
@@ -165,7 +145,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('marked rows stay in later audiences; an acceptance clears the mark', async () => {
-      await addSubscriptions(500);
+      await addSubscriptions(store, 500);
       await broadcast(() => 'gone');
       assert.equal(await held(), 500);
       const { audience, counts } = await broadcast((_, index) => (index % 10 === 0 ? 'gone' : 'accepted'));
@@ -176,7 +156,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('a new registration clears the mark', async () => {
-      await addSubscriptions(30);
+      await addSubscriptions(store, 30);
       await broadcast(() => 'gone');
       await store.subscriptions.put(madeUpSubscription(3), vapidPublicKey);
       assert.equal(await held(), 29);
@@ -188,7 +168,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('an operator confirms or discards, for one origin', async () => {
-      await addSubscriptions(40);
+      await addSubscriptions(store, 40);
       await broadcast(() => 'gone');
       assert.equal(await store.heldDeletions.confirm('https://other.example'), 0);
       assert.equal(await store.heldDeletions.discard(origin), 40);
@@ -200,14 +180,14 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('answers that are neither accepted nor gone do not make a push service trusted', async () => {
-      await addSubscriptions(1000);
+      await addSubscriptions(store, 1000);
       await broadcast((_, index) => (index % 2 === 0 ? 'gone' : 'rejected'));
       // results without an answer of the push service are not counted; these have one
       assert.equal(await store.subscriptions.count(), 1000);
     });
 
     test('a single message that is answered gone deletes its subscription, with its own keys only', async () => {
-      await addSubscriptions(3);
+      await addSubscriptions(store, 3);
       assert.equal(await answerOne(1, 'gone'), 'deleted');
       assert.equal(await answerOne(1, 'gone'), 'kept', 'it is not in the store any more');
       const other = { ...madeUpSubscription(2), auth: new Uint8Array(16).fill(9) };
@@ -221,7 +201,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('single messages that are all answered gone delete fewer than twenty', async () => {
-      await addSubscriptions(300);
+      await addSubscriptions(store, 300);
       const results = [];
       for (let index = 0; index < 300; index += 1) results.push(await answerOne(index, 'gone'));
       const deleted = results.filter((result) => result === 'deleted').length;
@@ -231,7 +211,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('an operator sees what is held of single messages, however few there are', async () => {
-      await addSubscriptions(30);
+      await addSubscriptions(store, 30);
       for (let index = 0; index < 30; index += 1) await answerOne(index, 'gone');
       const kept = await store.subscriptions.count();
       assert.ok(kept > 10);
@@ -239,7 +219,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('answers to broadcasts and to single messages are counted together', async () => {
-      await addSubscriptions(100);
+      await addSubscriptions(store, 100);
       await broadcast((_, index) => (index < 15 ? 'gone' : 'rejected'));
       assert.equal(await store.subscriptions.count(), 85);
       for (let index = 15; index < 30; index += 1) await answerOne(index, 'gone');

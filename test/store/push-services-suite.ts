@@ -1,41 +1,32 @@
 // What every store must do about push services that refuse our token: hold them, draw probes, release what was held
 // back, for all workers together.
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { holdPolicy, type PushServiceAnswers } from '../../src/store/push-services.ts';
-import type { Store } from '../../src/store/store.ts';
 import type { RetryLease } from '../../src/store/work-source.ts';
-import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import type { StoreUnderTest } from './store-suite.ts';
+import { vapidPublicKey } from './made-up-subscription.ts';
+import {
+  addSubscriptions,
+  commitSlice,
+  madeUpBroadcast,
+  openForSuite,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const leaseMs = 10_000;
 const rows = 100;
 
 export function describePushServices(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`push services that refuse: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
     let nowMs = 1_800_000_000_000;
     /** Another one in each test, so that none knows of the others. */
     let origin = '';
     let tests = 0;
 
-    before(async () => {
-      underTest = await prepare();
-      store = await underTest.open(() => nowMs);
-      await store.subscriptions.putAll(
-        Array.from({ length: rows }, (_, index) => ({
-          subscription: madeUpSubscription(index),
-          vapidPublicKey,
-        })),
-      );
-    });
-    after(async () => {
-      await store.close();
-      await underTest.remove();
-    });
+    const store = openForSuite(prepare, () => nowMs);
+    before(() => addSubscriptions(store, rows));
     beforeEach(async () => {
       for (const { id, state } of await store.broadcasts.list({ limit: 100 })) {
         if (state === 'running') await store.broadcasts.cancel(id);
@@ -66,26 +57,10 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
 
     /** A broadcast to all, each row of which is held back, or would be. */
     const holdAll = async (drawOrderOf: (recipient: Recipient) => number = () => 0): Promise<Broadcast> => {
-      const { broadcast } = await store.broadcasts.create({
-        contentHash: new Uint8Array(32),
-        payload: new Uint8Array(1),
-        ttlSeconds: 3600,
-        urgency: 'normal',
-        startAtMs: nowMs,
-        expiresAtMs: nowMs + 3_600_000,
-        sliceRows: 1000,
-      });
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000 }));
       const slice = await store.work.leaseSlice({ leaseMs, broadcastId: broadcast.id });
       assert.ok(slice);
-      const recipients = await store.ledger.readRows(slice, slice.cursor, 1000);
-      const { broadcastId, fenceToken } = slice;
-      await store.ledger.commit({
-        broadcastId,
-        fenceToken,
-        slice: { number: slice.slice, cursor: slice.throughPosition },
-        rows: recipients.map(heldBack(drawOrderOf)),
-        leaseMs,
-      });
+      await commitSlice(store, slice, heldBack(drawOrderOf), leaseMs);
       return broadcast;
     };
     const leaseRetries = (broadcastId: number) =>

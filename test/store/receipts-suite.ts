@@ -1,29 +1,18 @@
 // What every store must do for receipts, whatever database is behind it.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { receiptWindowMs, type Receipt } from '../../src/store/receipts.ts';
-import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import type { StoreUnderTest } from './store-suite.ts';
+import { madeUpBroadcast, openForSuite, type StoreUnderTest } from './store-under-test.ts';
 
 const fcm = 'https://fcm.googleapis.com';
 const mozilla = 'https://updates.push.services.mozilla.com';
 
 export function describeReceipts(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`receipts: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
     let nowMs = 1_800_000_000_000;
     let subscriptions = 0;
-
-    before(async () => {
-      underTest = await prepare();
-      store = await underTest.open(() => nowMs);
-    });
-    after(async () => {
-      await store.close();
-      await underTest.remove();
-    });
+    const store = openForSuite(prepare, () => nowMs);
 
     const subscribe = async (origin = fcm): Promise<number> => {
       const subscription = madeUpSubscription((subscriptions += 1));
@@ -31,22 +20,8 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
       return (await store.subscriptions.put({ ...subscription, endpoint }, vapidPublicKey)).id;
     };
 
-    const createBroadcast = async (
-      receiptActions?: readonly string[],
-      startAtMs = nowMs,
-    ): Promise<number> => {
-      const { broadcast } = await store.broadcasts.create({
-        contentHash: new Uint8Array(32),
-        payload: new TextEncoder().encode('{"title":"Hello","message":"World"}'),
-        ttlSeconds: 3600,
-        urgency: 'normal',
-        startAtMs,
-        expiresAtMs: startAtMs + 3_600_000,
-        sliceRows: 10,
-        receiptActions,
-      });
-      return broadcast.id;
-    };
+    const createBroadcast = async (receiptActions?: readonly string[], startAtMs = nowMs): Promise<number> =>
+      (await store.broadcasts.create(madeUpBroadcast(startAtMs, { receiptActions }))).broadcast.id;
 
     const countsOf = async (id: number) => (await store.broadcasts.find(id))?.receipts;
 

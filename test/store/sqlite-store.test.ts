@@ -27,7 +27,8 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describeStatistics } from './statistics-suite.ts';
 import { describeReceipts } from './receipts-suite.ts';
-import { describeStore, type StoreUnderTest } from './store-suite.ts';
+import { describeStore } from './store-suite.ts';
+import { addSubscriptions, type StoreUnderTest } from './store-under-test.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
 
 const isWindows = process.platform === 'win32';
@@ -126,14 +127,7 @@ describe('the SQLite file', () => {
 
   test('damage that shows only when a row is read is ERR_STORE_CORRUPT as well', async () => {
     const path = newPath();
-    await withStore(path, async (store) => {
-      await store.subscriptions.putAll(
-        Array.from({ length: 2000 }, (_, index) => ({
-          subscription: madeUpSubscription(index),
-          vapidPublicKey,
-        })),
-      );
-    });
+    await withStore(path, (store) => addSubscriptions(store, 2000));
     const bytes = readFileSync(path);
     bytes.fill(0xa5, 64 * 1024, bytes.length - 4096);
     writeFileSync(path, bytes);

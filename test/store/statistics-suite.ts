@@ -1,12 +1,11 @@
 // What every store must count over time: subscriptions by day and key, outcomes by push service.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { outcomeWidths } from '../../src/store/statistics.ts';
-import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
-import type { StoreUnderTest } from './store-suite.ts';
+import { commitSlice, madeUpBroadcast, openForEachTest, type StoreUnderTest } from './store-under-test.ts';
 
 const leaseMs = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -15,49 +14,28 @@ const fcm = 'fcm.googleapis.com';
 
 export function describeStatistics(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`statistics: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
-    let nowMs: number;
-
-    beforeEach(async () => {
-      underTest = await prepare();
-      nowMs = midnightMs;
-      store = await underTest.open(() => nowMs);
-    });
-    afterEach(async () => {
-      await store.close();
-      await underTest.remove();
-    });
+    let nowMs = midnightMs;
+    beforeEach(() => (nowMs = midnightMs));
+    const store = openForEachTest(prepare, () => nowMs);
 
     const put = (index: number, key = vapidPublicKey) =>
       store.subscriptions.put(madeUpSubscription(index), key);
 
-    const createBroadcast = async (): Promise<Broadcast> => {
-      const { broadcast } = await store.broadcasts.create({
-        contentHash: new Uint8Array(32).fill(7),
-        payload: new TextEncoder().encode('{}'),
-        ttlSeconds: 3600,
-        urgency: 'normal',
-        startAtMs: nowMs,
-        expiresAtMs: nowMs + dayMs,
-        sliceRows: 1,
-      });
-      return broadcast;
-    };
+    const createBroadcast = async (): Promise<Broadcast> =>
+      (await store.broadcasts.create(madeUpBroadcast(nowMs, { expiresAtMs: nowMs + dayMs, sliceRows: 1 })))
+        .broadcast;
 
     /** Commits the next row of the broadcast. */
     const commitNext = async (broadcastId: number, changes: Partial<RowResult> = {}) => {
       const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
       assert.ok(slice);
-      const [recipient] = await store.ledger.readRows(slice, slice.cursor, 1);
-      assert.ok(recipient);
-      await store.ledger.commit({
-        broadcastId,
-        fenceToken: slice.fenceToken,
-        slice: { number: slice.slice, cursor: slice.throughPosition },
-        rows: [{ recipient, origin: `https://${fcm}`, attempts: 1, result: 'accepted', ...changes }],
+      const origin = `https://${fcm}`;
+      await commitSlice(
+        store,
+        slice,
+        (recipient) => ({ recipient, origin, attempts: 1, result: 'accepted', ...changes }),
         leaseMs,
-      });
+      );
     };
 
     const none = { attempts: 0, accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0 };

@@ -1,39 +1,22 @@
 // What every store must do, whatever database is behind it. Each database's test file runs this suite.
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import type { SubscriptionLimit } from '../../src/store/sqlite/subscription-limit.ts';
-import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
-
-export interface StoreUnderTest {
-  /** Opens an empty store that reads the clock given. */
-  open(now: () => number, limit?: SubscriptionLimit): Promise<Store>;
-  /** Removes what `open` made. */
-  remove(): Promise<void>;
-}
+import {
+  addSubscriptions,
+  openForSuite,
+  removeSubscriptions,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 export function describeStore(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`store: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
     let nowMs = 1_800_000_000_000;
-
-    before(async () => {
-      underTest = await prepare();
-      store = await underTest.open(() => nowMs);
-    });
-    after(async () => {
-      await store.close();
-      await underTest.remove();
-    });
+    const store = openForSuite(prepare, () => nowMs);
 
     describe('subscriptions', () => {
-      beforeEach(async () => {
-        for (const { id } of await store.subscriptions.page({ afterId: 0, limit: 10_000 })) {
-          await store.subscriptions.removeById(id);
-        }
-      });
+      beforeEach(() => removeSubscriptions(store));
 
       test('a stored subscription is found by id and by endpoint, byte for byte', async () => {
         const subscription = madeUpSubscription(1);
@@ -118,12 +101,7 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
       });
 
       test('pages give each row once, in id order, whatever was removed in between', async () => {
-        await store.subscriptions.putAll(
-          Array.from({ length: 250 }, (_, index) => ({
-            subscription: madeUpSubscription(index),
-            vapidPublicKey,
-          })),
-        );
+        await addSubscriptions(store, 250);
         const all = await store.subscriptions.page({ afterId: 0, limit: 1000 });
         const gaps = all.filter((_, index) => index % 7 === 3);
         for (const { id } of gaps) await store.subscriptions.removeById(id);
@@ -215,12 +193,7 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
         const total = 100_000;
         const batch = 5000;
         for (let start = 0; start < total; start += batch) {
-          await store.subscriptions.putAll(
-            Array.from({ length: batch }, (_, index) => ({
-              subscription: madeUpSubscription(start + index),
-              vapidPublicKey,
-            })),
-          );
+          await addSubscriptions(store, batch, start);
         }
         assert.equal(await store.subscriptions.count(), total);
         let rows = 0;

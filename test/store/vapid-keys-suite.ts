@@ -1,9 +1,8 @@
 // What every store must know of VAPID keys: which one services offer, and how many subscriptions each still has.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Store } from '../../src/store/store.ts';
+import { describe, test } from 'node:test';
 import { madeUpSubscription } from './made-up-subscription.ts';
-import type { StoreUnderTest } from './store-suite.ts';
+import { openForEachTest, type StoreUnderTest } from './store-under-test.ts';
 
 const [first, second, third] = ['C', 'D', 'E'].map((letter) => `B${letter.repeat(86)}`) as [
   string,
@@ -13,17 +12,7 @@ const [first, second, third] = ['C', 'D', 'E'].map((letter) => `B${letter.repeat
 
 export function describeVapidKeys(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`VAPID keys: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
-
-    beforeEach(async () => {
-      underTest = await prepare();
-      store = await underTest.open(Date.now);
-    });
-    afterEach(async () => {
-      await store.close();
-      await underTest.remove();
-    });
+    const store = openForEachTest(prepare, Date.now);
 
     const states = async () =>
       Object.fromEntries((await store.vapidKeys.list()).map(({ publicKey, state }) => [publicKey, state]));

@@ -1,0 +1,91 @@
+// The store that a suite tests, and what suites do with it before they ask anything.
+import { after, afterEach, before, beforeEach } from 'node:test';
+import type { NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
+import type { SubscriptionLimit } from '../../src/store/sqlite/subscription-limit.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { SliceLease } from '../../src/store/work-source.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+
+export interface StoreUnderTest {
+  /** Opens an empty store that reads the clock given. */
+  open(now: () => number, limit?: SubscriptionLimit): Promise<Store>;
+  /** Removes what `open` made. */
+  remove(): Promise<void>;
+}
+
+type Prepare = () => Promise<StoreUnderTest>;
+
+/** One store for all tests of the suite; its members are there when the first one runs. */
+export const openForSuite = (prepare: Prepare, now: () => number): Store =>
+  openBetween(before, after, prepare, now);
+
+/** A store for each test of the suite. */
+export const openForEachTest = (prepare: Prepare, now: () => number, limit?: SubscriptionLimit): Store =>
+  openBetween(beforeEach, afterEach, prepare, now, limit);
+
+function openBetween(
+  first: typeof before,
+  last: typeof after,
+  prepare: Prepare,
+  now: () => number,
+  limit?: SubscriptionLimit,
+): Store {
+  const store = {} as Store;
+  let underTest: StoreUnderTest;
+  first(async () => {
+    underTest = await prepare();
+    Object.assign(store, await underTest.open(now, limit));
+  });
+  last(async () => {
+    await store.close();
+    await underTest.remove();
+  });
+  return store;
+}
+
+/** Stores `count` subscriptions in one transaction. */
+export async function addSubscriptions({ subscriptions }: Store, count: number, first = 0): Promise<void> {
+  await subscriptions.putAll(
+    Array.from({ length: count }, (_, index) => ({
+      subscription: madeUpSubscription(first + index),
+      vapidPublicKey,
+    })),
+  );
+}
+
+export async function removeSubscriptions({ subscriptions }: Store): Promise<void> {
+  for (const { id } of await subscriptions.page({ afterId: 0, limit: 10_000 })) {
+    await subscriptions.removeById(id);
+  }
+}
+
+/** A broadcast that may be delivered for an hour. */
+export const madeUpBroadcast = (startAtMs: number, changes: Partial<NewBroadcast> = {}): NewBroadcast => ({
+  contentHash: new Uint8Array(32).fill(7),
+  payload: new TextEncoder().encode('{"title":"Hello","message":"World"}'),
+  ttlSeconds: 3600,
+  urgency: 'normal',
+  startAtMs,
+  expiresAtMs: startAtMs + 3_600_000,
+  sliceRows: 10,
+  ...changes,
+});
+
+/** Commits the whole rest of a leased slice in one page. */
+export async function commitSlice(
+  { ledger }: Store,
+  slice: SliceLease,
+  toResult: (recipient: Recipient) => RowResult,
+  leaseMs: number,
+): Promise<CommitAnswer> {
+  const rows = await ledger.readRows(slice, slice.cursor, 100_000);
+  const { broadcastId, fenceToken, slice: number, throughPosition: cursor } = slice;
+  return ledger.commit({
+    broadcastId,
+    fenceToken,
+    slice: { number, cursor },
+    rows: rows.map(toResult),
+    leaseMs,
+  });
+}
