@@ -39,8 +39,15 @@ export type { DataDirectory, DataDirectoryKeys, DataDirectoryOptions } from './c
 export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
 export type { GoneHook } from './delivery/gone-hook.ts';
 export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';
+export type {
+  AudienceExpression,
+  PeopleStore,
+  RemovedPerson,
+  TagExpression,
+  UserAndTags,
+} from './store/people.ts';
 export type { Store } from './store/store.ts';
-export type { StoredSubscription, SubscriptionStore } from './store/subscriptions.ts';
+export type { PutOptions, StoredSubscription, SubscriptionStore } from './store/subscriptions.ts';
 
 export { generateVapidKeys } from './protocol/vapid.ts';
 export type { VapidKeys } from './protocol/vapid.ts';

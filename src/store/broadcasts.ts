@@ -5,6 +5,7 @@
 import type { ReceiptCounts } from './receipts.ts';
 import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
+import type { AudienceExpression } from './people.ts';
 
 export type BroadcastState = 'running' | 'paused' | 'cancelled' | 'done';
 
@@ -57,10 +58,12 @@ export interface NewBroadcast extends BroadcastMessage {
   readonly startAtMs: number;
   /** Rows without an outcome by then are expired. */
   readonly expiresAtMs: number;
-  /** `audienceId`: a list created by `openAudience`; without it, every subscription there is at creation. */
+  /** `audienceId`: a list created by `openAudience` or `openMatchingAudience`; without it, every subscription there is at creation. */
   readonly audienceId?: number | undefined;
   /** The names of the message's actions, where its rows ask for receipts. */
   readonly receiptActions?: readonly string[] | undefined;
+  /** The person that it is for alone. */
+  readonly user?: string | undefined;
   /** About how many rows a slice has. */
   readonly sliceRows: number;
 }
@@ -135,6 +138,13 @@ export interface BroadcastStore {
   /** Adds ids of stored subscriptions, or subscriptions that need not be stored. What is in the list already is
    *  skipped. */
   addToAudience(audienceId: number, members: readonly (number | Subscription)[]): Promise<void>;
+  /**
+   * Creates a list of the subscriptions that meet an expression now, each looked at once, in ranges of ids with a
+   * transaction each: other writers get their turn. It is deleted as those of `openAudience` are.
+   *
+   * @param expression as `checkExpression` gives it
+   */
+  openMatchingAudience(expression: AudienceExpression): Promise<number>;
   /**
    * Writes the broadcast and its slices in one transaction; no work per row.
    *

@@ -5,6 +5,7 @@ import type { HeldDeletions } from './held-deletions.ts';
 import type { Ledger } from './ledger.ts';
 import type { Statistics } from './statistics.ts';
 import type { ReceiptStore } from './receipts.ts';
+import type { PeopleStore } from './people.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WorkSource } from './work-source.ts';
@@ -18,6 +19,7 @@ export interface StoreAddress {
 
 export interface Store {
   readonly subscriptions: SubscriptionStore;
+  readonly people: PeopleStore;
   readonly broadcasts: BroadcastStore;
   readonly work: WorkSource;
   readonly ledger: Ledger;

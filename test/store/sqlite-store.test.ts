@@ -24,6 +24,7 @@ import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { describePeople } from './people-suite.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describeStatistics } from './statistics-suite.ts';
 import { describeReceipts } from './receipts-suite.ts';
@@ -50,6 +51,7 @@ describePushServices('SQLite', prepare);
 describeVapidKeys('SQLite', prepare);
 describeStatistics('SQLite', prepare);
 describeReceipts('SQLite', prepare);
+describePeople('SQLite', prepare);
 
 describe('the SQLite file', () => {
   let folder: string;
@@ -76,6 +78,27 @@ describe('the SQLite file', () => {
       }
     });
     assert.equal(integrityOf(path), 'ok');
+  });
+
+  test('nothing of a person who was removed is left in the bytes of the file or its log', async () => {
+    const path = newPath();
+    const { endpoint } = madeUpSubscription(1);
+    const user = 'ada-lovelace-1815';
+    const isAnywhere = (text: string) =>
+      [path, `${path}-wal`].some((file) => readFileSync(file).includes(text));
+    await withStore(path, async (store) => {
+      await store.subscriptions.putAll(
+        [1, 2, 3].map((index) => ({
+          subscription: madeUpSubscription(index),
+          vapidPublicKey,
+          assign: { user: index === 1 ? user : 'bob', tags: [`tag-of-${index}`] },
+        })),
+      );
+      for (const text of [endpoint, user, 'tag-of-1']) assert.ok(isAnywhere(text), text);
+      await store.people.remove(user);
+      for (const text of [endpoint, user, 'tag-of-1']) assert.ok(!isAnywhere(text), text);
+      assert.ok(isAnywhere('tag-of-2'), 'others stay');
+    });
   });
 
   test('processes that write at once all get their rows in', async () => {

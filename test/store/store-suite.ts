@@ -28,6 +28,8 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
           vapidPublicKey,
           createdAtMs: nowMs,
           updatedAtMs: nowMs,
+          user: undefined,
+          tags: [],
         });
         assert.deepEqual(plain(await store.subscriptions.findById(stored.id)), plain(stored));
         assert.deepEqual(

@@ -368,6 +368,41 @@ export const migrations: readonly string[] = [
   create trigger subscription_receipts_removed after delete on subscriptions begin
     delete from receipts where subscription_id = old.id
       and broadcast_id in (select broadcast_id from receipt_windows);
+    end;
+  `,
+
+  `
+  -- whose a subscription is, as the application says
+  alter table subscriptions add column user text check (length(cast(user as blob)) between 1 and 128);
+  create index subscriptions_by_user on subscriptions (user) where user is not null;
+
+  create table subscription_tags (
+    tag text not null check (length(cast(tag as blob)) between 1 and 64),
+    subscription_id integer not null references subscriptions (id) on delete cascade,
+    primary key (tag, subscription_id)
+  ) strict, without rowid;
+  create index subscription_tags_by_subscription on subscription_tags (subscription_id, tag);
+
+  -- another user does not renew a subscription that is marked gone
+  drop trigger subscription_renewed;
+  create trigger subscription_renewed after update of updated_at_ms on subscriptions begin
+    delete from gone_marks where subscription_id = new.id;
+  end;
+
+  -- the person that it is for alone
+  alter table broadcasts add column user text;
+  create index broadcasts_by_user on broadcasts (user) where user is not null;
+
+  alter table ended_subscriptions add column user text;
+  create index ended_subscriptions_by_user on ended_subscriptions (user) where user is not null;
+  drop trigger subscription_ended;
+  create trigger subscription_ended before delete on subscriptions
+    when exists (select 1 from gone_marks where subscription_id = old.id)
+  begin
+    insert into ended_subscriptions (id, endpoint, gone_at_ms, user)
+      select old.id, old.endpoint, marked_at_ms, old.user from gone_marks where subscription_id = old.id;
+    delete from ended_subscriptions
+      where gone_at_ms < (select max(gone_at_ms) from ended_subscriptions) - 2592000000; -- 30 days
   end;
   `,
 ];

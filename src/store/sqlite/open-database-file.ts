@@ -54,6 +54,8 @@ function open(path: string): DatabaseSync {
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
+      -- what is deleted or changed is overwritten in pages that are written anyway
+      pragma secure_delete = fast;
       pragma journal_size_limit = ${64 * 1024 * 1024};
     `);
     migrate(database, path);

@@ -7,6 +7,7 @@ import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteStatistics } from './sqlite-statistics.ts';
 import { createSqliteReceipts } from './sqlite-receipts.ts';
+import { createSqlitePeople } from './sqlite-people.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
@@ -30,6 +31,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const database = await SqliteDatabase.open(options);
   return {
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
+    people: createSqlitePeople(database),
     broadcasts: createSqliteBroadcasts(database),
     work: createSqliteWorkSource(database),
     ledger: createSqliteLedger(database),

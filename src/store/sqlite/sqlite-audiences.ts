@@ -1,12 +1,19 @@
 // Whom a broadcast is for: all subscriptions, or a list that is written down first, member by member.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
+import type { AudienceExpression } from '../people.ts';
+import { createMatchingSubscriptions } from './matching-subscriptions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
 const unusedForMs = 24 * 60 * 60 * 1000;
 const deleteBatchRows = 20_000;
+/** A transaction with so many candidates takes some tens of milliseconds. */
+const matchingBatchRows = 10_000;
+/** Other processes ask for the write lock at least this often while they wait for it. */
+const pauseMs = 12;
 
 /** The positions of an audience, and how many of them are rows. */
 export interface Extent {
@@ -17,6 +24,7 @@ export interface Extent {
 
 export interface Audiences {
   open(): Promise<number>;
+  openMatching(expression: AudienceExpression): Promise<number>;
   add(audienceId: number, members: readonly (number | Subscription)[]): Promise<void>;
   /** Inside a transaction. @param audienceId absent for all subscriptions */
   extent(audienceId: number | undefined): Extent;
@@ -24,6 +32,7 @@ export interface Audiences {
 
 export function createAudiences(database: SqliteDatabase): Audiences {
   const statements = prepareStatements(database);
+  const matching = createMatchingSubscriptions(database);
 
   const dropUnused = async () => {
     const oldestMs = database.now() - unusedForMs;
@@ -54,15 +63,41 @@ export function createAudiences(database: SqliteDatabase): Audiences {
     statements.setMembers.run({ audienceId, members: count });
   };
 
+  const open = async (): Promise<number> => {
+    await dropUnused();
+    return database.write(() => {
+      const row = statements.open.first({ nowMs: database.now() });
+      if (row === undefined) throw new Error('The list of recipients was not stored.');
+      return row.id;
+    });
+  };
+
+  /** @returns where the next range begins */
+  const addRange = (
+    audienceId: number,
+    expression: AudienceExpression,
+    afterId: number,
+  ): number | undefined => {
+    const range = matching.rangeAfter(expression, afterId, matchingBatchRows);
+    const members = statements.find.first({ audienceId })?.members ?? 0;
+    statements.setMembers.run({ audienceId, members: members + range.add(audienceId, members) });
+    return range.throughId;
+  };
+
+  const openMatching = async (expression: AudienceExpression): Promise<number> => {
+    const audienceId = await open();
+    let afterId = 0;
+    for (;;) {
+      const throughId = await database.write(() => addRange(audienceId, expression, afterId));
+      if (throughId === undefined) return audienceId;
+      afterId = throughId;
+      await sleep(pauseMs);
+    }
+  };
+
   return {
-    open: async () => {
-      await dropUnused();
-      return database.write(() => {
-        const row = statements.open.first({ nowMs: database.now() });
-        if (row === undefined) throw new Error('The list of recipients was not stored.');
-        return row.id;
-      });
-    },
+    open,
+    openMatching,
     add: (audienceId, members) => database.write(() => add(audienceId, members)),
     extent: (audienceId) => {
       if (audienceId === undefined) {

@@ -34,6 +34,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
       urgency: draft.urgency,
       topic: draft.topic ?? null,
       audienceId: draft.audienceId ?? null,
+      user: draft.user ?? null,
       hasList: draft.audienceId === undefined ? 0 : 1,
       audience: extent.rows,
       nowMs: database.now(),
@@ -82,6 +83,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
 
   return {
     openAudience: () => audiences.open(),
+    openMatchingAudience: (expression) => audiences.openMatching(expression),
     addToAudience: (audienceId, members) => audiences.add(audienceId, members),
     create: (draft) => database.write(() => create(draft)),
     find: (id) => database.read(() => reader.find(id)),
@@ -136,6 +138,7 @@ function prepareStatements(database: SqliteDatabase) {
         urgency: string;
         topic: string | null;
         audienceId: number | null;
+        user: string | null;
         hasList: 0 | 1;
         audience: number;
         nowMs: number;
@@ -148,11 +151,11 @@ function prepareStatements(database: SqliteDatabase) {
     >(`
         insert into broadcasts (
           idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic,
-          audience_id, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
+          audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
           receipt_actions
         ) values (
           :idempotencyKey, :contentHash, :state, :payload, :ttlSeconds, :urgency, :topic,
-          :audienceId, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
+          :audienceId, :user, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
           :receiptActions
         ) returning id
       `),

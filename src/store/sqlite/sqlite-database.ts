@@ -116,6 +116,24 @@ export class SqliteDatabase {
     await this.write(() => this.#database.exec('select 1 from subscriptions limit 1'));
   }
 
+  /**
+   * The same for work that deletes what must not be found in the file any more: it is overwritten there. The log is emptied
+   * afterwards, unless another process reads or writes at that moment.
+   */
+  async erase<Result>(work: () => Result): Promise<Result> {
+    const result = await this.write(() => {
+      // these two take effect when they are prepared
+      this.#database.exec('pragma secure_delete = on');
+      try {
+        return work();
+      } finally {
+        this.#database.exec('pragma secure_delete = fast');
+      }
+    });
+    await this.read(() => this.#database.exec('pragma wal_checkpoint(truncate)'));
+    return result;
+  }
+
   /** Waits for the writes that have been asked for, then takes no more. */
   async close(): Promise<void> {
     if (this.#isClosed) return;

@@ -6,20 +6,24 @@ interface EndedRow {
   readonly id: number;
   readonly endpoint: string;
   readonly gone_at_ms: number;
+  readonly user: string | null;
 }
 
 export function createSqliteEndedSubscriptions(database: SqliteDatabase): EndedSubscriptions {
   const list = database.prepare<{ limit: number }, EndedRow>(
-    'select id, endpoint, gone_at_ms from ended_subscriptions order by id limit :limit',
+    'select id, endpoint, gone_at_ms, user from ended_subscriptions order by id limit :limit',
   );
   const remove = database.prepare<{ id: number }>('delete from ended_subscriptions where id = :id');
 
   return {
     list: (limit) =>
       database.read(() =>
-        list
-          .all({ limit })
-          .map(({ id, endpoint, gone_at_ms }): EndedSubscription => ({ id, endpoint, goneAtMs: gone_at_ms })),
+        list.all({ limit }).map(({ id, endpoint, gone_at_ms, user }): EndedSubscription => ({
+          id,
+          endpoint,
+          user: user ?? undefined,
+          goneAtMs: gone_at_ms,
+        })),
       ),
     remove: (ids) =>
       database.write(() => {

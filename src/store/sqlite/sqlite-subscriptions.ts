@@ -1,10 +1,16 @@
 // Subscriptions in SQLite.
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import type { StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
+import type { AudienceExpression } from '../people.ts';
+import type { PutOptions, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
+import { createMatchingSubscriptions } from './matching-subscriptions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 import { createInsertGuard, type SubscriptionLimit } from './subscription-limit.ts';
+import { createSubscriptionOwners } from './user-and-tags.ts';
+
+/** Candidates that are looked at together where rows are listed by an expression. */
+const matchingBatchRows = 1000;
 
 interface SubscriptionRow {
   readonly id: number;
@@ -14,6 +20,9 @@ interface SubscriptionRow {
   readonly public_key: string;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
+  readonly user: string | null;
+  /** JSON */
+  readonly tags: string;
 }
 
 const toStored = (row: SubscriptionRow): StoredSubscription => ({
@@ -24,13 +33,19 @@ const toStored = (row: SubscriptionRow): StoredSubscription => ({
   vapidPublicKey: row.public_key,
   createdAtMs: row.created_at_ms,
   updatedAtMs: row.updated_at_ms,
+  user: row.user ?? undefined,
+  tags: JSON.parse(row.tags) as string[],
 });
+
+const anonymous = { user: undefined, tags: [] } as const;
 
 export function createSqliteSubscriptions(
   database: SqliteDatabase,
   subscriptionLimit: SubscriptionLimit | undefined,
 ): SubscriptionStore {
   const statements = prepareStatements(database);
+  const owners = createSubscriptionOwners(database);
+  const matching = createMatchingSubscriptions(database);
   const assertRoom = subscriptionLimit && createInsertGuard(database, subscriptionLimit);
 
   const vapidKeyId = (publicKey: string): number => {
@@ -39,7 +54,11 @@ export function createSqliteSubscriptions(
     return known.id;
   };
 
-  const put = (subscription: Subscription, vapidPublicKey: string): StoredSubscription => {
+  const put = (
+    subscription: Subscription,
+    vapidPublicKey: string,
+    { assign, former }: PutOptions = {},
+  ): StoredSubscription => {
     const { p256dh, auth } = subscription;
     const endpoint = normalizeEndpoint(subscription.endpoint);
     if (assertRoom !== undefined && statements.findId.first({ endpoint }) === undefined) assertRoom();
@@ -51,6 +70,10 @@ export function createSqliteSubscriptions(
       nowMs: database.now(),
     });
     if (row === undefined) throw new Error('The subscription was not stored.');
+    if (assign !== undefined) owners.assign(row.id, assign);
+    else if (former !== undefined) owners.take(row.id, former);
+    const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
+    const { user, tags } = isPlain ? anonymous : ownerOf(row.id);
     return {
       id: row.id,
       endpoint,
@@ -59,15 +82,42 @@ export function createSqliteSubscriptions(
       vapidPublicKey,
       createdAtMs: row.created_at_ms,
       updatedAtMs: row.updated_at_ms,
+      user,
+      tags,
     };
   };
 
+  const ownerOf = (id: number): Pick<StoredSubscription, 'user' | 'tags'> => {
+    return { user: statements.findUser.first({ id })?.user ?? undefined, tags: owners.tagsOf(id) };
+  };
+
+  const matchingPage = (
+    expression: AudienceExpression,
+    start: number,
+    throughId: number,
+    limit: number,
+  ): readonly StoredSubscription[] => {
+    const rows: StoredSubscription[] = [];
+    for (let afterId: number | undefined = start; afterId !== undefined && afterId < throughId;) {
+      const range = matching.rangeAfter(expression, afterId, matchingBatchRows);
+      for (const id of range.ids()) {
+        if (rows.length === limit || id > throughId) return rows;
+        const row = statements.findById.first({ id });
+        if (row !== undefined) rows.push(toStored(row));
+      }
+      afterId = range.throughId;
+    }
+    return rows;
+  };
+
   return {
-    put: (subscription, vapidPublicKey) => database.write(() => put(subscription, vapidPublicKey)),
+    put: (subscription, vapidPublicKey, options) =>
+      database.write(() => put(subscription, vapidPublicKey, options)),
 
     putAll: (rows) =>
       database.write(() => {
-        for (const { subscription, vapidPublicKey } of rows) put(subscription, vapidPublicKey);
+        for (const { subscription, vapidPublicKey, assign } of rows)
+          put(subscription, vapidPublicKey, { assign });
       }),
 
     findById: (id) =>
@@ -91,14 +141,20 @@ export function createSqliteSubscriptions(
 
     count: () => database.read(() => statements.count.first({})?.count ?? 0),
 
-    page: ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit }) =>
-      database.read(() => statements.page.all({ afterId, throughId, limit }).map(toStored)),
+    page: ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) =>
+      database.read(() =>
+        expression === undefined
+          ? statements.page.all({ afterId, throughId, limit }).map(toStored)
+          : matchingPage(expression, afterId, throughId, limit),
+      ),
   };
 }
 
 function prepareStatements(database: SqliteDatabase) {
   const selectRow = `
-    select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms
+    select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms, s.user,
+      (select json_group_array(tag) from (
+        select tag from subscription_tags where subscription_id = s.id order by tag)) as tags
     from subscriptions s join vapid_keys v on v.id = s.vapid_key_id
   `;
 
@@ -125,6 +181,9 @@ function prepareStatements(database: SqliteDatabase) {
       `),
     findId: database.prepare<{ endpoint: string }, { id: number }>(
       'select id from subscriptions where endpoint = :endpoint',
+    ),
+    findUser: database.prepare<{ id: number }, { user: string | null }>(
+      'select user from subscriptions where id = :id',
     ),
     findById: database.prepare<{ id: number }, SubscriptionRow>(`${selectRow} where s.id = :id`),
     findByEndpoint: database.prepare<{ endpoint: string }, SubscriptionRow>(

@@ -1,0 +1,81 @@
+// What a user, a tag and an expression of them may be. Whoever takes them from outside checks them here first.
+import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import type { AudienceExpression, TagExpression, UserAndTags } from './people.ts';
+
+export const maxUserBytes = 128;
+export const maxTags = 32;
+const maxTagBytes = 64;
+/** So that tags can be listed with commas, and no tag looks like a flag. */
+const tagPattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._:-]*$/u;
+const partNames = ['all', 'any', 'none'] as const satisfies readonly (keyof TagExpression)[];
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value */
+export function checkUserAndTags({ user, tags = [] }: UserAndTags): Required<UserAndTags> {
+  return {
+    user: user === undefined ? undefined : checkUser(user, '/user'),
+    tags: checkTags(tags, '/tags'),
+  };
+}
+
+/** @throws {DeskbellError} as `checkUserAndTags` does */
+export function checkUser(user: unknown, pointer: string): string {
+  if (typeof user !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, 'The user must be a string.');
+  const bytes = Buffer.byteLength(user);
+  if (bytes === 0 || bytes > maxUserBytes) {
+    throw wrong(
+      'ERR_FIELD_VALUE',
+      pointer,
+      `The user has ${bytes} bytes; it must have 1 to ${maxUserBytes} bytes of UTF-8.`,
+    );
+  }
+  if (user.isWellFormed() && !/\p{Cc}/u.test(user)) return user;
+  throw wrong('ERR_FIELD_VALUE', pointer, 'The user must be well-formed Unicode without control characters.');
+}
+
+/** @returns each tag once, in the order of their names. @throws {DeskbellError} as `checkUserAndTags` does */
+export function checkTags(tags: unknown, pointer: string): readonly string[] {
+  if (!Array.isArray(tags)) throw wrong('ERR_FIELD_TYPE', pointer, 'Tags must be an array of strings.');
+  const unique = new Set(tags.map((tag, index) => checkTag(tag, `${pointer}/${index}`)));
+  if (unique.size <= maxTags) return [...unique].toSorted();
+  throw wrong('ERR_FIELD_VALUE', pointer, `There are ${unique.size} tags; at most ${maxTags} are allowed.`);
+}
+
+/** One spelling for characters that can be written in two ways (NFC). */
+function checkTag(tag: unknown, pointer: string): string {
+  if (typeof tag !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, 'A tag must be a string.');
+  const normalized = tag.normalize('NFC');
+  if (tagPattern.test(normalized) && Buffer.byteLength(normalized) <= maxTagBytes) return normalized;
+  throw wrong(
+    'ERR_FIELD_VALUE',
+    pointer,
+    `A tag must be 1 to ${maxTagBytes} bytes of letters, digits and ". _ : -", and begin with a letter or digit.`,
+  );
+}
+
+/**
+ * Checks an expression and gives it in its one form: equal expressions are equal as JSON.
+ *
+ * @throws {DeskbellError} as `checkUserAndTags` does
+ */
+export function checkExpression({ user, tags = {} }: AudienceExpression): AudienceExpression {
+  const unknown = Object.keys(tags).find((name) => !(partNames as readonly string[]).includes(name));
+  if (unknown !== undefined) {
+    throw wrong('ERR_FIELD_VALUE', '/tags', `"${unknown}" is unknown; there are ${partNames.join(', ')}.`);
+  }
+  const parts = partNames.flatMap((name) => {
+    const part = checkTags(tags[name] ?? [], `/tags/${name}`);
+    return part.length === 0 ? [] : [[name, part] as const];
+  });
+  if (user === undefined && parts.length === 0) {
+    throw wrong('ERR_FIELD_VALUE', '', 'An audience needs a user or a tag.');
+  }
+  return {
+    ...(user !== undefined && { user: checkUser(user, '/user') }),
+    ...(parts.length > 0 && { tags: Object.fromEntries(parts) }),
+  };
+}
+
+function wrong(code: 'ERR_FIELD_TYPE' | 'ERR_FIELD_VALUE', pointer: string, detail: string): DeskbellError {
+  const field: FieldError = { pointer, code, detail };
+  return new DeskbellError(code, detail, { fields: [field] });
+}

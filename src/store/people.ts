@@ -1,0 +1,60 @@
+// Whose a subscription is, as the application says: a user, and tags; and what an operator does with them. Types only.
+
+/** Both are the application's own. A subscription without a user is anonymous. */
+export interface UserAndTags {
+  /** 1 to 128 bytes. */
+  readonly user?: string | undefined;
+  /** At most 32, each at most 64 bytes, in any order. Default: none. */
+  readonly tags?: readonly string[] | undefined;
+}
+
+/** Which subscriptions an audience has, or a list shows: all that meet every part of it. At least one part is given. */
+export interface AudienceExpression {
+  /** All devices of this person. */
+  readonly user?: string | undefined;
+  readonly tags?: TagExpression | undefined;
+}
+
+/** At most 32 tags in each. */
+export interface TagExpression {
+  /** Every one of these. */
+  readonly all?: readonly string[] | undefined;
+  /** One of these at least. */
+  readonly any?: readonly string[] | undefined;
+  /** None of these. */
+  readonly none?: readonly string[] | undefined;
+}
+
+/** How much of a person was in the store and is deleted. */
+export interface RemovedPerson {
+  readonly subscriptions: number;
+  /** Subscriptions that had ended already, of which the application had not taken note. */
+  readonly ended: number;
+  /** Broadcasts that were for this person alone, with message and counts. */
+  readonly broadcasts: number;
+  /** Places in lists of recipients. */
+  readonly recipients: number;
+  /** Of the attempt log. */
+  readonly attempts: number;
+}
+
+export interface PeopleStore {
+  /** Replaces user and tags of a subscription. @returns false where there is no such subscription */
+  assign(id: number, userAndTags: UserAndTags): Promise<boolean>;
+  /** Clears user and tags where `auth` is the row's own. By any spelling of scheme, host and port. */
+  signOut(endpoint: string, auth: Uint8Array): Promise<boolean>;
+  /**
+   * Adds tags to a subscription, or takes them away.
+   *
+   * @returns false where there is no such subscription
+   * @throws {DeskbellError} ERR_FIELD_VALUE where it would have too many; nothing is changed
+   */
+  changeTags(
+    id: number,
+    change: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
+  ): Promise<boolean>;
+  /** Tags that subscriptions have, in the order of their names, with how many have each. */
+  countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
+  /** Deletes all that the store knows of a person. What is deleted is overwritten in the database file. */
+  remove(user: string): Promise<RemovedPerson>;
+}

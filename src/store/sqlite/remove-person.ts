@@ -1,0 +1,72 @@
+// Deletes all that the database knows of a person, in one transaction.
+import type { RemovedPerson } from '../people.ts';
+import { createFinish } from './finish-broadcast.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+
+/** @returns a function to be called inside a transaction */
+export function createRemovePerson(database: SqliteDatabase): (user: string) => RemovedPerson {
+  const statements = prepareStatements(database);
+  const finish = createFinish(database);
+
+  const removeTraces = (id: number, endpoint: string) => {
+    const running = statements.dropRetries.all({ id, endpoint });
+    const recipients = statements.dropRecipient.run({ id, endpoint });
+    const attempts = statements.dropAttempts.run({ id });
+    statements.dropAccepted.run({ id });
+    // a retry may have been all that was left to do
+    for (const { broadcast_id } of running) finish.ifOver(broadcast_id, database.now());
+    return { recipients, attempts };
+  };
+
+  return (user) => {
+    const counts = { recipients: 0, attempts: 0 };
+    const stored = statements.subscriptions.all({ user });
+    const ended = statements.ended.all({ user });
+    for (const { id, endpoint } of [...stored, ...ended]) {
+      const removed = removeTraces(id, endpoint);
+      counts.recipients += removed.recipients;
+      counts.attempts += removed.attempts;
+      statements.dropSubscription.run({ id });
+    }
+    // those that were marked gone have ended by being deleted
+    statements.dropEnded.run({ user });
+    const broadcasts = statements.dropBroadcasts.run({ user });
+    return { subscriptions: stored.length, ended: ended.length, broadcasts, ...counts };
+  };
+}
+
+function prepareStatements(database: SqliteDatabase) {
+  const members = `
+    select m.audience_id, m.position from audiences a
+    join audience_members m on m.audience_id = a.id and m.subscription_id = :id
+    union
+    select m.audience_id, m.position from audiences a
+    join audience_members m on m.audience_id = a.id and m.endpoint = :endpoint`;
+
+  return {
+    subscriptions: database.prepare<{ user: string }, { id: number; endpoint: string }>(
+      'select id, endpoint from subscriptions where user = :user',
+    ),
+    ended: database.prepare<{ user: string }, { id: number; endpoint: string }>(
+      'select id, endpoint from ended_subscriptions where user = :user',
+    ),
+    dropBroadcasts: database.prepare<{ user: string }>('delete from broadcasts where user = :user'),
+    dropRetries: database.prepare<{ id: number; endpoint: string }, { broadcast_id: number }>(`
+      delete from retries where (broadcast_id, position) in (
+        select id, :id from broadcasts where has_list = 0 and state in ('running', 'paused')
+        union
+        select b.id, m.position from broadcasts b join (${members}) m on m.audience_id = b.audience_id
+        where b.state in ('running', 'paused')
+      ) returning broadcast_id
+    `),
+    dropRecipient: database.prepare<{ id: number; endpoint: string }>(
+      `delete from audience_members where (audience_id, position) in (${members})`,
+    ),
+    dropAttempts: database.prepare<{ id: number }>('delete from attempts where subscription_id = :id'),
+    dropAccepted: database.prepare<{ id: number }>(
+      'delete from accepted_subscriptions where subscription_id = :id',
+    ),
+    dropSubscription: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
+    dropEnded: database.prepare<{ user: string }>('delete from ended_subscriptions where user = :user'),
+  };
+}

@@ -1,0 +1,70 @@
+// User and tags of single subscriptions in SQLite.
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import type { UserAndTags } from '../people.ts';
+import type { PutOptions } from '../subscriptions.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+
+/** Everything here is to be called inside a transaction, `tagsOf` anywhere. */
+export interface SubscriptionOwners {
+  /** In the order of their names. */
+  tagsOf(id: number): readonly string[];
+  /** Replaces user and tags. @returns false where there is no such subscription */
+  assign(id: number, userAndTags: UserAndTags): boolean;
+  /** Moves user and tags of a former subscription to one that has none. */
+  take(id: number, former: NonNullable<PutOptions['former']>): void;
+  addTag(id: number, tag: string): void;
+  removeTag(id: number, tag: string): void;
+}
+
+export function createSubscriptionOwners(database: SqliteDatabase): SubscriptionOwners {
+  const tagsOfRow = database.prepare<{ id: number }, { tag: string }>(
+    'select tag from subscription_tags where subscription_id = :id order by tag',
+  );
+  const setUser = database.prepare<{ id: number; user: string | null }>(
+    'update subscriptions set user = :user where id = :id',
+  );
+  const dropTags = database.prepare<{ id: number }>(
+    'delete from subscription_tags where subscription_id = :id',
+  );
+  const addTag = database.prepare<{ id: number; tag: string }>(`
+    insert into subscription_tags (tag, subscription_id) values (:tag, :id) on conflict do nothing
+  `);
+  const dropTag = database.prepare<{ id: number; tag: string }>(
+    'delete from subscription_tags where tag = :tag and subscription_id = :id',
+  );
+  const findUser = database.prepare<{ id: number }, { user: string | null }>(
+    'select user from subscriptions where id = :id',
+  );
+  const findFormer = database.prepare<
+    { endpoint: string; auth: Uint8Array },
+    { id: number; user: string | null }
+  >('select id, user from subscriptions where endpoint = :endpoint and auth = :auth');
+
+  const tagsOf = (id: number): readonly string[] => tagsOfRow.all({ id }).map(({ tag }) => tag);
+
+  const assign = (id: number, { user, tags = [] }: UserAndTags): boolean => {
+    if (setUser.run({ id, user: user ?? null }) === 0) return false;
+    dropTags.run({ id });
+    for (const tag of tags) addTag.run({ id, tag });
+    return true;
+  };
+
+  return {
+    tagsOf,
+    assign,
+    take: (id, { endpoint, auth }) => {
+      const former = findFormer.first({ endpoint: normalizeEndpoint(endpoint), auth });
+      if (former === undefined || former.id === id) return;
+      const hasOwner = typeof findUser.first({ id })?.user === 'string' || tagsOf(id).length > 0;
+      if (hasOwner) return;
+      assign(id, { user: former.user ?? undefined, tags: tagsOf(former.id) });
+      assign(former.id, {});
+    },
+    addTag: (id, tag) => {
+      addTag.run({ id, tag });
+    },
+    removeTag: (id, tag) => {
+      dropTag.run({ id, tag });
+    },
+  };
+}

@@ -1,0 +1,373 @@
+// What every store must do with users and tags: keep them, find subscriptions by them, and forget a person.
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { checkExpression } from '../../src/store/check-people.ts';
+import type { AudienceExpression, UserAndTags } from '../../src/store/people.ts';
+import type { StoredSubscription } from '../../src/store/subscriptions.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import {
+  addSubscriptions,
+  commitSlice,
+  madeUpBroadcast,
+  openForEachTest,
+  type StoreUnderTest,
+} from './store-under-test.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const ada = { user: 'ada', tags: ['beta', 'de'] };
+const ownerOf = ({ user, tags }: Partial<StoredSubscription> = {}) => ({ user, tags });
+
+const tagsOf = (index: number) => [
+  ...(index % 2 === 0 ? ['even'] : []),
+  ...(index % 3 === 0 ? ['three'] : []),
+  ...(index % 5 === 0 ? ['five'] : []),
+  ...(index % 1000 === 999 ? ['rare'] : []),
+];
+
+export function describePeople(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`people: ${name}`, () => {
+    const nowMs = 1_800_000_000_000;
+    const store = openForEachTest(prepare, () => nowMs);
+
+    const put = (index: number, assign?: UserAndTags) =>
+      store.subscriptions.put(madeUpSubscription(index), vapidPublicKey, { assign });
+    const read = async (id: number) => ownerOf(await store.subscriptions.findById(id));
+
+    const listIds = async (matching: AudienceExpression, limit: number): Promise<number[]> => {
+      const ids: number[] = [];
+      for (let afterId = 0; ; afterId = ids.at(-1)!) {
+        const rows = await store.subscriptions.page({ afterId, limit, matching });
+        if (rows.length === 0) return ids;
+        ids.push(...rows.map(({ id }) => id));
+      }
+    };
+
+    const createBroadcast = (audienceId: number | undefined, user?: string) =>
+      store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId, user, sliceRows: 1000 }));
+
+    const audienceIds = async (expression: AudienceExpression): Promise<(number | undefined)[]> => {
+      const { broadcast } = await createBroadcast(await store.broadcasts.openMatchingAudience(expression));
+      const ids: (number | undefined)[] = [];
+      for (;;) {
+        const lease = await store.work.leaseSlice({ leaseMs: 60_000, broadcastId: broadcast.id });
+        if (lease === undefined) break;
+        const rows = await store.ledger.readRows(lease, lease.cursor, 10_000);
+        ids.push(...rows.map(({ subscriptionId }) => subscriptionId));
+      }
+      assert.equal(broadcast.audience, ids.length);
+      return ids;
+    };
+
+    /** Gives every row of the broadcast that result. */
+    const settle = async (broadcastId: number, result: 'accepted' | 'gone' | 'retry') => {
+      const retry = { delayMs: 60_000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
+      for (;;) {
+        const slice = await store.work.leaseSlice({ leaseMs: 60_000, broadcastId });
+        if (slice === undefined) return;
+        await commitSlice(
+          store,
+          slice,
+          (recipient) => ({
+            recipient,
+            origin,
+            attempts: 1,
+            result,
+            record: { atMs: nowMs, attempt: 1, outcome: result },
+            retry: result === 'retry' ? retry : undefined,
+          }),
+          60_000,
+        );
+      }
+    };
+
+    describe('of a subscription', () => {
+      test('user and tags are read as they were given, tags in the order of their names', async () => {
+        const stored = await put(1, { user: 'ada', tags: ['news', 'beta', 'de'] });
+        assert.deepEqual(ownerOf(stored), { user: 'ada', tags: ['beta', 'de', 'news'] });
+        assert.deepEqual(await read(stored.id), ownerOf(stored));
+        assert.deepEqual(ownerOf(await store.subscriptions.findByEndpoint(stored.endpoint)), ownerOf(stored));
+        const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+        assert.deepEqual(ownerOf(row), ownerOf(stored));
+      });
+
+      test('a registration that says nothing of them changes neither; one that does replaces both', async () => {
+        const { id } = await put(1, ada);
+        assert.deepEqual(ownerOf(await put(1)), ada);
+        assert.deepEqual(ownerOf(await put(1, { user: 'bob' })), { user: 'bob', tags: [] });
+        await store.subscriptions.putAll([
+          { subscription: madeUpSubscription(1), vapidPublicKey },
+          { subscription: madeUpSubscription(2), vapidPublicKey, assign: ada },
+        ]);
+        assert.deepEqual(await read(id), { user: 'bob', tags: [] });
+        const second = await store.subscriptions.findByEndpoint(madeUpSubscription(2).endpoint);
+        assert.deepEqual(ownerOf(second), ada);
+      });
+
+      test('they move to the subscription that takes the place of a former one, with its auth only', async () => {
+        const { id, endpoint, auth } = await put(1, ada);
+        const wrong = { endpoint, auth: madeUpSubscription(9).auth };
+        const anonymous = await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey, {
+          former: wrong,
+        });
+        assert.deepEqual(ownerOf(anonymous), { user: undefined, tags: [] });
+        const moved = await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey, {
+          former: { endpoint, auth },
+        });
+        assert.deepEqual(ownerOf(moved), ada);
+        assert.deepEqual(await read(id), { user: undefined, tags: [] });
+      });
+
+      test('they do not move to a subscription that has its own, nor beside a registration that names them', async () => {
+        const { id, endpoint, auth } = await put(1, ada);
+        const former = { endpoint, auth };
+        const bob = await put(2, { user: 'bob' });
+        await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey, { former });
+        assert.deepEqual(await read(bob.id), { user: 'bob', tags: [] });
+        const assigned = await store.subscriptions.put(madeUpSubscription(3), vapidPublicKey, {
+          assign: { tags: ['de'] },
+          former,
+        });
+        assert.deepEqual(ownerOf(assigned), { user: undefined, tags: ['de'] });
+        await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey, { former });
+        assert.deepEqual(await read(id), ada, 'a subscription is not its own former one');
+      });
+
+      test('signing out clears both, with the right auth only', async () => {
+        const { id, endpoint, auth } = await put(1, ada);
+        assert.equal(await store.people.signOut(endpoint, madeUpSubscription(2).auth), false);
+        assert.deepEqual(await read(id), ada);
+        assert.equal(await store.people.signOut(endpoint.replace('https', 'HTTPS'), auth), true);
+        assert.deepEqual(await read(id), { user: undefined, tags: [] });
+      });
+
+      test('they are replaced, and tags are added and taken away, without renewing the subscription', async () => {
+        const { id, updatedAtMs } = await put(1, ada);
+        assert.equal(await store.people.changeTags(id, { add: ['news', 'de'], remove: ['beta'] }), true);
+        assert.deepEqual(await read(id), { user: 'ada', tags: ['de', 'news'] });
+        assert.equal(await store.people.assign(id, { tags: ['x'] }), true);
+        assert.deepEqual(await read(id), { user: undefined, tags: ['x'] });
+        assert.equal((await store.subscriptions.findById(id))?.updatedAtMs, updatedAtMs);
+        assert.equal(await store.people.assign(id + 1, ada), false);
+        assert.equal(await store.people.changeTags(id + 1, { add: ['x'] }), false);
+      });
+
+      test('a subscription has at most 32 tags', async () => {
+        const tags = Array.from({ length: 32 }, (_, index) => `tag${String(index).padStart(2, '0')}`);
+        const { id } = await put(1, { tags });
+        await assert.rejects(store.people.changeTags(id, { add: ['more'] }), { code: 'ERR_FIELD_VALUE' });
+        assert.deepEqual((await read(id)).tags, tags);
+        assert.equal(await store.people.changeTags(id, { add: ['more'], remove: ['tag00'] }), true);
+      });
+
+      test('a mark as gone stays when the user changes', async () => {
+        const { endpoint: firstEndpoint } = await put(1, ada);
+        // with others that are gone, none is deleted at once
+        await addSubscriptions(store, 30, 100);
+        for (const row of await store.subscriptions.page({ afterId: 0, limit: 100 })) {
+          await store.ledger.recordAnswer({
+            subscription: row,
+            origin,
+            vapidPublicKey,
+            answer: 'gone',
+          });
+        }
+        const held = (await store.heldDeletions.list())[0]?.subscriptions;
+        const last = (await store.subscriptions.page({ afterId: 0, limit: 100 })).at(-1)!;
+        await store.people.assign(last.id, ada);
+        assert.equal((await store.heldDeletions.list())[0]?.subscriptions, held);
+        await store.subscriptions.put(last, vapidPublicKey);
+        assert.equal((await store.heldDeletions.list())[0]?.subscriptions, held! - 1);
+        assert.deepEqual(
+          (await store.ended.list(1)).map(({ endpoint, user }) => ({ endpoint, user })),
+          [{ endpoint: firstEndpoint, user: 'ada' }],
+        );
+      });
+
+      test('tags are counted', async () => {
+        await put(1, ada);
+        const { id } = await put(2, { tags: ['de'] });
+        assert.deepEqual(await store.people.countTags(), [
+          { tag: 'beta', subscriptions: 1 },
+          { tag: 'de', subscriptions: 2 },
+        ]);
+        await store.subscriptions.removeById(id);
+        await store.people.assign(id - 1, {});
+        assert.deepEqual(await store.people.countTags(), []);
+      });
+    });
+
+    describe('in expressions', () => {
+      const tagNames = ['even', 'three', 'five', 'rare'];
+      let rows: readonly StoredSubscription[];
+
+      beforeEach(async () => {
+        await store.subscriptions.putAll(
+          Array.from({ length: 2500 }, (_, index) => ({
+            subscription: madeUpSubscription(index),
+            vapidPublicKey,
+            assign: { user: `person${index % 700}`, tags: tagsOf(index) },
+          })),
+        );
+        rows = await store.subscriptions.page({ afterId: 0, limit: 5000 });
+      });
+
+      /** The same, told by looking at every row. */
+      const expected = ({ user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression) =>
+        rows
+          .filter(
+            (row) =>
+              (user === undefined || row.user === user) &&
+              all.every((tag) => row.tags.includes(tag)) &&
+              (any.length === 0 || any.some((tag) => row.tags.includes(tag))) &&
+              !none.some((tag) => row.tags.includes(tag)),
+          )
+          .map(({ id }) => id);
+
+      const expressions: readonly AudienceExpression[] = [
+        { user: 'person3' },
+        { user: 'person6', tags: { all: ['even'], none: ['five'] } },
+        { user: 'nobody' },
+        { tags: { all: ['even'] } },
+        { tags: { all: ['even', 'rare', 'three'] } },
+        { tags: { all: ['even', 'three', 'five'] } },
+        { tags: { all: ['even', 'unknown'] } },
+        { tags: { any: ['three', 'five'] } },
+        { tags: { any: tagNames, none: ['even', 'rare'] } },
+        { tags: { any: ['rare', 'unknown'] } },
+        { tags: { none: ['even', 'three'] } },
+        { tags: { all: ['even'], any: ['three', 'rare'], none: ['five'] } },
+      ];
+      for (const expression of expressions) {
+        test(`${JSON.stringify(expression)} gives each of its subscriptions once, in id order`, async () => {
+          const checked = checkExpression(expression);
+          assert.deepEqual(await listIds(checked, 700), expected(expression));
+          assert.deepEqual(await audienceIds(checked), expected(expression));
+        });
+      }
+
+      test('a page ends at its last id and at its limit', async () => {
+        const matching = { tags: { all: ['even'] } };
+        const ids = expected(matching);
+        const page = await store.subscriptions.page({
+          afterId: ids[9]!,
+          throughId: ids[14]! + 1,
+          limit: 100,
+          matching,
+        });
+        assert.deepEqual(
+          page.map(({ id }) => id),
+          ids.slice(10, 15),
+        );
+        assert.equal((await store.subscriptions.page({ afterId: 0, limit: 3, matching })).length, 3);
+      });
+
+      test('an audience that is written in several ranges has each subscription once', async () => {
+        await store.subscriptions.putAll(
+          Array.from({ length: 10_500 }, (_, index) => ({
+            subscription: madeUpSubscription(3000 + index),
+            vapidPublicKey,
+            assign: { tags: ['many'] },
+          })),
+        );
+        const ids = await audienceIds({ tags: { all: ['many'] } });
+        assert.equal(ids.length, 10_500);
+        assert.equal(new Set(ids).size, 10_500);
+      });
+
+      test('an audience is fixed when it is written: tags that change later change nothing', async () => {
+        const audienceId = await store.broadcasts.openMatchingAudience({ tags: { all: ['rare'] } });
+        const ids = expected({ tags: { all: ['rare'] } });
+        await store.people.changeTags(ids[0]!, { remove: ['rare'] });
+        await store.people.changeTags(ids[0]! + 1, { add: ['rare'] });
+        const { broadcast } = await createBroadcast(audienceId);
+        const lease = await store.work.leaseSlice({ leaseMs: 1000, broadcastId: broadcast.id });
+        const recipients = await store.ledger.readRows(lease!, 0, 100);
+        assert.deepEqual(
+          recipients.map(({ subscriptionId }) => subscriptionId),
+          ids,
+        );
+      });
+    });
+
+    describe('removing a person', () => {
+      test('what is not there is not removed', async () => {
+        await put(1, ada);
+        assert.deepEqual(await store.people.remove('ad'), {
+          subscriptions: 0,
+          ended: 0,
+          broadcasts: 0,
+          recipients: 0,
+          attempts: 0,
+        });
+        assert.equal(await store.subscriptions.count(), 1);
+      });
+
+      test('subscriptions, attempts, places in lists and own broadcasts are deleted, and counted', async () => {
+        const first = await put(1, ada);
+        const second = await put(2, { user: 'ada' });
+        const other = await put(3, { user: 'bob', tags: ['de'] });
+        const listId = await store.broadcasts.openAudience();
+        // one by its id, one as a subscription that need not be stored
+        await store.broadcasts.addToAudience(listId, [first.id, madeUpSubscription(2), other.id]);
+        const { broadcast: toList } = await createBroadcast(listId);
+        const { broadcast: toAll } = await createBroadcast(undefined);
+        const own = await store.broadcasts.openMatchingAudience({ user: 'ada' });
+        const { broadcast: toAda } = await createBroadcast(own, 'ada');
+        for (const { id } of [toList, toAll, toAda]) await settle(id, 'accepted');
+
+        assert.deepEqual(await store.people.remove('ada'), {
+          subscriptions: 2,
+          ended: 0,
+          broadcasts: 1,
+          recipients: 4,
+          // the recipient of the list that is not known by its id leaves none
+          attempts: 5,
+        });
+        assert.equal(await store.subscriptions.findById(first.id), undefined);
+        assert.equal(await store.subscriptions.findById(second.id), undefined);
+        assert.equal(await store.broadcasts.find(toAda.id), undefined);
+        const left = await store.broadcasts.attempts({ limit: 100 });
+        assert.deepEqual(
+          left.map(({ subscriptionId }) => subscriptionId).filter((id) => id !== undefined),
+          [other.id, other.id],
+        );
+        assert.deepEqual(await read(other.id), { user: 'bob', tags: ['de'] });
+        assert.equal((await store.broadcasts.find(toList.id))?.counts.accepted, 3, 'counts stay');
+      });
+
+      test('a broadcast that waited for this person only is done, and its counts add up', async () => {
+        await put(1, ada);
+        const { broadcast } = await createBroadcast(undefined);
+        await settle(broadcast.id, 'retry');
+        assert.equal((await store.broadcasts.find(broadcast.id))?.waiting, 1);
+        await store.people.remove('ada');
+        const after = await store.broadcasts.find(broadcast.id);
+        assert.equal(after?.state, 'done');
+        assert.equal(after?.counts.removed, 1);
+      });
+
+      test('subscriptions that had ended are deleted with their attempts', async () => {
+        const { id } = await put(1, ada);
+        const { broadcast } = await createBroadcast(undefined);
+        await settle(broadcast.id, 'gone');
+        assert.equal(await store.subscriptions.findById(id), undefined);
+        assert.equal((await store.ended.list(10)).length, 1);
+        const removed = await store.people.remove('ada');
+        assert.deepEqual([removed.subscriptions, removed.ended, removed.attempts], [0, 1, 1]);
+        assert.deepEqual(await store.ended.list(10), []);
+      });
+
+      test('a marked subscription does not become one that has ended', async () => {
+        const rows = [];
+        for (let index = 0; index < 25; index += 1) rows.push(await put(index, ada));
+        for (const subscription of rows.slice(0, 21)) {
+          await store.ledger.recordAnswer({ subscription, origin, vapidPublicKey, answer: 'gone' });
+        }
+        assert.ok((await store.heldDeletions.list()).length > 0, 'some are held');
+        await store.people.remove('ada');
+        assert.deepEqual(await store.ended.list(100), []);
+        assert.deepEqual(await store.heldDeletions.list(), []);
+      });
+    });
+  });
+}
