@@ -1,7 +1,6 @@
 // Runs workers on a store: in threads where there is much to do, otherwise in this one.
 import type { Encrypt } from '../protocol/encryption.ts';
 import type { Store } from '../store/store.ts';
-import { createWorker } from './create-worker.ts';
 import type { DeliverySettings } from './settings.ts';
 import { resolveThreadCount } from './thread-count.ts';
 import { runWorkerThreads } from './worker-pool.ts';
@@ -40,6 +39,7 @@ export function createRunWorkers({
   const warnOnce = onceEach(onWarning);
 
   const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
+    const { createWorker } = await import('./create-worker.ts');
     const worker = createWorker(settings, store, { broadcastId, encrypt, onWarning: warnOnce });
     try {
       await worker.run(signal);

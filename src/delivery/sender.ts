@@ -15,7 +15,7 @@ import type { Audience } from './audience.ts';
 import type { BroadcastRun } from './broadcaster.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
-import type { GoneHook } from './gone-hook.ts';
+import { startGoneReports, type GoneHook } from './gone-hook.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { SenderVapid, WorkerSettings } from './settings.ts';
 import type { SendResult } from './single-messages.ts';
@@ -110,37 +110,51 @@ export interface Sender {
  */
 export function createSender(options: SenderOptions): Sender {
   assertUsable(options);
-  let opening: Promise<Sender> | undefined;
   let closing: Promise<void> | undefined;
 
-  const open = (): Promise<Sender> => {
-    if (closing !== undefined) {
-      throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
-    }
-    opening ??= import('./open-sender.ts').then(({ openSender }) => openSender(options));
-    return opening;
+  const lazily = <Part>(load: () => Promise<Part>): Lazy<Part> => {
+    let loaded: Promise<Part> | undefined;
+    return {
+      open() {
+        if (closing === undefined) return (loaded ??= load());
+        throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
+      },
+      opened: () => loaded?.catch(() => undefined),
+    };
   };
-
-  // What has left the store is reported from now on, whether anything is sent or not. A fault is met at the first message.
-  if (options.onGone !== undefined) open().catch(() => {});
+  const single = lazily(async () => (await import('./open-single-messages.ts')).openSingleMessages(options));
+  const broadcaster = lazily(async () => (await import('./open-broadcaster.ts')).openBroadcaster(options));
+  const { store, onGone, onWarning = () => {} } = options;
+  // From now on, whether anything is sent or not.
+  const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 
   const close = async (): Promise<void> => {
     // What was given to the sender while it was loaded comes before.
-    await (await opening)?.close();
+    const [messages, broadcasts] = await Promise.all([single.opened(), broadcaster.opened()]);
+    await Promise.all([messages?.close(), broadcasts?.close()]);
+    await goneReports?.close();
   };
 
   return {
-    send: async (...message) => (await open()).send(...message),
-    sendPayload: async (...message) => (await open()).sendPayload(...message),
-    broadcast: async (...message) => (await open()).broadcast(...message),
-    createBroadcast: async (...message) => (await open()).createBroadcast(...message),
-    resume: async (broadcastId) => (await open()).resume(broadcastId),
-    work: async (signal, onFault) => (await open()).work(signal, onFault),
+    send: async (...message) => (await single.open()).send(...message),
+    sendPayload: async (...message) => (await single.open()).sendPayload(...message),
+    broadcast: async (...message) => (await broadcaster.open()).broadcast(...message),
+    createBroadcast: async (...message) => (await broadcaster.open()).createBroadcast(...message),
+    resume: async (broadcastId) => (await broadcaster.open()).resume(broadcastId),
+    work: async (signal, onFault) => (await broadcaster.open()).work(signal, onFault),
     close: () => (closing ??= close()),
   };
 }
 
-/** Finds what `openSender` would refuse, so that a wrong option fails when the sender is made. */
+/** Loaded when it is first needed: who makes broadcasts need not wait for what sends single messages. */
+interface Lazy<Part> {
+  /** @throws {DeskbellError} ERR_CLOSED */
+  open(): Promise<Part>;
+  /** Nothing where it was not needed, or could not be loaded. */
+  opened(): Promise<Part | undefined> | undefined;
+}
+
+/** Finds what would be refused later, so that a wrong option fails when the sender is made. */
 function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
   const { vapid, store, threads } = options;

@@ -36,16 +36,20 @@ export async function runWorkerThreads(
   setFlagsFromString(heapFlags);
   const stop = new AbortController();
   const stopAll = AbortSignal.any([signal, stop.signal]);
-  const ends = await Promise.allSettled(
-    Array.from({ length: threads }, async () => {
-      try {
-        await runThread(data, stopAll, onWarning);
-      } catch (error) {
-        stop.abort();
-        throw error;
-      }
-    }),
-  );
+  const run = async (onReady?: () => void): Promise<void> => {
+    try {
+      await runThread(data, stopAll, onWarning, onReady);
+    } catch (error) {
+      stop.abort();
+      throw error;
+    }
+  };
+  // Threads that start together slow each other down, and the first message goes out the later.
+  const firstIsReady = Promise.withResolvers<void>();
+  const first = run(firstIsReady.resolve);
+  await Promise.race([firstIsReady.promise, first.catch(() => {})]);
+  const others = stopAll.aborted ? [] : Array.from({ length: threads - 1 }, () => run());
+  const ends = await Promise.allSettled([first, ...others]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
@@ -53,6 +57,7 @@ async function runThread(
   data: WorkerThreadData,
   signal: AbortSignal,
   onWarning: (warning: string) => void,
+  onReady: (() => void) | undefined,
 ): Promise<void> {
   const thread = new Worker(threadUrl, { workerData: data, name: 'deskbell-delivery', resourceLimits });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
@@ -60,6 +65,7 @@ async function runThread(
   let fault: (Posted & { kind: 'fault' }) | undefined;
   thread.on('message', (message: Posted) => {
     if (message.kind === 'fault') fault = message;
+    else if (message.kind === 'ready') onReady?.();
     else onWarning(message.text);
   });
   signal.addEventListener('abort', stop, { once: true });

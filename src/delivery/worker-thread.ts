@@ -1,5 +1,5 @@
 // A thread that delivers: it opens the store by itself and runs one worker. Its parent posts `stop` to end it; it posts
-// its warnings and its fault, if there is one, and exits.
+// that it is ready, its warnings and its fault, if there is one, and exits.
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store, StoreAddress } from '../store/store.ts';
@@ -14,6 +14,7 @@ export interface WorkerThreadData {
 
 /** What a thread reports to its parent. An error itself would lose its class and code on the way. */
 export type Posted =
+  | { readonly kind: 'ready' }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'fault'; readonly code?: string; readonly message: string };
 
@@ -28,6 +29,7 @@ try {
   const store = await openStore(storeAddress.options);
   const onWarning = (text: string) => post({ kind: 'warning', text });
   const worker = createWorker(settings, store, { broadcastId, onWarning });
+  post({ kind: 'ready' });
   try {
     await worker.run(stop.signal);
   } finally {

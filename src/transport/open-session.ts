@@ -1,7 +1,8 @@
 // Connects to an origin, and makes the session for the protocol that ALPN has settled on.
-import { connect, type ConnectSettings, type Protocol } from './connect.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { connect, type Connection, type ConnectSettings, type Protocol } from './connect.ts';
 import type { Session, SessionEvents, SessionSettings } from './exchange.ts';
-import { Http1Session } from './http1.ts';
+import type { Http1Session } from './http1.ts';
 import { Http2Session } from './http2/session.ts';
 
 export interface OpenedSession {
@@ -22,6 +23,17 @@ export async function openSession(
   aborted.throwIfAborted();
   const connection = await connect(origin, settings, aborted);
   const { protocol } = connection;
-  const SessionOfProtocol = protocol === 'h2' ? Http2Session : Http1Session;
+  const SessionOfProtocol = protocol === 'h2' ? Http2Session : await loadHttp1(connection, origin);
   return { session: new SessionOfProtocol(connection, origin.host, events, settings), protocol };
+}
+
+/**
+ * Known push services speak HTTP/2, and `node:http` brings Node's `fetch` with it: 30 ms at the start of every thread.
+ *
+ * @throws {DeskbellError} ERR_CONNECTION where the connection has ended meanwhile
+ */
+async function loadHttp1({ socket }: Connection, { host }: URL): Promise<typeof Http1Session> {
+  const { Http1Session: Session } = await import('./http1.ts');
+  if (!socket.destroyed) return Session;
+  throw new DeskbellError('ERR_CONNECTION', `${host} closed the connection at once.`);
 }

@@ -1,0 +1,21 @@
+// What is loaded before the first message: every module is waited for, in every thread.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+
+/** @returns what Node has loaded of its own once `module` is */
+function loadedBy(module: string): string {
+  const url = new URL(`../../src/${module}`, import.meta.url).href;
+  const script = `await import(${JSON.stringify(url)}); console.log(process.moduleLoadList.join('\\n'))`;
+  return execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
+}
+
+test('a worker loads neither node:http nor the fetch that comes with it before it is needed', () => {
+  assert.match(loadedBy('transport/http1.ts'), /undici/, 'node:http brings fetch with it');
+  assert.doesNotMatch(loadedBy('delivery/create-worker.ts'), /undici|NativeModule http$/m);
+});
+
+test('a process whose threads deliver its broadcasts opens no connections itself', () => {
+  assert.match(loadedBy('delivery/open-single-messages.ts'), /NativeModule tls$/m);
+  assert.doesNotMatch(loadedBy('delivery/open-broadcaster.ts'), /NativeModule tls$/m);
+});
