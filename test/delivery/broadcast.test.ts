@@ -1,6 +1,5 @@
 // Broadcasts from the library's point of view: audiences, exactly one message each, steering, idempotency.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'node:test';
@@ -10,6 +9,7 @@ import { createUserAgent } from '../../src/push-service/index.ts';
 import { createEncrypter } from '../../src/protocol/encryption.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { startServer } from '../transport/peers.ts';
 import {
   assertDone,
   message,
@@ -286,11 +286,8 @@ describe('a broadcast', () => {
       request.resume().on('end', () => {
         void (isRenewed ? renew() : Promise.resolve()).then(() => response.writeHead(410).end());
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    assert.ok(typeof address === 'object' && address !== null);
-    const origin = `http://127.0.0.1:${address.port}`;
+    });
+    const { origin, close } = await startServer(server, 'http');
     const { p256dh } = generateUserAgentKeys();
     const auth = new Uint8Array(16);
     const subscription = { endpoint: `${origin}/push`, p256dh, auth };
@@ -302,8 +299,7 @@ describe('a broadcast', () => {
     isRenewed = false;
     assertDone(await (await sender.broadcast('all', message)).finished, { gone: 1 });
     assert.equal(await bench.store.subscriptions.count(), 0);
-    server.close();
-    server.closeAllConnections();
+    await close();
   });
 
   test('passes over rows whose keys are unusable, and sends to the others', async () => {

@@ -1,14 +1,13 @@
 // Every status that a push service may answer with, against whole broadcasts: what becomes of the row, of its
 // subscription, how often and when it is tried. The push service's own record is compared with the attempt log.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 
 import type { Settlement } from '../../src/store/broadcasts.ts';
 import type { RejectionReason } from '../../src/protocol/refusal-reason.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { startServer } from '../transport/peers.ts';
 import {
   broadcastToAll,
   fastRetries,
@@ -261,13 +260,9 @@ describe('answers of push services:', { concurrency: 6 }, () => {
       request.resume().on('end', () => {
         response.writeHead(told.length < 3 ? 500 : 201, { 'content-length': '0' }).end();
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => {
-      server.closeAllConnections();
-      server.close();
     });
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { origin, close } = await startServer(server, 'http');
+    t.after(close);
     const stage = await openStage(t, 'HTTP/1.1');
     const [sink] = stage.recorders[0]?.sinks(1) ?? [];
     assert.ok(sink);

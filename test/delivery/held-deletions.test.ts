@@ -1,12 +1,11 @@
 // A push service, or a proxy in front of it, that answers 404 to everything must not empty the store; one that works
 // and calls some subscriptions gone has them deleted.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { startServer } from '../transport/peers.ts';
 import { broadcastToAll, openStage, openStageWithRecorder, protocols, vapidKeys } from './fault-stage.ts';
 
 const rows = 2000;
@@ -58,10 +57,8 @@ describe('held deletions', { concurrency: 2 }, () => {
       request.resume();
       response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not Found</h1>');
     });
-    proxy.listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    t.after(() => proxy.close());
-    const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const { origin, close } = await startServer(proxy, 'http');
+    t.after(close);
     const policy = createEndpointPolicy([origin]);
     const [p256dh, auth] = [vapidKeys.publicKey, 'BTBZMqHH6r4Tts7J_aSIgg'];
     await stage.store.subscriptions.putAll(

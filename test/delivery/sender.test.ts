@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
 import { createHeaderSource } from '../../src/delivery/header-source.ts';
@@ -21,7 +20,7 @@ import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { certificate } from '../transport/peers.ts';
+import { certificate, freePort, startServer } from '../transport/peers.ts';
 import { openBroadcastBench, timesReceived, vapid as benchVapid } from './broadcast-bench.ts';
 import { TestClock } from './test-clock.ts';
 
@@ -31,21 +30,20 @@ const message = { title: 'Hello', message: 'from the sender' };
 const { p256dh, auth } = generateUserAgentKeys();
 const texts = { p256dh: encodeBase64url(p256dh), auth: encodeBase64url(auth) };
 
-/** Runs a test against a plain HTTP server and a sender that admits it. */
+type To = typeof texts & { readonly endpoint: string };
+
+/** Runs a test against a plain HTTP server, with a sender that admits it and a subscription `to` it. */
 async function withServer(
   answer: RequestListener,
-  use: (sender: Sender, origin: string) => Promise<void>,
+  use: (sender: Sender, to: To) => Promise<void>,
   options: Partial<SenderOptions> = {},
 ): Promise<void> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { origin, close } = await startServer(createServer(answer), 'http');
   const sender = createSender({ vapid, pushServices: [origin], ...options });
   try {
-    await use(sender, origin);
+    await use(sender, { endpoint: `${origin}/p/1`, ...texts });
   } finally {
-    server.closeAllConnections();
-    server.close();
+    await close();
     await sender.close();
   }
 }
@@ -148,7 +146,8 @@ test('the request is the one of RFC 8030: POST, TTL, token for this very origin,
       response.writeHead(201, { location: '/m/1' }).end();
     });
   };
-  await withServer(listener, async (sender, origin) => {
+  await withServer(listener, async (sender, to) => {
+    const { origin } = new URL(to.endpoint);
     const endpoint = `${origin}/w/?token=a%2Bb+c%3D`;
     const { outcome } = await sender.send({ endpoint, ...texts }, message, { ttlSeconds: 0, urgency: 'low' });
     assert.deepEqual(outcome, { kind: 'accepted', messageUrl: `${origin}/m/1` });
@@ -182,8 +181,8 @@ test('a redirect is rejected and not followed', async () => {
     requests += 1;
     response.writeHead(302, { location: '/elsewhere' }).end();
   };
-  await withServer(listener, async (sender, origin) => {
-    const { outcome, response } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+  await withServer(listener, async (sender, to) => {
+    const { outcome, response } = await sender.send(to, message);
     assert.deepEqual([outcome.kind, 'reason' in outcome && outcome.reason], ['rejected', 'redirected']);
     assert.equal(response?.status, 302);
     assert.equal(requests, 1);
@@ -191,8 +190,8 @@ test('a redirect is rejected and not followed', async () => {
 });
 
 test('a 429 is kept and waits for what Retry-After says', async () => {
-  await withServer(slowDown, async (sender, origin) => {
-    const { outcome, response } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+  await withServer(slowDown, async (sender, to) => {
+    const { outcome, response } = await sender.send(to, message);
     assert.deepEqual(outcome, {
       kind: 'retry',
       reason: 'throttled',
@@ -210,8 +209,8 @@ test('a 429 is kept and waits for what Retry-After says', async () => {
 test('no answer in time is a retry in doubt, with no response', async () => {
   await withServer(
     silent,
-    async (sender, origin) => {
-      const result = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+    async (sender, to) => {
+      const result = await sender.send(to, message);
       assert.ok(result.outcome.kind === 'retry', result.outcome.kind);
       assert.equal(result.outcome.reason, 'connection');
       assert.equal(result.outcome.isInDoubt, true);
@@ -223,8 +222,8 @@ test('no answer in time is a retry in doubt, with no response', async () => {
 });
 
 test('a connection cut before the answer is a retry in doubt', async () => {
-  await withServer(cut, async (sender, origin) => {
-    const { outcome, error } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+  await withServer(cut, async (sender, to) => {
+    const { outcome, error } = await sender.send(to, message);
     assert.ok(outcome.kind === 'retry', outcome.kind);
     assert.deepEqual(
       [outcome.reason, outcome.isInDoubt, error?.code],
@@ -234,11 +233,7 @@ test('a connection cut before the answer is a retry in doubt', async () => {
 });
 
 test('a push service that is not there is a retry, and nothing is in doubt', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  server.close();
-  await once(server, 'close');
+  const origin = `http://127.0.0.1:${await freePort()}`;
   const sender = createSender({ vapid, pushServices: [origin] });
   const { outcome, response } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
   assert.ok(outcome.kind === 'retry', outcome.kind);
@@ -270,79 +265,45 @@ describe('what is checked before anything is sent', () => {
     requests += 1;
     response.writeHead(201).end();
   };
-  const refused: readonly [string, (origin: string) => Parameters<Sender['send']>, string][] = [
-    [
-      'an unknown host',
-      () => [{ endpoint: 'https://push.example.org/x', ...texts }, message],
-      'ERR_SUBSCRIPTION_INVALID',
-    ],
-    [
-      'a loopback address not added',
-      () => [{ endpoint: 'http://127.0.0.1:1/x', ...texts }, message],
-      'ERR_SUBSCRIPTION_INVALID',
-    ],
-    [
-      'a p256dh off the curve',
-      (o) => [{ endpoint: `${o}/x`, ...texts, p256dh: 'A'.repeat(87) }, message],
-      'ERR_SUBSCRIPTION_INVALID',
-    ],
-    [
-      'an auth of three bytes',
-      (o) => [{ endpoint: `${o}/x`, ...texts, auth: 'AAAA' }, message],
-      'ERR_SUBSCRIPTION_INVALID',
-    ],
-    [
-      'bytes of the wrong length',
-      (o) => [{ endpoint: `${o}/x`, p256dh: new Uint8Array(64), auth }, message],
-      'ERR_SUBSCRIPTION_INVALID',
-    ],
-    ['no subscription', () => [undefined as never, message], 'ERR_SUBSCRIPTION_INVALID'],
-    [
-      'a payload too large',
-      (o) => [
-        { endpoint: `${o}/x`, ...texts },
-        { ...message, message: 'x'.repeat(4000) },
-      ],
-      'ERR_PAYLOAD_TOO_LARGE',
-    ],
-    [
-      'a message without a title',
-      (o) => [{ endpoint: `${o}/x`, ...texts }, { message: 'm' } as never],
-      'ERR_MESSAGE_INVALID',
-    ],
-    [
-      'a TTL below zero',
-      (o) => [{ endpoint: `${o}/x`, ...texts }, message, { ttlSeconds: -1 }],
-      'ERR_MESSAGE_INVALID',
-    ],
-    [
-      'an unknown urgency',
-      (o) => [{ endpoint: `${o}/x`, ...texts }, message, { urgency: 'now' as never }],
-      'ERR_MESSAGE_INVALID',
-    ],
-    [
-      'a topic that is no text',
-      (o) => [{ endpoint: `${o}/x`, ...texts }, message, { topic: 1 as never }],
-      'ERR_MESSAGE_INVALID',
-    ],
-  ];
-  for (const [what, argumentsFor, code] of refused) {
-    test(`${what} is refused`, async () => {
-      await withServer(counting, async (sender, origin) => {
-        await assert.rejects(sender.send(...argumentsFor(origin)), { code });
-        assert.equal(requests, 0);
+  const refused: Readonly<Record<string, Readonly<Record<string, (to: To) => Parameters<Sender['send']>>>>> =
+    {
+      ERR_SUBSCRIPTION_INVALID: {
+        'an unknown host': (to) => [{ ...to, endpoint: 'https://push.example.org/x' }, message],
+        'a loopback address not added': (to) => [{ ...to, endpoint: 'http://127.0.0.1:1/x' }, message],
+        'a p256dh off the curve': (to) => [{ ...to, p256dh: 'A'.repeat(87) }, message],
+        'an auth of three bytes': (to) => [{ ...to, auth: 'AAAA' }, message],
+        'bytes of the wrong length': (to) => [{ ...to, p256dh: new Uint8Array(64), auth }, message],
+        'no subscription': () => [undefined as never, message],
+      },
+      ERR_PAYLOAD_TOO_LARGE: {
+        'a payload too large': (to) => [to, { ...message, message: 'x'.repeat(4000) }],
+      },
+      ERR_MESSAGE_INVALID: {
+        'a message without a title': (to) => [to, { message: 'm' } as never],
+        'a TTL below zero': (to) => [to, message, { ttlSeconds: -1 }],
+        'an unknown urgency': (to) => [to, message, { urgency: 'now' as never }],
+        'a topic that is no text': (to) => [to, message, { topic: 1 as never }],
+      },
+    };
+  for (const [code, cases] of Object.entries(refused)) {
+    for (const [what, argumentsFor] of Object.entries(cases)) {
+      test(`${what} is refused`, async () => {
+        await withServer(counting, async (sender, to) => {
+          await assert.rejects(sender.send(...argumentsFor(to)), { code });
+          assert.equal(requests, 0);
+        });
       });
-    });
+    }
   }
 });
 
 test('a closed sender sends nothing, and may be closed again', async () => {
   await withServer(
     (_request, response) => response.writeHead(201).end(),
-    async (sender, origin) => {
+    async (sender, to) => {
       await sender.close();
       await sender.close();
-      await assert.rejects(sender.send({ endpoint: `${origin}/x`, ...texts }, message), {
+      await assert.rejects(sender.send(to, message), {
         code: 'ERR_CLOSED',
       });
     },
@@ -350,8 +311,8 @@ test('a closed sender sends nothing, and may be closed again', async () => {
 });
 
 test('closing waits for the answer of what was sent', async () => {
-  await withServer(late, async (sender, origin) => {
-    const sending = sender.send({ endpoint: `${origin}/x`, ...texts }, message);
+  await withServer(late, async (sender, to) => {
+    const sending = sender.send(to, message);
     await sender.close();
     const { outcome } = await sending;
     assert.equal(outcome.kind, 'accepted');
@@ -394,8 +355,8 @@ describe('the time that a message may take in all', () => {
     const longest = 2 ** 31 - 1;
     await withServer(
       late,
-      async (sender, origin) => {
-        const { outcome } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+      async (sender, to) => {
+        const { outcome } = await sender.send(to, message);
         assert.equal(outcome.kind, 'accepted');
       },
       { connectTimeoutMs: longest, responseTimeoutMs: longest },
@@ -405,8 +366,8 @@ describe('the time that a message may take in all', () => {
   test('ends one that is in flight, which may have arrived', async () => {
     await withServer(
       silent,
-      async (sender, origin) => {
-        const { outcome, error } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+      async (sender, to) => {
+        const { outcome, error } = await sender.send(to, message);
         assert.ok(outcome.kind === 'retry', outcome.kind);
         assert.deepEqual([outcome.isInDoubt, error?.code], [true, 'ERR_TIMEOUT']);
       },
@@ -422,9 +383,7 @@ describe('the time that a message may take in all', () => {
       paths.push(headers[':path'] ?? '');
       stream.respond({ ':status': 201 }, { endStream: true });
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { origin, close } = await startServer(server, 'https');
     const { monotonicNow, startTimer } = clock;
     const never = 2 ** 31 - 1;
     const sender = createSender({
@@ -448,7 +407,7 @@ describe('the time that a message may take in all', () => {
     assert.equal(later.outcome.kind, 'accepted');
     assert.deepEqual(paths, ['/later']);
     await sender.close();
-    server.close();
+    await close();
   });
 });
 

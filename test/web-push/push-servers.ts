@@ -1,8 +1,7 @@
 // What the contract tests send to: a push service that speaks HTTP/2 and HTTP/1.1 and keeps what it was sent, and a proxy.
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
@@ -65,17 +64,7 @@ export async function startProxy(status = 200) {
     });
     for (const socket of [client, target]) socket.on('error', () => target.destroy());
   });
-  const { close } = await startServer(server, 'http');
-  const { port } = server.address() as AddressInfo;
-  return { port, url: `http://127.0.0.1:${port}`, close, take: () => hosts.splice(0) };
-}
-
-/** A port at which nothing listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  const { origin, close } = await startServer(server, 'http');
+  const { port } = new URL(origin);
+  return { port: Number(port), url: `http://127.0.0.1:${port}`, close, take: () => hosts.splice(0) };
 }

@@ -12,7 +12,8 @@ import { promisify } from 'node:util';
 
 import { setAddressGuard, type RequestOptions, type SendResult } from '../../src/web-push/index.ts';
 import { describeRequest, makeSubscriber, observe, original, ours, type WebPush } from './original.ts';
-import { certificate, closedPort, startProxy, startPushServer } from './push-servers.ts';
+import { freePort } from '../transport/peers.ts';
+import { certificate, startProxy, startPushServer } from './push-servers.ts';
 
 const run = promisify(execFile);
 const keys = ours.generateVAPIDKeys();
@@ -127,7 +128,7 @@ suite('both send and give the same', () => {
     }));
 
   test('where nothing listens, and where the host does not exist', async () => {
-    const port = await closedPort();
+    const port = await freePort();
     for (const origin of [`https://127.0.0.1:${port}`, 'https://push.example.invalid']) {
       await agree((library) => library.sendNotification({ ...to(''), endpoint: `${origin}/x` }, 'text'));
     }
