@@ -10,6 +10,7 @@ import type { Setting } from '../src/cli/setting.ts';
 import type { CatalogueEntry } from '../src/errors/catalogue-entry.ts';
 import { fieldErrors } from '../src/errors/field-errors.ts';
 import { libraryErrors } from '../src/errors/library-errors.ts';
+import { operatorErrors } from '../src/errors/operator-errors.ts';
 import { serviceErrors } from '../src/errors/service-errors.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -55,6 +56,16 @@ its line on standard error. *Retry* says whether the same call may succeed later
       ...Object.entries(serviceErrors).map(([code, entry]) =>
         row(`\`${code}\``, String(entry.status), ...errorCells(entry)),
       ),
+      '',
+      '## Answered by the operator’s listener',
+      '',
+      'Besides those of the service that concern HTTP itself:',
+      '',
+      row('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
+      row(...Array.from({ length: 5 }, () => '---')),
+      ...Object.entries(operatorErrors)
+        .filter(([code]) => !Object.hasOwn(serviceErrors, code))
+        .map(([code, entry]) => row(`\`${code}\``, String(entry.status), ...errorCells(entry))),
       '',
       '## Of one field, in the list `errors` of a problem',
       '',

@@ -25,6 +25,12 @@ export function parseIds(text: string): readonly number[] {
   return text.split(',').map((id) => parsePositiveInteger(id.trim()));
 }
 
+/** Of an operator: it stands in audit records, and in one column of a list. */
+export function parseOperatorName(text: string): string {
+  if (/^[\w.@-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 64 letters, digits, or any of "." "_" "-" "@".');
+}
+
 /** Scheme, host and port of a push service, as `URL.origin` gives it. */
 export function parseOrigin(text: string): string {
   const url = URL.parse(text);

@@ -6,6 +6,7 @@ import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkVapidSubject } from '../protocol/vapid.ts';
+import { parseListenAddress } from './listen-address.ts';
 import { boolean, integer, list, enumList, oneOf, orLiteral, text, type Setting } from './setting.ts';
 
 export const settings = {
@@ -118,6 +119,41 @@ export const settings = {
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
     check: checkAddressRanges,
   }),
+  operator: text({
+    description:
+      'Where the operator’s listener listens: the API to send and to manage with, for those that "deskbell operators add" ' +
+      'names. Beyond loopback it needs TLS.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'HOST:PORT, such as 127.0.0.1:8081',
+    check: parseListenAddress,
+  }),
+  operatorCert: text({
+    description: 'Certificate chain (PEM) of the operator’s listener.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a path',
+    isPath: true,
+  }),
+  operatorKey: text({
+    description: 'Private key (PEM) of that certificate.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a path',
+    isPath: true,
+  }),
+  operatorBehindProxy: boolean({
+    description: 'A proxy in front of the operator’s listener speaks TLS to everybody else.',
+    default: false,
+  }),
+  operatorHosts: list({
+    description:
+      'Hosts that the operator’s listener is reached by, beside its own address. Requests to other hosts are refused.',
+    default: [],
+    defaultLabel: 'none',
+    valid: 'hosts as browsers name them, such as ops.example.org or ops.example.org:8443',
+    check: checkHosts,
+  }),
   connectTimeoutMs: integer({
     description: 'Time limit for a connection to a push service to be established.',
     default: 10_000,
@@ -175,6 +211,13 @@ export const flagOf = (name: SettingName): string =>
 /** `pushServices` → `DESKBELL_PUSH_SERVICES` */
 export const variableOf = (name: SettingName): string =>
   `DESKBELL_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+function checkHosts(hosts: readonly string[]): void {
+  for (const host of hosts) {
+    if (/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)) continue;
+    throw new DeskbellError('ERR_CONFIGURATION', `${host} is not a host with an optional port`);
+  }
+}
 
 function checkAddressRanges(ranges: readonly string[]): void {
   for (const range of ranges) {

@@ -6,6 +6,7 @@ import { broadcastsCommand } from './commands/broadcasts.ts';
 import { demoCommand } from './commands/demo.ts';
 import { heldDeletionsCommand } from './commands/held-deletions.ts';
 import { keysCommand } from './commands/keys.ts';
+import { operatorsCommand } from './commands/operators.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -53,6 +54,7 @@ function createProgram(context: Context): Command {
     .addCommand(subscriptionsCommand(context))
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
+    .addCommand(operatorsCommand(context))
     .addCommand(sessionCommand(context))
     .addCommand(pushServiceCommand(context))
     .addCommand(webPushCommand(context))

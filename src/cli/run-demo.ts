@@ -13,7 +13,9 @@ import {
   type ReceivedMessage,
   type UserAgent,
 } from '../push-service/browser-side/user-agent.ts';
+import type { Log } from '../http/log.ts';
 import { createServer } from '../service/create-server.ts';
+import { openDemoOperator, type DemoOperator } from './demo-operator.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { Context } from './context.ts';
 import { withData } from './data.ts';
@@ -82,7 +84,16 @@ async function runIn(
     await show(await userAgent.nextMessage(), context, tell);
     if (options.isOnce) return;
 
-    await output.line(describeNext(address, sendCommand));
+    const sender = createSender({
+      vapid: { ...data.vapidKeys, subject },
+      pushServices: [pushService.origin],
+      store: data.store,
+      threads: 0,
+    });
+    open.push(sender);
+    const operator = await openDemoOperator(data, sender, logTo(output), host);
+    open.push(operator);
+    await output.line(describeNext(address, sendCommand, operator));
     await Promise.race([untilStopped(stop), showAll(userAgent, context, tell)]);
   } finally {
     for (const part of open.reverse()) await part.close();
@@ -105,7 +116,7 @@ async function serve(
       sendCommand,
       pushServices: [pushService],
       logging: [],
-      log: { info: () => {}, error: (record) => output.diagnostic(inspect(record)) },
+      log: logTo(output),
       onSubscribe: ({ id, endpoint }) =>
         tell('store', `stores the subscription of ${new URL(endpoint).origin} as row ${id}`),
     });
@@ -162,11 +173,20 @@ async function showAll(userAgent: UserAgent, context: Context, tell: Tell): Prom
   for await (const message of userAgent.messages) await show(message, context, tell);
 }
 
-const describeNext = (address: string, command: string): string => `
+const logTo = (output: Output): Log => ({
+  info: () => {},
+  error: (record) => output.diagnostic(inspect(record)),
+});
+
+const describeNext = (address: string, command: string, operator: DemoOperator): string => `
 The demo page is at ${address}/
 Send the next message from another terminal:
 
   ${command} --all --title Hello --message 'From another terminal'
+
+The operator's API is at ${operator.address}/openapi.json with this token:
+
+  curl -H 'authorization: Bearer ${operator.token}' ${operator.address}/v1/keys
 
 Press Ctrl-C to end the demo and remove its data.
 `;

@@ -2,12 +2,14 @@
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import { fieldErrors } from './field-errors.ts';
 import { libraryErrors } from './library-errors.ts';
+import { ownOperatorErrors } from './operator-errors.ts';
 import { serviceErrors } from './service-errors.ts';
 
 export const catalogue = {
   ...serviceErrors,
   ...fieldErrors,
   ...libraryErrors,
+  ...ownOperatorErrors,
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof catalogue;

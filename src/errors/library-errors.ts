@@ -100,6 +100,11 @@ export const libraryErrors = {
   ),
   ERR_TIMEOUT: entry('The push service did not answer in time', 'Try again later.', true),
   ERR_CLOSED: entry('The sender is closed', 'Make a new sender.'),
+  ERR_OPERATOR_EXISTS: entry(
+    'There is an operator of this name already',
+    'Choose another name, or remove that operator first.',
+  ),
+  ERR_OPERATOR_NOT_FOUND: entry('There is no such operator', 'See `deskbell operators list`.'),
   ERR_BROADCAST_NOT_FOUND: entry('There is no such broadcast', 'See `deskbell broadcasts list`.'),
   ERR_BROADCAST_STATE: entry(
     'The broadcast is not in a state that allows this',

@@ -10,20 +10,29 @@ import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 export const wellFormed = String.raw`^\P{Cs}*$`;
 
 // Formats are for readers of the description document; what they mean is checked where the value is read.
-const ajv = new Ajv({ allErrors: true, validateFormats: false, strict: false });
+const options = { allErrors: true, validateFormats: false, strict: false } as const;
+const ajv = new Ajv(options);
+/** For parts of a URL, which are text: `"7"` is a number there. */
+const convertingAjv = new Ajv({ ...options, coerceTypes: true });
 
 /** @returns tells whether a value fits, and in `errors` where it does not */
 export const compileSchema = (schema: Schema): ValidateFunction => ajv.compile(schema);
 
-export const compileValidator: FastifySchemaCompiler<Schema> = ({ schema }) => {
-  const check = compileSchema(schema);
-  return (value: unknown) => {
+export const compileValidator: FastifySchemaCompiler<Schema> = ({ schema }) =>
+  validateWith(compileSchema(schema));
+
+/** The same, but numbers in the path and the query are read as such. */
+export const compileConvertingValidator: FastifySchemaCompiler<Schema> = ({ schema, httpPart }) =>
+  validateWith(httpPart === 'body' ? compileSchema(schema) : convertingAjv.compile(schema));
+
+function validateWith(check: ValidateFunction): (value: unknown) => { value: unknown } | { error: Error } {
+  return (value) => {
     if (check(value)) return { value };
     const fields = (check.errors ?? []).map(toFieldError);
     const details = fields.map(({ detail }) => detail).join(' ');
     return { error: new DeskbellError('ERR_REQUEST_INVALID', details, { fields }) };
   };
-};
+}
 
 function toFieldError({ keyword, instancePath, message, params }: ErrorObject): FieldError {
   if (keyword === 'required') {
@@ -32,6 +41,14 @@ function toFieldError({ keyword, instancePath, message, params }: ErrorObject): 
       pointer: `${instancePath}/${missingProperty}`,
       code: 'ERR_FIELD_MISSING',
       detail: `${missingProperty} is missing.`,
+    };
+  }
+  if (keyword === 'additionalProperties') {
+    const { additionalProperty } = params as { additionalProperty: string };
+    return {
+      pointer: `${instancePath}/${additionalProperty}`,
+      code: 'ERR_FIELD_VALUE',
+      detail: `${additionalProperty} is not known here.`,
     };
   }
   const name = instancePath === '' ? 'The body' : instancePath.slice(1);

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkOptions } from './check-options.ts';
+import type { HttpServerOptions } from '../http/create-http-server.ts';
 import { createLog, type Log } from '../http/log.ts';
 import type { ExampleUsers } from './demonstration/example-users.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
@@ -67,24 +68,7 @@ export type SubscriptionHook = (
 ) => void | Promise<void>;
 
 /** What `createServer` adds: time-outs and limits of connections. */
-export interface ServerOptions extends ServiceOptions {
-  /** Time for the headers of a request to arrive, also from the start of the connection. Default: 10 000. */
-  readonly headersTimeoutMs?: number | undefined;
-  /** Time for a whole request to arrive. Default: 30 000. */
-  readonly requestTimeoutMs?: number | undefined;
-  /** Idle time between two requests of one connection. Default: 10 000. */
-  readonly keepAliveTimeoutMs?: number | undefined;
-  /** Time for a client to read more of its response; the connection is closed after once to twice this time. Default: 60 000. */
-  readonly readTimeoutMs?: number | undefined;
-  /** Interval of checking the first two. Default: 1000. */
-  readonly timeoutCheckIntervalMs?: number | undefined;
-  /** Maximum size of request line and headers together. Default: 16 384. */
-  readonly maxHeaderBytes?: number | undefined;
-  /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
-  readonly maxConnections?: number | undefined;
-  /** Proxies whose `x-forwarded-for` is trusted, as Fastify's option of this name. Default: none. */
-  readonly trustProxy?: boolean | string | readonly string[] | number | undefined;
-}
+export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
 /** Options without a default. */
 type OptionalName = 'exampleUsers' | 'onSubscribe' | 'onUnsubscribe';

@@ -1,4 +1,5 @@
 // The interface of the store, divided by role; the database behind it is not visible. Types only.
+import type { AuditStore } from './audit.ts';
 import type { BroadcastStore } from './broadcasts.ts';
 import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
@@ -6,6 +7,7 @@ import type { Ledger } from './ledger.ts';
 import type { Statistics } from './statistics.ts';
 import type { ReceiptStore } from './receipts.ts';
 import type { PeopleStore } from './people.ts';
+import type { OperatorStore } from './operators.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WorkSource } from './work-source.ts';
@@ -28,6 +30,8 @@ export interface Store {
   readonly vapidKeys: VapidKeyStore;
   readonly statistics: Statistics;
   readonly receipts: ReceiptStore;
+  readonly operators: OperatorStore;
+  readonly audit: AuditStore;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

@@ -25,6 +25,7 @@ import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { describePeople } from './people-suite.ts';
+import { describeOperators } from './operators-suite.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describeStatistics } from './statistics-suite.ts';
 import { describeReceipts } from './receipts-suite.ts';
@@ -52,6 +53,7 @@ describeVapidKeys('SQLite', prepare);
 describeStatistics('SQLite', prepare);
 describeReceipts('SQLite', prepare);
 describePeople('SQLite', prepare);
+describeOperators('SQLite', prepare);
 
 describe('the SQLite file', () => {
   let folder: string;

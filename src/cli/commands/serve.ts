@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Command } from 'commander';
 import { nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
+import { isLoopback } from '../../http/loopback.ts';
 import type { OpenLog } from '../../http/log.ts';
 import { createCommandHint } from '../command-hint.ts';
 import { createCommand } from '../command.ts';
@@ -12,6 +13,7 @@ import { withData } from '../data.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
 import { addressOf, ignoreHangup, listenOn, untilStopped } from '../listening.ts';
+import { openConfiguredOperator, operatorSettings, type OpenOperator } from '../open-operator.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
@@ -35,12 +37,14 @@ export function serveCommand(context: Context): Command {
       'maxSubscriptions',
       'trustProxy',
       'deliver',
+      ...operatorSettings,
       ...senderSettings,
     ],
     examples: [
       'deskbell serve',
       'deskbell serve --push-only --port 8080 --data /var/lib/deskbell',
       'deskbell serve --deliver --subject mailto:you@example.org',
+      'deskbell serve --deliver --operator 127.0.0.1:8081 --subject mailto:you@example.org',
       'deskbell serve --logging action,filter,authenticator,action-creator',
     ],
   })
@@ -80,22 +84,30 @@ export function serveCommand(context: Context): Command {
           trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
           log,
         });
-        const sender = configuration.deliver
+        const needsSender = configuration.deliver || configuration.operator !== undefined;
+        const sender = needsSender
           ? await openSender(configuration, opened, context, (detail) =>
               log.info({ event: 'warning', detail }),
             )
           : undefined;
+        let operator: OpenOperator | undefined;
         try {
+          operator =
+            sender && (await openConfiguredOperator(configuration, { store, sessionKey }, sender, log));
           await listenOn({ host, port }, () => server.listen({ host, port }));
           const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
           await output.line(
             flags.json
-              ? JSON.stringify({ address, pushOnly })
+              ? JSON.stringify({ address, pushOnly, operator: operator?.address })
               : `Deskbell listens on ${output.style('bold', address)} (${pushOnly ? 'push only' : 'with demonstration endpoints'})`,
           );
-          if (sender === undefined) await untilStopped(stop);
+          if (operator !== undefined && !flags.json) {
+            await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
+          }
+          if (sender === undefined || !configuration.deliver) await untilStopped(stop);
           else await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
         } finally {
+          await operator?.app.close();
           await sender?.close();
           await server.close();
           exampleUsers?.close();
@@ -111,7 +123,7 @@ function sendCommandFor(
   flags: Readonly<Record<string, unknown>>,
   context: Context,
 ): string | undefined {
-  if (!/^(localhost|127\.[\d.]+|::1)$/.test(host) || trustProxy.length > 0) return undefined;
+  if (!isLoopback(host) || trustProxy.length > 0) return undefined;
   const command = createCommandHint(context, flags)('send');
   return subject === undefined ? `${command} --subject mailto:you@example.org` : command;
 }

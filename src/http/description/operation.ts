@@ -16,13 +16,15 @@ export interface Operation {
   /** One of the tags of the description. */
   readonly tag: string;
   readonly summary: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** Request headers with a meaning of their own, by name. */
-  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: object }>>;
+  readonly headers?:
+    | Readonly<Record<string, { readonly description: string; readonly schema: object }>>
+    | undefined;
   /** Responses other than errors. */
   readonly responses: Responses;
   /** Errors beside those that every request, or every request with a body, may meet. */
-  readonly errors?: readonly ErrorCode[];
+  readonly errors?: readonly ErrorCode[] | undefined;
   /** Security Requirement Objects; one of them has to be met. Default: none is needed. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
 }
@@ -30,7 +32,7 @@ export interface Operation {
 /** Adds to what a route says about itself, where it says something. */
 export function amendOperation(
   route: RouteOptions,
-  { errors, security }: Required<Pick<Operation, 'errors' | 'security'>>,
+  { errors, security }: { readonly [Name in 'errors' | 'security']: NonNullable<Operation[Name]> },
 ): void {
   const operation = route.config?.operation;
   if (operation === undefined) return;

@@ -405,4 +405,25 @@ export const migrations: readonly string[] = [
       where gone_at_ms < (select max(gone_at_ms) from ended_subscriptions) - 2592000000; -- 30 days
   end;
   `,
+
+  `
+  create table operators (
+    id integer primary key autoincrement,
+    name text not null unique,
+    role text not null check (role in ('full', 'read', 'metrics')),
+    token_hash blob not null unique check (length(token_hash) = 32),
+    created_at_ms integer not null
+  ) strict;
+
+  -- what operators have changed; status is that of the answer
+  create table audit (
+    id integer primary key autoincrement,
+    at_ms integer not null,
+    operator text not null,
+    action text not null,
+    target text,
+    status integer
+  ) strict;
+  create index audit_by_time on audit (at_ms);
+  `,
 ];

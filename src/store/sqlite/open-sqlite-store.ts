@@ -1,5 +1,6 @@
 // The embedded store: one SQLite file, any number of processes.
 import type { Store } from '../store.ts';
+import { createSqliteAudit } from './sqlite-audit.ts';
 import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 import { createSqliteEndedSubscriptions } from './sqlite-ended-subscriptions.ts';
@@ -8,6 +9,7 @@ import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteStatistics } from './sqlite-statistics.ts';
 import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqlitePeople } from './sqlite-people.ts';
+import { createSqliteOperators } from './sqlite-operators.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
@@ -40,6 +42,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     vapidKeys: createSqliteVapidKeys(database),
     statistics: createSqliteStatistics(database),
     receipts: createSqliteReceipts(database),
+    operators: createSqliteOperators(database),
+    audit: createSqliteAudit(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

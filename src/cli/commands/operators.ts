@@ -1,0 +1,103 @@
+// `deskbell operators`: who may use the operator's listener, each with a token.
+import { Argument, Option, type Command } from 'commander';
+import { isoTime } from '../../delivery/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { generateOperatorToken } from '../../keys/operator-token.ts';
+import type { Operator, OperatorRole } from '../../store/operators.ts';
+import { parseOperatorName } from '../arguments.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+export function operatorsCommand(context: Context): Command {
+  return createCommand({
+    name: 'operators',
+    description:
+      'Adds, lists and removes operators: those who may use the listener of "serve --operator", each with a token.',
+    examples: ['deskbell operators add shop'],
+  })
+    .addCommand(addCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(removeCommand(context));
+}
+
+interface AddFlags {
+  readonly readOnly?: true;
+  readonly metrics?: true;
+  readonly json?: true;
+}
+
+function addCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'add',
+    description: 'Adds an operator and prints its token. It is shown this once: only its hash is stored.',
+    settings: ['data'],
+    examples: ['deskbell operators add shop', 'deskbell operators add prometheus --metrics'],
+  })
+    .addArgument(nameArgument())
+    .addOption(new Option('--read-only', 'The token changes and sends nothing.').conflicts('metrics'))
+    .option('--metrics', 'The token is for /metrics alone.')
+    .option('--json', 'Prints JSON.')
+    .action(async (name: string, { readOnly, metrics, json, ...flags }: AddFlags) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(data, async ({ store }) => {
+        const { token, tokenHash } = generateOperatorToken();
+        const role: OperatorRole = metrics ? 'metrics' : readOnly ? 'read' : 'full';
+        await store.operators.add({ name, role, tokenHash });
+        await output.line(json ? JSON.stringify({ name, role, token }) : token);
+      });
+    });
+}
+
+function listCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'list',
+    description: 'Prints name, role and age of each operator. Tokens are not stored and not shown.',
+    settings: ['data'],
+    examples: ['deskbell operators list'],
+  })
+    .option('--json', 'Prints JSON Lines.')
+    .action(async (flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(data, async ({ store }) => {
+        const operators = await store.operators.list();
+        if (operators.length === 0 && !flags.json) output.diagnostic('No operators yet.');
+        for (const operator of operators) {
+          await output.line(flags.json ? JSON.stringify(toJson(operator)) : toText(operator));
+        }
+      });
+    });
+}
+
+function removeCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'remove',
+    description: 'Removes an operator. Its token and its sessions are not valid from then on.',
+    settings: ['data'],
+    examples: ['deskbell operators remove shop'],
+  })
+    .addArgument(nameArgument())
+    .option('--json', 'Prints JSON.')
+    .action(async (name: string, flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(data, async ({ store }) => {
+        if (!(await store.operators.remove(name))) {
+          throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
+        }
+        await output.line(flags.json ? JSON.stringify({ name, removed: true }) : `Removed ${name}`);
+      });
+    });
+}
+
+const nameArgument = (): Argument =>
+  new Argument('<name>', 'Name of the operator, as the audit shows it.').argParser(parseOperatorName);
+
+const toJson = ({ name, role, createdAtMs }: Operator): object => ({
+  name,
+  role,
+  createdAt: isoTime(createdAtMs),
+});
+
+const toText = ({ name, role, createdAtMs }: Operator): string =>
+  `${role.padEnd(7)}  ${isoTime(createdAtMs)}  ${name}`;

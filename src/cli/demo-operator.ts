@@ -1,0 +1,43 @@
+// The operator's listener of the demo: with an operator of its own, and with the delivery of what is made through it.
+import type { Sender } from '../delivery/sender.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { generateOperatorToken } from '../keys/operator-token.ts';
+import type { Log } from '../http/log.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { openOperator } from './open-operator.ts';
+
+export interface DemoOperator {
+  readonly address: string;
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+const usualPort = 8081;
+
+/** Listens on the usual port, or on a free one if that is in use. */
+export async function openDemoOperator(
+  data: DataDirectory,
+  sender: Sender,
+  log: Log,
+  host: string,
+): Promise<DemoOperator> {
+  const { token, tokenHash } = generateOperatorToken();
+  await data.store.operators.add({ name: 'demo', role: 'full', tokenHash });
+  const open = (port: number) =>
+    openOperator({ host, port }, { isBehindProxy: false, hosts: [], tls: undefined }, data, sender, log);
+  const { app, address } = await open(usualPort).catch((error: unknown) => {
+    if (error instanceof DeskbellError && error.code === 'ERR_LISTEN') return open(0);
+    throw error;
+  });
+  const stop = new AbortController();
+  const delivery = sender.work(stop.signal, (error) => log.error({ event: 'delivery interrupted', error }));
+  return {
+    address,
+    token,
+    close: async () => {
+      await app.close();
+      stop.abort();
+      await delivery;
+    },
+  };
+}

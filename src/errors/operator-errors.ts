@@ -1,0 +1,77 @@
+// The errors that the operator's listener answers with, each with its HTTP status: its own, and those of the public service
+// and of the library that its requests may meet.
+import type { CatalogueEntry } from './catalogue-entry.ts';
+import { fieldErrors } from './field-errors.ts';
+import { libraryErrors } from './library-errors.ts';
+import { serviceErrors, type ServiceErrorEntry } from './service-errors.ts';
+
+const answer = (status: number, entry: CatalogueEntry): ServiceErrorEntry => ({ status, ...entry });
+
+const entry = (status: number, title: string, remedy: string, isRetryable = false): ServiceErrorEntry =>
+  answer(status, { title, remedy, isRetryable });
+
+/** Errors that only the operator's listener answers with. */
+export const ownOperatorErrors = {
+  ERR_TOKEN_INVALID: entry(
+    401,
+    'The token is missing or not valid',
+    'Send "authorization: Bearer" with a token that `deskbell operators add` printed.',
+  ),
+  ERR_TOKEN_ROLE: entry(
+    403,
+    'The token does not permit this',
+    'Use a token of an operator with another role; see `deskbell operators list`.',
+  ),
+  ERR_HOST_REFUSED: entry(
+    421,
+    'The listener is not reached by this host',
+    'Use the address that the listener printed, or add the host to "operatorHosts".',
+  ),
+  ERR_ORIGIN_REFUSED: entry(
+    403,
+    'The request comes from a page of another origin',
+    'Send it from a program, or from a page of this listener.',
+  ),
+} as const satisfies Record<string, ServiceErrorEntry>;
+
+const {
+  ERR_JSON_MALFORMED,
+  ERR_CONTENT_TYPE,
+  ERR_BODY_TOO_LARGE,
+  ERR_BODY_CONSUMED,
+  ERR_ROUTE_UNKNOWN,
+  ERR_METHOD_NOT_ALLOWED,
+  ERR_REQUEST_TIMEOUT,
+  ERR_HEADERS_TOO_LARGE,
+  ERR_RATE_LIMITED,
+  ERR_REQUEST_INVALID,
+  ERR_INTERNAL,
+  ERR_STORE_UNAVAILABLE,
+  ERR_SUBSCRIPTION_INVALID,
+} = serviceErrors;
+
+export const operatorErrors = {
+  ...ownOperatorErrors,
+  ERR_JSON_MALFORMED,
+  ERR_CONTENT_TYPE,
+  ERR_BODY_TOO_LARGE,
+  ERR_BODY_CONSUMED,
+  ERR_ROUTE_UNKNOWN,
+  ERR_METHOD_NOT_ALLOWED,
+  ERR_REQUEST_TIMEOUT,
+  ERR_HEADERS_TOO_LARGE,
+  ERR_RATE_LIMITED,
+  ERR_REQUEST_INVALID,
+  ERR_INTERNAL,
+  ERR_STORE_UNAVAILABLE,
+  ERR_SUBSCRIPTION_INVALID,
+  ERR_FIELD_VALUE: answer(400, fieldErrors.ERR_FIELD_VALUE),
+  ERR_MESSAGE_INVALID: answer(400, libraryErrors.ERR_MESSAGE_INVALID),
+  ERR_PAYLOAD_TOO_LARGE: answer(400, libraryErrors.ERR_PAYLOAD_TOO_LARGE),
+  ERR_SUBSCRIPTION_NOT_FOUND: answer(404, libraryErrors.ERR_SUBSCRIPTION_NOT_FOUND),
+  ERR_BROADCAST_NOT_FOUND: answer(404, libraryErrors.ERR_BROADCAST_NOT_FOUND),
+  ERR_BROADCAST_STATE: answer(409, libraryErrors.ERR_BROADCAST_STATE),
+  ERR_IDEMPOTENCY_KEY: answer(422, libraryErrors.ERR_IDEMPOTENCY_KEY),
+} as const satisfies Record<string, ServiceErrorEntry>;
+
+export type OperatorErrorCode = keyof typeof operatorErrors;

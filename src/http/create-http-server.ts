@@ -1,0 +1,81 @@
+// A Fastify instance with what every listener of ours needs: time-outs and limits that bound what one client can take, and
+// answers in the one form of errors to what Node and Fastify would answer in their own.
+import Fastify, { type FastifyInstance } from 'fastify';
+
+import { handleClientError, trackResponses } from './client-errors.ts';
+import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './edge-cases.ts';
+import { trackRequestStarts } from './request-start.ts';
+import type { ResponseRules } from './response-rules.ts';
+import { closeSlowClients } from './slow-clients.ts';
+
+export interface HttpServerOptions {
+  /** Time for the headers of a request to arrive, also from the start of the connection. Default: 10 000. */
+  readonly headersTimeoutMs?: number | undefined;
+  /** Time for a whole request to arrive. Default: 30 000. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** Idle time between two requests of one connection. Default: 10 000. */
+  readonly keepAliveTimeoutMs?: number | undefined;
+  /** Time for a client to read more of its response; the connection is closed after once to twice this time. Default: 60 000. */
+  readonly readTimeoutMs?: number | undefined;
+  /** Interval of checking the first two. Default: 1000. */
+  readonly timeoutCheckIntervalMs?: number | undefined;
+  /** Maximum size of request line and headers together. Default: 16 384. */
+  readonly maxHeaderBytes?: number | undefined;
+  /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
+  readonly maxConnections?: number | undefined;
+  /** Proxies whose `x-forwarded-for` is trusted, as Fastify's option of this name. Default: none. */
+  readonly trustProxy?: boolean | string | readonly string[] | number | undefined;
+}
+
+/** Certificate chain and private key, PEM. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** @param tls without it, the listener speaks plain HTTP */
+export function createHttpServer(
+  options: HttpServerOptions,
+  rules: ResponseRules,
+  tls?: TlsFiles,
+): FastifyInstance {
+  const http = {
+    headersTimeout: options.headersTimeoutMs ?? 10_000,
+    connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? 1000,
+    maxHeaderSize: options.maxHeaderBytes ?? 16_384,
+    // The check and its answer are ours, so that this answer has the form of all others.
+    requireHostHeader: false,
+    // No stream is set up for a body that is not there (from Node 25.1 on).
+    optimizeEmptyRequests: true,
+  };
+  const app = Fastify({
+    ...(tls === undefined ? { http } : { https: { ...http, ...tls } }),
+    requestTimeout: options.requestTimeoutMs ?? 30_000,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? 10_000,
+    // A request that arrives while the server closes is still answered, with `connection: close`.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    trustProxy: (options.trustProxy ?? false) as boolean,
+    // Nothing here logs by request ids.
+    genReqId: () => '',
+    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, rules),
+    clientErrorHandler: (error, socket) => handleClientError(app, error, socket, rules),
+  }) as unknown as FastifyInstance;
+  app.server.maxConnections = options.maxConnections ?? 10_000;
+  trackRequestStarts(app.server);
+  trackResponses(app);
+  dropContentType(app);
+  handleConnectAndExpect(app, rules);
+  closeSlowClients(app, options.readTimeoutMs ?? 60_000);
+  closeConnectionsOnceAnswered(app);
+  return app;
+}
+
+/** A connection that is being answered when the server is closed would be kept for a next request. */
+function closeConnectionsOnceAnswered(app: FastifyInstance): void {
+  app.addHook('preClose', (done) => {
+    const timer = setInterval(() => app.server.closeIdleConnections(), 20);
+    app.server.once('close', () => clearInterval(timer));
+    done();
+  });
+}

@@ -1,0 +1,31 @@
+// The operator's API: everything here needs a token. A folder's route files each add the routes of one kind of resource.
+import { collectRoutes, createOpenApiDocument } from '../../http/description/openapi-document.ts';
+import { contentResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { sendJson } from '../../http/json-text.ts';
+import { Type } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { requireToken } from '../access.ts';
+import { operatorDescription } from '../description.ts';
+import type { OperatorParts } from '../parts.ts';
+import { addAuditRoutes } from './audit.ts';
+import { addKeyRoutes } from './keys.ts';
+
+const openApiOperation: Operation = {
+  tag: 'Installation',
+  summary: 'This description',
+  responses: {
+    200: contentResponse('application/json', 'OpenAPI 3.1.', Type.Object({}), { openapi: '3.1.0' }),
+  },
+  security: [{ token: [] }],
+};
+
+export function addApi(app: ServiceApp, parts: OperatorParts): void {
+  requireToken(app, parts.store.operators);
+  const routes = collectRoutes(app);
+  addKeyRoutes(app, parts);
+  addAuditRoutes(app, parts);
+  app.get('/openapi.json', { config: { operation: openApiOperation } }, (_request, reply) =>
+    sendJson(reply, createOpenApiDocument(routes, '', operatorDescription)),
+  );
+}

@@ -1,0 +1,36 @@
+// GET /v1/keys: the public halves of the VAPID key pairs.
+import { sendJson } from '../../http/json-text.ts';
+import { Type } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import type { OperatorParts } from '../parts.ts';
+import { describe } from './operation.ts';
+
+const key = Type.Object({
+  publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
+  state: Type.String({
+    enum: ['next', 'current', 'previous', 'retired'],
+    description:
+      'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
+  }),
+});
+
+const operation = describe({
+  tag: 'Installation',
+  summary: 'The public VAPID keys',
+  schema: Type.Object({ items: Type.Array(key) }),
+  example: {
+    items: [
+      {
+        publicKey: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+        state: 'current',
+      },
+    ],
+  },
+});
+
+export function addKeyRoutes(app: ServiceApp, { store }: OperatorParts): void {
+  app.get('/v1/keys', { config: { operation } }, async (_request, reply) => {
+    const items = (await store.vapidKeys.list()).filter(({ state }) => state !== undefined);
+    return sendJson(reply, { items });
+  });
+}

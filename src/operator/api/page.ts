@@ -1,0 +1,50 @@
+// Lists come in pages: `?limit=` and `?cursor=`, and in the answer `items` and `next`, the cursor of the next page.
+import { Type, type Schema } from '../../http/schema.ts';
+
+const defaultLimit = 50;
+const maxLimit = 500;
+
+/** Query parameters of every list. A cursor is opaque to clients. */
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maxLimit,
+      default: defaultLimit,
+      description: 'How many items a page has at most.',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.Integer({ minimum: 0, description: '`next` of the page before; absent for the first page.' }),
+  ),
+};
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** `null` after the last page. */
+  readonly next: number | null;
+}
+
+/** The schema of a page, for the description. */
+export const pageOf = (item: Schema): Schema =>
+  Type.Object({
+    items: Type.Array(item),
+    next: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      description: 'The cursor of the next page; null after the last one.',
+    }),
+  });
+
+/**
+ * Reads one page and finds out whether there is another.
+ *
+ * @param read gives at most so many items, in the order of the list
+ */
+export async function readPage<Item extends { readonly id: number }>(
+  limit: number = defaultLimit,
+  read: (limit: number) => Promise<readonly Item[]>,
+): Promise<Page<Item>> {
+  const found = await read(limit + 1);
+  const items = found.slice(0, limit);
+  return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null };
+}

@@ -1,0 +1,92 @@
+// The operator's listener: an HTTP server of its own beside the public one, on loopback unless told otherwise.
+import type { FastifyInstance } from 'fastify';
+
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { operatorErrors } from '../errors/operator-errors.ts';
+import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
+import { assertHost } from '../http/host.ts';
+import { readJsonBodies } from '../http/json-body.ts';
+import { isLoopback } from '../http/loopback.ts';
+import { sendProblems } from '../http/problem.ts';
+import type { ResponseRules } from '../http/response-rules.ts';
+import type { SchemaTypeProvider } from '../http/schema.ts';
+import { handleUnknownPaths } from '../http/unknown-paths.ts';
+import { compileConvertingValidator } from '../http/validation.ts';
+import { nameOperators } from './access.ts';
+import { addApi } from './api/add-api.ts';
+import { auditChanges } from './audit-changes.ts';
+import { requireOwnAddress } from './own-address.ts';
+import type { OperatorParts } from './parts.ts';
+
+export interface OperatorOptions
+  extends
+    Pick<OperatorParts, 'store' | 'sender' | 'log' | 'hashPerson'>,
+    Omit<HttpServerOptions, 'trustProxy'> {
+  /** Address to listen on, without brackets. */
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  /** Needed beyond loopback, unless a proxy in front speaks TLS. */
+  readonly tls?: TlsFiles | undefined;
+  /** A proxy in front of the listener speaks TLS to everybody else. Default: false. */
+  readonly isBehindProxy?: boolean | undefined;
+  /** Hosts that the listener is reached by, beside the address that it listens on. Default: none. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
+const bodyLimitBytes = 1024 * 1024;
+
+/** Nothing of the listener is for caches, frames or other origins. */
+const headers = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+} as const;
+
+const rules: ResponseRules = {
+  errors: operatorErrors,
+  headers,
+  filters: [],
+  preflightHeaders: () => undefined,
+};
+
+/**
+ * Makes the listener: `await createOperator(options).listen({ host, port })` with the host and port of its options.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION where it would be reached without TLS from beyond this machine
+ */
+export function createOperator(options: OperatorOptions): FastifyInstance {
+  const { store, sender, log, hashPerson, host, hosts = [], tls, isBehindProxy = false } = options;
+  assertProtected(options);
+  const isSecure = tls !== undefined || isBehindProxy;
+  const app = createHttpServer({ ...options, trustProxy: isBehindProxy ? 1 : false }, rules, tls);
+  app.setValidatorCompiler(compileConvertingValidator);
+  app.setSerializerCompiler(() => JSON.stringify);
+  readJsonBodies(app, bodyLimitBytes);
+  sendProblems(app, { rules, log, bodyLimitBytes });
+
+  // In the order in which a request meets them.
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(headers);
+    done();
+  });
+  assertHost(app);
+  requireOwnAddress(app, { host, hosts, isSecure });
+  handleUnknownPaths(app);
+  nameOperators(app);
+  auditChanges(app, store.audit);
+
+  const parts: OperatorParts = { store, sender, log, isSecure, hashPerson };
+  app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), parts));
+  return app;
+}
+
+function assertProtected({ host, tls, isBehindProxy = false }: OperatorOptions): void {
+  if (isLoopback(host) || tls !== undefined || isBehindProxy) return;
+  throw new DeskbellError(
+    'ERR_CONFIGURATION',
+    `The operator’s listener is asked to listen on ${host}, beyond this machine, and its tokens must not travel ` +
+      'unencrypted: give --operator-cert and --operator-key, or --operator-behind-proxy where a proxy speaks TLS.',
+  );
+}

@@ -1,0 +1,15 @@
+// What the API, the console and the metrics are made of. Types only.
+import type { Sender } from '../delivery/sender.ts';
+import type { Log } from '../http/log.ts';
+import type { Store } from '../store/store.ts';
+
+export interface OperatorParts {
+  readonly store: Store;
+  /** Sends messages and creates broadcasts. */
+  readonly sender: Sender;
+  readonly log: Log;
+  /** Browsers reach the listener by https: its cookies are `Secure`. */
+  readonly isSecure: boolean;
+  /** Names a person in the audit: a hash under a key of this installation. */
+  hashPerson(user: string): string;
+}

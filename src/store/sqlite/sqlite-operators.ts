@@ -1,0 +1,55 @@
+// Operators in SQLite.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Operator, OperatorRole, OperatorStore } from '../operators.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+import type { NoValues } from './statement.ts';
+
+interface OperatorRow {
+  readonly id: number;
+  readonly name: string;
+  readonly role: OperatorRole;
+  readonly created_at_ms: number;
+}
+
+const columns = 'id, name, role, created_at_ms';
+
+export function createSqliteOperators(database: SqliteDatabase): OperatorStore {
+  const insert = database.prepare<
+    { name: string; role: OperatorRole; tokenHash: Uint8Array; nowMs: number },
+    OperatorRow
+  >(`
+    insert into operators (name, role, token_hash, created_at_ms) values (:name, :role, :tokenHash, :nowMs)
+    on conflict (name) do nothing
+    returning ${columns}
+  `);
+  const byId = database.prepare<{ id: number }, OperatorRow>(
+    `select ${columns} from operators where id = :id`,
+  );
+  const byToken = database.prepare<{ tokenHash: Uint8Array }, OperatorRow>(
+    `select ${columns} from operators where token_hash = :tokenHash`,
+  );
+  const all = database.prepare<NoValues, OperatorRow>(`select ${columns} from operators order by name`);
+  const remove = database.prepare<{ name: string }>('delete from operators where name = :name');
+
+  return {
+    add: ({ name, role, tokenHash }) =>
+      database.write(() => {
+        const row = insert.first({ name, role, tokenHash, nowMs: database.now() });
+        if (row !== undefined) return toOperator(row);
+        throw new DeskbellError('ERR_OPERATOR_EXISTS', `There is an operator ${name} already.`);
+      }),
+    findById: (id) => database.read(() => optional(byId.first({ id }))),
+    findByToken: (tokenHash) => database.read(() => optional(byToken.first({ tokenHash }))),
+    list: () => database.read(() => all.all({}).map(toOperator)),
+    remove: (name) => database.write(() => remove.run({ name }) > 0),
+  };
+}
+
+const optional = (row: OperatorRow | undefined): Operator | undefined => row && toOperator(row);
+
+const toOperator = ({ id, name, role, created_at_ms }: OperatorRow): Operator => ({
+  id,
+  name,
+  role,
+  createdAtMs: created_at_ms,
+});

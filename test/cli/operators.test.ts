@@ -1,0 +1,62 @@
+// `deskbell operators` beside a listener that runs: a token works once it is added, and no longer once it is removed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runCommand, runUntilStopped, temporaryFolder, type RunResult } from './run-command.ts';
+
+test('deskbell operators beside serve --operator', async (t) => {
+  const environment = { DESKBELL_DATA: await temporaryFolder(), DESKBELL_SUBJECT: 'mailto:you@example.org' };
+  const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
+  const serve = runUntilStopped(['serve', '--port', '0', '--operator', '127.0.0.1:0'], { environment });
+  const [, publicAddress = ''] = await serve.waitFor(/^Deskbell listens on (http:\S+) /);
+  const [, address = ''] = await serve.waitFor(/^The operator’s listener is at (http:\S+)$/);
+  const ask = (token: string, base = address): Promise<Response> =>
+    fetch(`${base}/v1/keys`, { headers: { authorization: `Bearer ${token}` } });
+
+  await t.test('a token is printed once, and only its hash is stored', async () => {
+    const { stdout, exitCode } = await run('operators', 'add', 'shop');
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^deskbell_op_[\w-]{43}\n$/);
+    const token = stdout.trim();
+    assert.equal((await ask(token)).status, 200);
+    assert.equal((await ask(token, publicAddress)).status, 404);
+    const listed = await run('operators', 'list', '--json');
+    assert.match(listed.stdout, /^\{"name":"shop","role":"full","createdAt":"[^"]+"\}\n$/);
+    const again = await run('operators', 'add', 'shop');
+    assert.equal(again.exitCode, 1);
+    assert.match(again.stderr, /\[ERR_OPERATOR_EXISTS\]\n$/);
+    assert.equal((await run('operators', 'remove', 'shop')).stdout, 'Removed shop\n');
+    assert.equal((await ask(token)).status, 401);
+    assert.match((await run('operators', 'remove', 'shop')).stderr, /\[ERR_OPERATOR_NOT_FOUND\]\n$/);
+  });
+
+  await t.test('roles and names', async () => {
+    for (const [flag, role] of [
+      ['--read-only', 'read'],
+      ['--metrics', 'metrics'],
+    ] as const) {
+      const { stdout } = await run('operators', 'add', role, flag, '--json');
+      const { token, ...rest } = JSON.parse(stdout) as { readonly token: string };
+      assert.deepEqual(rest, { name: role, role });
+      assert.equal((await ask(token)).status, role === 'read' ? 200 : 403);
+    }
+    assert.equal((await run('operators', 'add', 'a b')).exitCode, 2);
+    assert.equal((await run('operators', 'add', 'both', '--metrics', '--read-only')).exitCode, 2);
+  });
+
+  await t.test('it does not start where its tokens would travel unencrypted', async () => {
+    for (const words of [
+      ['--operator', '0.0.0.0:0'],
+      ['--operator', '127.0.0.1'],
+      ['--operator', '127.0.0.1:0', '--operator-cert', 'cert.pem'],
+    ]) {
+      const { exitCode, stderr } = await run('serve', '--port', '0', ...words);
+      assert.equal(exitCode, 2, words.join(' '));
+      assert.match(stderr, /\[ERR_CONFIGURATION\]\n$/);
+    }
+    const files = ['--operator-cert', 'no', '--operator-key', 'no'];
+    const missing = await run('serve', '--port', '0', '--operator', '127.0.0.1:0', ...files);
+    assert.match(missing.stderr, /\[ERR_FILE\]\n$/);
+  });
+
+  assert.equal(await serve.end('SIGTERM'), 0);
+});

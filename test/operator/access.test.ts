@@ -1,0 +1,127 @@
+// Who reaches the operator's listener: by a token, by its own addresses, and from its own pages only.
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import { createOperator } from '../../src/operator/create-operator.ts';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+import { codeOf, startOperator } from './running-operator.ts';
+
+/** `fetch` sets Host and Origin itself. */
+function askAs(port: number, headers: Record<string, string>): Promise<{ status: number; code?: string }> {
+  return new Promise((resolve, reject) => {
+    request({ port, host: '127.0.0.1', path: '/v1/keys', headers }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => resolve({ status: response.statusCode!, ...(JSON.parse(text) as object) }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+test('a request without a token, with a wrong one, or with one that was removed is a 401', async (t) => {
+  const { base, store, add } = await startOperator(t);
+  const token = await add('shop', 'full');
+  const ask = (headers: Record<string, string>) => fetch(`${base}/v1/keys`, { headers });
+  assert.equal((await ask({ authorization: `Bearer ${token}` })).status, 200);
+  for (const authorization of ['', 'Bearer', `Bearer ${token}x`, `Basic ${token}`, token]) {
+    const response = await ask(authorization === '' ? {} : { authorization });
+    assert.equal(response.status, 401, authorization);
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer realm="deskbell"');
+    assert.equal(await codeOf(response), 'ERR_TOKEN_INVALID');
+  }
+  await store.operators.remove('shop');
+  assert.equal((await ask({ authorization: `Bearer ${token}` })).status, 401);
+});
+
+test('a token for metrics alone reads nothing else', async (t) => {
+  const { base, add } = await startOperator(t);
+  const response = await fetch(`${base}/v1/keys`, {
+    headers: { authorization: `Bearer ${await add('prometheus', 'metrics')}` },
+  });
+  assert.equal(response.status, 403);
+  assert.equal(await codeOf(response), 'ERR_TOKEN_ROLE');
+});
+
+test('another Host than the listener’s own is a 421, whatever the token', async (t) => {
+  const { port, add } = await startOperator(t, { hosts: ['ops.example.org'] });
+  const authorization = `Bearer ${await add('shop', 'full')}`;
+  for (const host of [
+    `127.0.0.1:${port}`,
+    `localhost:${port}`,
+    `LOCALHOST:${port}`,
+    `[::1]:${port}`,
+    'ops.example.org',
+    `ops.example.org:${port}`,
+  ]) {
+    assert.equal((await askAs(port, { host, authorization })).status, 200, host);
+  }
+  for (const host of [
+    'evil.example',
+    `evil.example:${port}`,
+    '127.0.0.1',
+    '127.0.0.1:8080',
+    `127.0.0.1.evil.example:${port}`,
+    `xops.example.org:${port}`,
+  ]) {
+    const { status, code } = await askAs(port, { host, authorization });
+    assert.deepEqual({ status, code }, { status: 421, code: 'ERR_HOST_REFUSED' }, host);
+  }
+});
+
+test('a request from a page of another origin is a 403, with a valid token too, and no answer permits one', async (t) => {
+  const { port, base, add } = await startOperator(t);
+  const host = `127.0.0.1:${port}`;
+  const authorization = `Bearer ${await add('shop', 'full')}`;
+  assert.equal((await askAs(port, { host, authorization, origin: base })).status, 200);
+  for (const headers of [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: `https://${host}` },
+    { origin: `http://127.0.0.1:${port + 1}` },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+  ]) {
+    const { status, code } = await askAs(port, { host, authorization, ...(headers as object) });
+    assert.deepEqual({ status, code }, { status: 403, code: 'ERR_ORIGIN_REFUSED' }, JSON.stringify(headers));
+  }
+  const preflight = await fetch(`${base}/v1/keys`, {
+    method: 'OPTIONS',
+    headers: { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' },
+  });
+  assert(preflight.status >= 400);
+  for (const response of [preflight, await fetch(`${base}/v1/keys`), await fetch(`${base}/nothing`)]) {
+    assert.equal(response.headers.get('access-control-allow-origin'), null);
+    assert.equal(response.headers.get('cache-control'), 'no-store');
+  }
+});
+
+test('beyond loopback it starts with TLS or behind a proxy only', async (t) => {
+  const { store, sender } = await startOperator(t);
+  const log = { info: () => {}, error: () => {} };
+  const base = { store, sender, log, hashPerson: String, port: 0 };
+  for (const host of ['0.0.0.0', '::', '192.0.2.1', 'ops.example.org', '127.evil.example']) {
+    assert.throws(
+      () => createOperator({ ...base, host }),
+      (error) => error instanceof DeskbellError && error.code === 'ERR_CONFIGURATION',
+      host,
+    );
+    createOperator({ ...base, host, isBehindProxy: true });
+  }
+  for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1']) createOperator({ ...base, host });
+});
+
+test('it speaks TLS with the certificate that it is given', async (t) => {
+  const { cert, key } = makeCertificate(['127.0.0.1']);
+  const { port, add } = await startOperator(t, { tls: { cert, key } });
+  const token = await add('shop', 'read');
+  const { get } = await import('node:https');
+  const status = await new Promise((resolve, reject) => {
+    get(
+      { port, host: '127.0.0.1', path: '/v1/keys', ca: cert, headers: { authorization: `Bearer ${token}` } },
+      (response) => resolve(response.resume().statusCode),
+    ).on('error', reject);
+  });
+  assert.equal(status, 200);
+});

@@ -1,0 +1,99 @@
+// A real operator's listener on a port of its own, with a real database, a real push service and a sender between them.
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { generateOperatorToken } from '../../src/keys/operator-token.ts';
+import { createOperator, type OperatorOptions } from '../../src/operator/create-operator.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import type { OperatorRole } from '../../src/store/operators.ts';
+import type { Store } from '../../src/store/store.ts';
+import { openTestStore } from '../service/running-service.ts';
+
+export interface RunningOperator {
+  readonly app: FastifyInstance;
+  readonly base: string;
+  readonly port: number;
+  readonly store: Store;
+  readonly sender: Sender;
+  /** Everything that was logged, in order. */
+  readonly records: object[];
+  /** Adds an operator. @returns its token */
+  add(name: string, role: OperatorRole): Promise<string>;
+  /** A request with the token of an operator that may do everything. */
+  ask(path: string, options?: AskOptions): Promise<Response>;
+  /** The same, for the JSON of an answer that has to be a success. */
+  read<Body = unknown>(path: string, options?: AskOptions): Promise<Body>;
+}
+
+export interface AskOptions {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+export async function startOperator(
+  t: Pick<TestContext, 'after'>,
+  options: Partial<OperatorOptions> & { readonly senderOptions?: Partial<SenderOptions> } = {},
+): Promise<RunningOperator> {
+  const { store, remove } = await openTestStore();
+  const keys = generateVapidKeys();
+  await store.vapidKeys.adopt(keys.publicKey);
+  const sender = createSender({
+    vapid: { ...keys, subject: 'mailto:push@example.org' },
+    store,
+    threads: 0,
+    ...options.senderOptions,
+  });
+  const records: object[] = [];
+  const log = {
+    info: (record: object) => records.push(record),
+    error: (record: object) => records.push(record),
+  };
+  const where = { host: options.host ?? '127.0.0.1', port: options.port ?? 0 };
+  const app = createOperator({
+    store,
+    sender,
+    log,
+    hashPerson: (user) => `#${user.length}`,
+    ...options,
+    ...where,
+  });
+  await app.listen(where);
+  t.after(async () => {
+    await app.close();
+    await sender.close();
+    await remove();
+  });
+  const { port } = app.server.address() as AddressInfo;
+  const base = `http${options.tls === undefined ? '' : 's'}://127.0.0.1:${port}`;
+
+  const add = async (name: string, role: OperatorRole): Promise<string> => {
+    const { token, tokenHash } = generateOperatorToken();
+    await store.operators.add({ name, role, tokenHash });
+    return token;
+  };
+  const ownToken = await add('tester', 'full');
+  const ask = (path: string, { method = 'GET', body, headers = {}, signal }: AskOptions = {}) =>
+    fetch(base + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${ownToken}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(signal !== undefined && { signal }),
+    });
+  const read = async <Body>(path: string, askOptions?: AskOptions): Promise<Body> => {
+    const response = await ask(path, askOptions);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+    return JSON.parse(text) as Body;
+  };
+  return { app, base, port, store, sender, records, add, ask, read };
+}
+
+export const codeOf = async (response: Response): Promise<string> =>
+  ((await response.json()) as { readonly code: string }).code;
