@@ -9,15 +9,17 @@ import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
-import { runCommand, runUntilStopped, startCommand, temporaryFolder, type RunResult } from './run-command.ts';
+import {
+  runCommand,
+  runUntilStopped,
+  startCommand,
+  temporaryFolder,
+  type RunResult,
+  environmentFor,
+  parseLines,
+} from './run-command.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
-
-const parseLines = (text: string): any[] =>
-  text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as unknown);
 
 suite('broadcasts of the command line', () => {
   let pushService: PushService;
@@ -36,12 +38,7 @@ suite('broadcasts of the command line', () => {
     readonly received: () => { readonly messages: number; readonly most: number };
   }> {
     const data = await temporaryFolder();
-    const environment = {
-      DESKBELL_DATA: data,
-      DESKBELL_SUBJECT: 'mailto:push@example.org',
-      DESKBELL_PUSH_SERVICES: pushService.origin,
-      DESKBELL_THREADS: '1',
-    };
+    const environment = environmentFor(data, pushService);
     const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
     const { stdout } = await run('keys', 'generate', '--json');
     const { publicKey } = JSON.parse(stdout) as { publicKey: string };

@@ -5,7 +5,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startPushService } from '../../src/push-service/index.ts';
-import { runCommand, runUntilStopped, temporaryFolder, type RunResult } from './run-command.ts';
+import {
+  runCommand,
+  runUntilStopped,
+  temporaryFolder,
+  type RunResult,
+  serve,
+  environmentFor,
+  parseLines,
+} from './run-command.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
 
@@ -22,30 +30,16 @@ test('deskbell keys beside two services and a worker', async (t) => {
   const pushService = await startPushService();
   t.after(() => pushService.close());
   const data = await temporaryFolder();
-  const environment = {
-    DESKBELL_DATA: data,
-    DESKBELL_SUBJECT: 'mailto:push@example.org',
-    DESKBELL_PUSH_SERVICES: pushService.origin,
-    DESKBELL_THREADS: '1',
-  };
+  const environment = environmentFor(data, pushService);
 
   const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
   const listed = async (): Promise<readonly ListedKey[]> =>
-    (await run('keys', 'list', '--json')).stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as ListedKey);
+    parseLines((await run('keys', 'list', '--json')).stdout);
   const rotate = async (): Promise<string> => {
     const { exitCode, stdout, stderr } = await run('keys', 'rotate', '--json');
     assert.equal(exitCode, 0, stderr);
     return (JSON.parse(stdout) as { publicKey: string }).publicKey;
   };
-  const serve = async (): Promise<string> =>
-    (
-      await runUntilStopped(['serve', '--port', '0'], { environment }).waitFor(
-        /^Deskbell listens on (http:\S+) /,
-      )
-    )[1]!;
   /** Registers a subscription that the push service takes messages for from this key only. */
   const register = (service: string, vapidPublicKey: string): Promise<Response> => {
     const [subscription] = pushService.createSinks(1, { vapidPublicKey });
@@ -68,7 +62,7 @@ test('deskbell keys beside two services and a worker', async (t) => {
 
   const generated = await run('keys', 'generate', '--json');
   const { publicKey: first } = JSON.parse(generated.stdout) as { publicKey: string };
-  const services = [await serve(), await serve()];
+  const services = [(await serve([], { environment })).address, (await serve([], { environment })).address];
   const worker = runUntilStopped(['worker', '--json'], { environment });
   await worker.waitFor(/"ready"/);
 

@@ -93,6 +93,31 @@ export function runUntilStopped(words: readonly string[], options: RunOptions = 
   };
 }
 
+/** Starts `deskbell serve` on a port that is free, and waits until it listens. */
+export async function serve(
+  flags: readonly string[],
+  options?: RunOptions,
+): Promise<RunningCommand & { readonly address: string }> {
+  const service = runUntilStopped(['serve', '--port', '0', ...flags], options);
+  const [, address = ''] = await service.waitFor(/^Deskbell listens on (http:\S+) /);
+  return { ...service, address };
+}
+
+/** What a command runs with that sends from `data` to a push service. */
+export const environmentFor = (data: string, { origin }: { readonly origin: string }) => ({
+  DESKBELL_DATA: data,
+  DESKBELL_SUBJECT: 'mailto:push@example.org',
+  DESKBELL_PUSH_SERVICES: origin,
+  DESKBELL_THREADS: '1',
+});
+
+// oxlint-disable-next-line typescript/no-explicit-any
+export const parseLines = (output: string): any[] =>
+  output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+
 /** A temporary folder that is removed after the test or suite that asks for it. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-cli-'));

@@ -10,15 +10,16 @@ import {
   type UserAgent,
 } from '../../src/push-service/index.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, temporaryFolder, type RunOptions, type RunResult } from './run-command.ts';
+import {
+  runCommand,
+  temporaryFolder,
+  type RunOptions,
+  type RunResult,
+  environmentFor,
+  parseLines,
+} from './run-command.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready ☕'];
-
-const parseLines = (text: string): any[] =>
-  text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as unknown);
 
 suite('deskbell send', () => {
   let pushService: PushService;
@@ -41,11 +42,7 @@ suite('deskbell send', () => {
     readonly sendOwn: (words: readonly string[], input?: string) => Promise<RunResult>;
   }> {
     const data = await temporaryFolder();
-    const environment = {
-      DESKBELL_DATA: data,
-      DESKBELL_SUBJECT: 'mailto:push@example.org',
-      DESKBELL_PUSH_SERVICES: pushService.origin,
-    };
+    const environment = environmentFor(data, pushService);
     const run = (words: readonly string[], options: RunOptions = {}): Promise<RunResult> =>
       runCommand(words, { ...options, environment });
     const { stdout } = await run(['keys', 'generate', '--json']);

@@ -10,7 +10,7 @@ import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, runUntilStopped, temporaryFolder, type RunningCommand } from './run-command.ts';
+import { runCommand, runUntilStopped, temporaryFolder, serve } from './run-command.ts';
 
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -18,16 +18,12 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const addressOf = async (service: RunningCommand): Promise<string> =>
-  (await service.waitFor(/^Deskbell listens on (http:\S+) /))[1]!;
-
 suite('deskbell serve', { concurrency: 3 }, () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     test(`it makes its data directory, says where it listens, and ends with 0 on ${signal}`, async () => {
       const data = join(await temporaryFolder(), 'made/by/serve');
-      const service = runUntilStopped(['serve', '--port', '0', '--data', data]);
-      const address = await addressOf(service);
-      const key = (await (await fetch(`${address}/vapidKey`)).json()) as string;
+      const service = await serve(['--data', data]);
+      const key = (await (await fetch(`${service.address}/vapidKey`)).json()) as string;
       assert.match(key, /^[\w-]{87}$/);
       assert.equal((await stat(data)).mode & 0o777, 0o700);
       assert.equal(await service.end(signal), 0);
@@ -38,8 +34,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   test('what is registered is there after a restart', async () => {
     const data = await temporaryFolder();
     const subscription = exampleSubscription(1);
-    const first = runUntilStopped(['serve', '--port', '0', '--data', data]);
-    const response = await fetch(`${await addressOf(first)}/webPush`, {
+    const first = await serve(['--data', data]);
+    const response = await fetch(`${first.address}/webPush`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(subscription),
@@ -67,25 +63,15 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   test('flags reach the service: prefix, logging and its file, authenticate', async () => {
     const data = await temporaryFolder();
     const logFile = join(data, 'records.log');
-    const flags = [
-      '--prefix',
-      '/push',
-      '--logging',
-      'filter',
-      '--log-file',
-      logFile,
-      '--authenticate',
-      'get',
-    ];
-    const service = runUntilStopped(['serve', '--port', '0', '--data', data, ...flags]);
-    const address = await addressOf(service);
-    assert.ok(address.endsWith('/push'));
-    assert.equal((await fetch(`${address}/vapidKey`)).status, 200);
-    assert.equal((await fetch(`${address}/api/get`)).status, 401);
+    const flags = ['--prefix', '/push', '--logging', 'filter', '--log-file', logFile];
+    const service = await serve(['--data', data, ...flags, '--authenticate', 'get']);
+    assert.ok(service.address.endsWith('/push'));
+    assert.equal((await fetch(`${service.address}/vapidKey`)).status, 200);
+    assert.equal((await fetch(`${service.address}/api/get`)).status, 401);
 
     const session = await runCommand(['session', 'alice', '--json', '--data', data]);
     const { cookie } = JSON.parse(session.stdout) as { cookie: string };
-    const response = await fetch(`${address}/api/get`, { headers: { cookie } });
+    const response = await fetch(`${service.address}/api/get`, { headers: { cookie } });
     assert.equal(response.status, 200);
     assert.match(response.headers.get('request-time') ?? '', /^\d+$/);
     await service.end();
@@ -120,16 +106,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
 
   test('the command on the demo page sends to this very data directory', async () => {
     const data = join(await temporaryFolder(), 'my data');
-    const service = runUntilStopped([
-      'serve',
-      '--port',
-      '0',
-      '--data',
-      data,
-      '--subject',
-      'mailto:push@example.org',
-    ]);
-    const page = await (await fetch(await addressOf(service))).text();
+    const service = await serve(['--data', data, '--subject', 'mailto:push@example.org']);
+    const page = await (await fetch(service.address)).text();
     const [, shown = ''] = /<code id="command">([^<]+)</.exec(page) ?? [];
     const command = shown.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
     const { stdout } = await promisify(exec)(command);
@@ -142,7 +120,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const config = join(folder, 'deskbell.json');
     await writeFile(config, JSON.stringify({ port: 0, data: 'data', prefix: '/from-file' }));
     const service = runUntilStopped(['serve', '--config', config]);
-    assert.match(await addressOf(service), /\/from-file$/);
+    await service.waitFor(/^Deskbell listens on http:\S+\/from-file /);
     assert.ok((await stat(join(folder, 'data'))).isDirectory());
     await service.end();
   });
@@ -160,15 +138,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
 
   test('an address that this machine does not have is a clear fault', async () => {
     const data = await temporaryFolder();
-    const { exitCode, stderr } = await runCommand([
-      'serve',
-      '--host',
-      '192.0.2.1',
-      '--port',
-      '0',
-      '--data',
-      data,
-    ]);
+    const words = ['serve', '--host', '192.0.2.1', '--port', '0', '--data', data];
+    const { exitCode, stderr } = await runCommand(words);
     assert.equal(exitCode, 1);
     assert.match(stderr, /^deskbell: .* \[ERR_LISTEN\]\n$/);
   });
@@ -218,8 +189,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     await writeFile(shared!, '');
     await chmod(shared!, 0o640);
     for (const file of [fresh!, readable!, shared!]) {
-      const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--log-file', file]);
-      await (await fetch(`${await addressOf(service)}/vapidKey`)).text();
+      const service = await serve(['--data', data, '--log-file', file]);
+      await (await fetch(`${service.address}/vapidKey`)).text();
       await service.end();
     }
     const modes = await Promise.all(
@@ -232,13 +203,12 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   test('SIGHUP opens the log file anew after a rotation and loses no record', async () => {
     const data = await temporaryFolder();
     const file = join(data, 'records.log');
-    const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--log-file', file]);
-    const address = await addressOf(service);
-    await (await fetch(`${address}/vapidKey?before`)).text();
+    const service = await serve(['--data', data, '--log-file', file]);
+    await (await fetch(`${service.address}/vapidKey?before`)).text();
     await rename(file, `${file}.1`);
     service.child.kill('SIGHUP');
     while (!(await exists(file))) await sleep(20);
-    await (await fetch(`${address}/vapidKey?after`)).text();
+    await (await fetch(`${service.address}/vapidKey?after`)).text();
     assert.equal(await service.end(), 0);
     assert.match(await readFile(`${file}.1`, 'utf8'), /vapidKey\?before/);
     assert.match(await readFile(file, 'utf8'), /^.*vapidKey\?after.*\n$/);
@@ -249,12 +219,11 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const data = await temporaryFolder();
     const file = join(data, 'logs/records.log');
     await mkdir(join(data, 'logs'));
-    const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--log-file', file]);
-    const address = await addressOf(service);
+    const service = await serve(['--data', data, '--log-file', file]);
     await rename(join(data, 'logs'), join(data, 'moved'));
     service.child.kill('SIGHUP');
     await once(service.child.stderr, 'data');
-    await (await fetch(`${address}/vapidKey`)).text();
+    await (await fetch(`${service.address}/vapidKey`)).text();
     assert.equal(await service.end(), 0);
     assert.match(await readFile(join(data, 'moved/records.log'), 'utf8'), /log file not reopened.*vapidKey/s);
   });
@@ -279,15 +248,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const data = await temporaryFolder();
     const pipe = join(data, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    const { exitCode, stderr } = await runCommand([
-      'serve',
-      '--port',
-      '0',
-      '--data',
-      data,
-      '--log-file',
-      pipe,
-    ]);
+    const words = ['serve', '--port', '0', '--data', data, '--log-file', pipe];
+    const { exitCode, stderr } = await runCommand(words);
     assert.equal(exitCode, 1);
     assert.match(
       stderr,
@@ -297,11 +259,10 @@ suite('deskbell serve', { concurrency: 3 }, () => {
 
   test('a reader of its standard output that goes away ends it cleanly', async () => {
     const data = await temporaryFolder();
-    const service = runUntilStopped(['serve', '--port', '0', '--data', data, '--logging', '']);
-    const address = await addressOf(service);
+    const service = await serve(['--data', data, '--logging', '']);
     const exited = once(service.child, 'exit') as Promise<[number | null]>;
     service.child.stdout.destroy();
-    assert.equal((await fetch(`${address}/vapidKey`)).status, 200);
+    assert.equal((await fetch(`${service.address}/vapidKey`)).status, 200);
     service.child.kill('SIGTERM');
     assert.equal((await exited)[0], 0);
   });

@@ -7,7 +7,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { finished } from 'node:stream/promises';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, startCommand, temporaryFolder } from './run-command.ts';
+import { runCommand, startCommand, temporaryFolder, parseLines } from './run-command.ts';
 
 async function newData(): Promise<string> {
   const data = await temporaryFolder();
@@ -17,12 +17,6 @@ async function newData(): Promise<string> {
 
 const jsonLines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-
-const parseLines = (text: string): any[] =>
-  text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as unknown);
 
 const withoutStoresOwn = (rows: readonly object[]): readonly object[] =>
   rows.map((row) => ({ ...row, id: 0, createdAt: '', updatedAt: '' }));
