@@ -1,12 +1,13 @@
 // `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
 import { hash } from 'node:crypto';
 import { formatCount } from '../delivery/format-broadcast.ts';
-import type { Audience } from '../delivery/audience.ts';
+import { isExpression, type Audience } from '../delivery/audience.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import { maxPlaintextBytes } from '../protocol/encryption.ts';
 import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
 import type { SubscriptionInput } from '../delivery/subscription-input.ts';
+import { checkExpression } from '../store/check-people.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
 import type { Output } from './output.ts';
 
@@ -45,6 +46,7 @@ export async function printDryRun(
 /** How many subscriptions there are in it now, each once. */
 async function countAudience(audience: Audience, subscriptions: SubscriptionStore): Promise<number> {
   if (audience === 'all') return subscriptions.count();
+  if (isExpression(audience)) return subscriptions.count(checkExpression(audience));
   if ('ids' in audience) return countStored(audience.ids, subscriptions);
   return countEndpoints(audience.subscriptions);
 }

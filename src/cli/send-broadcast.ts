@@ -15,10 +15,11 @@ import { openSender } from './open-sender.ts';
 import type { Output } from './output.ts';
 import { readInput } from './read-input.ts';
 import { readLines } from './read-lines.ts';
+import { expressionOf, type PeopleFlags } from './people-flags.ts';
 import { runBroadcast } from './run-broadcast.ts';
 import { maxLineBytes, parseLine } from './subscription-line.ts';
 
-export interface BroadcastFlags {
+export interface BroadcastFlags extends PeopleFlags {
   readonly all?: true;
   readonly ids?: readonly number[];
   /** JSON Lines; `-` is standard input. */
@@ -62,13 +63,13 @@ export async function sendBroadcast(
 
 /** @throws {DeskbellError} ERR_CONFIGURATION; reading the file throws ERR_LINES_REFUSED, ERR_FILE */
 export function audienceOf(
-  { ids, file }: BroadcastFlags,
+  { ids, file, ...people }: BroadcastFlags,
   { pushServices }: Configuration,
   publicKey: string,
   context: Context,
 ): Audience {
   if (ids !== undefined) return { ids };
-  if (file === undefined) return 'all';
+  if (file === undefined) return expressionOf(people) ?? 'all';
   return { subscriptions: readSubscriptions(file, pushServices, publicKey, context) };
 }
 

@@ -1,24 +1,38 @@
 // Whom a broadcast is for. A list is written to the store member by member as it streams in, so that it may be of
-// any length; its hash shows whether two broadcasts with one idempotency key have the same audience.
+// any length; an expression becomes a list in the store. The hash of list or expression shows whether two broadcasts with
+// one idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { BroadcastStore } from '../store/broadcasts.ts';
+import { checkExpression } from '../store/check-people.ts';
+import type { TagExpression } from '../store/people.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import { readSubscription, type SubscriptionInput } from './subscription-input.ts';
 
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
 
-/** All subscriptions of the store, some of them by id, or subscriptions that need not be stored. */
+/**
+ * All subscriptions of the store, some of them by id, those of a user or with tags, or subscriptions that need not be
+ * stored. Who has which user and tags is looked at once, when the broadcast is created.
+ */
 export type Audience =
   | 'all'
   | { readonly ids: Several<number> }
-  | { readonly subscriptions: Several<SubscriptionInput> };
+  | { readonly subscriptions: Several<SubscriptionInput> }
+  | MatchingAudience;
+
+/** An `AudienceExpression` with at least one part. */
+export type MatchingAudience =
+  | { readonly user: string; readonly tags?: TagExpression | undefined }
+  | { readonly tags: TagExpression };
 
 export interface WrittenAudience {
   /** Absent for all. */
   readonly audienceId?: number;
-  /** Equal for equal members in equal order. */
+  /** The person that it is for alone. */
+  readonly user?: string | undefined;
+  /** Equal for equal members in equal order, and for equal expressions. */
   readonly hash: Buffer;
 }
 
@@ -27,7 +41,8 @@ const batchSize = 1000;
 /**
  * Writes an audience down.
  *
- * @throws {DeskbellError} ERR_FIELD_VALUE for an id that is none, ERR_SUBSCRIPTION_INVALID
+ * @throws {DeskbellError} ERR_FIELD_VALUE for an id, a user or a tag that is none, ERR_FIELD_TYPE,
+ *   ERR_SUBSCRIPTION_INVALID
  */
 export async function writeAudience(
   audience: Audience,
@@ -36,6 +51,12 @@ export async function writeAudience(
 ): Promise<WrittenAudience> {
   const hash = createHash('sha256');
   if (audience === 'all') return { hash: hash.update('all').digest() };
+  if (isExpression(audience)) {
+    const expression = checkExpression(audience);
+    hash.update(`matching ${JSON.stringify(expression)}`);
+    const audienceId = await store.openMatchingAudience(expression);
+    return { audienceId, user: expression.user, hash: hash.digest() };
+  }
   const audienceId = await store.openAudience();
   let batch: (number | Subscription)[] = [];
   for await (const member of membersOf(audience, policy)) {
@@ -49,8 +70,12 @@ export async function writeAudience(
   return { audienceId, hash: hash.digest() };
 }
 
+export function isExpression(audience: Exclude<Audience, 'all'>): audience is MatchingAudience {
+  return 'user' in audience || 'tags' in audience;
+}
+
 async function* membersOf(
-  audience: Exclude<Audience, 'all'>,
+  audience: Exclude<Audience, 'all' | MatchingAudience>,
   policy: EndpointPolicy,
 ): AsyncGenerator<number | Subscription> {
   if ('ids' in audience) for await (const id of audience.ids) yield checkId(id);

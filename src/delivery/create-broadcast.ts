@@ -33,7 +33,7 @@ const noId = (): string => '';
  * Checks message and options, writes the audience down, and then the broadcast.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
- *   ERR_IDEMPOTENCY_KEY
+ *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY
  */
 export async function createBroadcast(
   store: BroadcastStore,
@@ -50,7 +50,7 @@ export async function createBroadcast(
   const startAtMs = options.startAt?.getTime() ?? Date.now();
   if (Number.isNaN(startAtMs)) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
 
-  const { audienceId, hash } = await writeAudience(audience, store, policy);
+  const { audienceId, user, hash } = await writeAudience(audience, store, policy);
   const contentHash = createHash('sha256')
     .update(JSON.stringify([ttlSeconds, urgency, topic ?? null, ...(isWithReceipts ? ['receipts'] : [])]))
     .update(createHash('sha256').update(encodePayload(message, noId)).digest())
@@ -63,6 +63,7 @@ export async function createBroadcast(
     ...(topic !== undefined && { topic }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(audienceId !== undefined && { audienceId }),
+    user,
     contentHash,
     startAtMs,
     expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, leastLifetimeMs),

@@ -77,7 +77,7 @@ export interface Sender {
    * Writes a broadcast to the store and begins to deliver it; resolves when it is stored.
    *
    * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
-   *   ERR_IDEMPOTENCY_KEY, ERR_CONFIGURATION (no store), ERR_CLOSED
+   *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY, ERR_CONFIGURATION (no store), ERR_CLOSED
    */
   broadcast(audience: Audience, message: Message, options?: BroadcastOptions): Promise<BroadcastRun>;
   /** The same without delivering it: any sender on the store may, with `resume` or `work`. */

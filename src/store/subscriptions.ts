@@ -47,7 +47,8 @@ export interface SubscriptionStore {
   removeById(id: number): Promise<boolean>;
   /** Removes the row only where `auth` is the row's own. By any spelling of scheme, host and port. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
-  count(): Promise<number>;
+  /** @param matching only those that meet it; as `checkExpression` gives it */
+  count(matching?: AudienceExpression): Promise<number>;
   /** Rows with `afterId < id ≤ throughId` in id order, at most `limit`: keyset, never offset. */
   page(range: {
     readonly afterId: number;

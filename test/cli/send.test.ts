@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { openDataDirectory } from '../../src/cli/data-directory.ts';
 import {
   createUserAgent,
   startPushService,
@@ -167,6 +168,35 @@ suite('deskbell send', () => {
     const sent = parseLines((await send('--all', '--json')).stdout);
     assert.equal(sent[0].id, 1);
     for (let index = 0; index < 3; index += 1) await userAgent.nextMessage();
+  });
+
+  test('--user and tags choose the audience, together', async () => {
+    const { data, send } = await setUp(4);
+    const { store } = await openDataDirectory(data);
+    await store.people.assign(1, { user: '42', tags: ['news', 'de'] });
+    await store.people.assign(2, { user: '42', tags: ['news', 'muted'] });
+    await store.people.assign(3, { user: '43', tags: ['sport'] });
+    await store.close();
+    for (const [words, audience] of [
+      [['--user', '42'], 2],
+      [['--tag', 'news'], 2],
+      [['--tag', 'news', '--tag', 'de'], 1],
+      [['--any-tag', 'de', '--any-tag', 'sport'], 2],
+      [['--not-tag', 'news'], 2],
+      [['--user', '42', '--not-tag', 'muted'], 1],
+      [['--user', 'nobody'], 0],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await send(...words, '--dry-run', '--json');
+      assert.equal(exitCode, 0, stderr);
+      assert.equal(parseLines(stdout)[0].audience, audience, words.join(' '));
+    }
+    const sent = parseLines((await send('--user', '42', '--not-tag', 'muted', '--json')).stdout);
+    assert.equal(sent.at(-1).counts.accepted, 1);
+    await userAgent.nextMessage();
+
+    assert.match((await send('--user', '42', '--all')).stderr, /--user .*cannot be used with .*--all/);
+    assert.match((await send('--tag', 'a b')).stderr, /A tag must be .*ERR_FIELD_VALUE/);
+    assert.match((await send()).stderr, /Choose the audience: .*--user/);
   });
 
   test('standard input is not the message and the audience at once', async () => {

@@ -58,6 +58,51 @@ describe('a broadcast', () => {
     assert.deepEqual(timesReceived(pushService), { 0: 18, 1: 2 });
   });
 
+  test('to a user or to tags reaches who had them when it was created, and the counts add up', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ rows: 30 });
+    const { subscriptions, people } = bench.store;
+    for (const { id } of await subscriptions.page({ afterId: 0, limit: 30 })) {
+      const tags = [id % 2 === 0 ? 'even' : 'odd', ...(id % 3 === 0 ? ['three'] : [])];
+      await people.assign(id, { user: `person${id % 5}`, tags });
+    }
+    const sender = bench.createSender();
+    const toPerson = await sender.broadcast({ user: 'person2' }, message);
+    assertDone(await toPerson.finished, { accepted: 6 });
+    assert.deepEqual(timesReceived(pushService), { 0: 24, 1: 6 });
+    const toTags = await sender.broadcast({ tags: { any: ['even', 'three'], none: ['odd'] } }, message);
+    assertDone(await toTags.finished, { accepted: 15 });
+
+    const { broadcast } = await sender.createBroadcast({ tags: { all: ['odd', 'three'] } }, message);
+    await subscriptions.removeById(3);
+    await people.assign(9, { tags: [] });
+    await people.changeTags(2, { add: ['odd', 'three'] });
+    const later = await sender.resume(broadcast.id);
+    assertDone(await later.finished, { accepted: 4, removed: 1 });
+  });
+
+  test('to an expression is the same for the same expression, whoever meets it by now', async () => {
+    await using bench = await openBroadcastBench();
+    await bench.startPushService({ rows: 4 });
+    const { people } = bench.store;
+    await people.assign(1, { user: 'ada', tags: ['a', 'b'] });
+    const sender = bench.createSender();
+    const options = { idempotencyKey: 'once' };
+    const first = await sender.createBroadcast({ tags: { all: ['a', 'b'] } }, message, options);
+    await people.assign(2, { tags: ['a', 'b'] });
+    const second = await sender.createBroadcast({ tags: { all: ['b', 'a', 'a'] } }, message, options);
+    assert.deepEqual([second.broadcast.id, second.isNew], [first.broadcast.id, false]);
+    assert.equal(second.broadcast.audience, 1);
+    await assert.rejects(sender.createBroadcast({ tags: { any: ['a', 'b'] } }, message, options), {
+      code: 'ERR_IDEMPOTENCY_KEY',
+    });
+    await assert.rejects(sender.createBroadcast({ tags: {} }, message), { code: 'ERR_FIELD_VALUE' });
+
+    const own = await sender.createBroadcast({ user: 'ada' }, message);
+    assert.equal((await people.remove('ada')).broadcasts, 1);
+    assert.equal(await bench.store.broadcasts.find(own.broadcast.id), undefined);
+  });
+
   test('to a stream of subscriptions needs no row in the store', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService();

@@ -13,6 +13,7 @@ import { withExistingData } from '../data.ts';
 import { printDryRun } from '../dry-run.ts';
 import { addMessageFlags, readMessage, type MessageFlags } from '../message-flags.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
+import { addPeopleFlags, peopleFlagNames } from '../people-flags.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { audienceOf, sendBroadcast, type BroadcastFlags } from '../send-broadcast.ts';
 import { printSendResult } from '../send-result.ts';
@@ -27,6 +28,7 @@ interface SendFlags extends BroadcastFlags, MessageFlags {
 }
 
 const audiences = ['all', 'ids', 'file', 'endpoint', 'id'];
+const allAudiences = [...audiences, ...peopleFlagNames];
 
 export function sendCommand(context: Context): Command {
   const command = createCommand({
@@ -41,11 +43,15 @@ export function sendCommand(context: Context): Command {
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
       "deskbell send --id 17 --title Hello --message 'Only for you' --urgency high --subject mailto:you@example.org",
       "deskbell send --id 17 --title 'Order 7' --message 'is ready' --url /orders/7 --action 'Invoice=/orders/7/invoice' --subject mailto:you@example.org",
+      "deskbell send --user 42 --title Hello --message 'On all your devices' --subject mailto:you@example.org",
+      "deskbell send --tag news --not-tag muted --title News --message 'It rains' --subject mailto:you@example.org",
       "deskbell send --all --title Hello --message 'Tea is ready' --dry-run",
       "DESKBELL_SUBJECT=mailto:you@example.org deskbell send --all --at 2027-01-01T00:00:00Z --title '2027' --message 'Happy new year'",
     ],
   });
-  return addMessageFlags(command)
+  addMessageFlags(command);
+  addPeopleFlags(command, 'Sends to', audiences);
+  return command
     .addOption(audienceOption('--all', 'Sends to every subscription.'))
     .addOption(
       audienceOption(
@@ -95,8 +101,11 @@ export function sendCommand(context: Context): Command {
         flags: { ...flags },
         environment: context.environment,
       });
-      if (!audiences.some((name) => name in flags)) {
-        throw new DeskbellError('ERR_USAGE', 'Choose the audience: --all, --ids, --file, --endpoint or --id');
+      if (!allAudiences.some((name) => name in flags)) {
+        throw new DeskbellError(
+          'ERR_USAGE',
+          'Choose the audience: --all, --user, --tag, --any-tag, --not-tag, --ids, --file, --endpoint or --id',
+        );
       }
       if (flags.jsonMessage === '-' && flags.file === '-') {
         throw new DeskbellError('ERR_USAGE', 'Standard input can be the message or the audience, not both');
@@ -114,7 +123,7 @@ export function sendCommand(context: Context): Command {
 /** One audience at a time. */
 function audienceOption(flags: string, description: string): Option {
   const option = new Option(flags, description);
-  return option.conflicts(audiences.filter((name) => name !== option.attributeName()));
+  return option.conflicts(allAudiences.filter((name) => name !== option.attributeName()));
 }
 
 /** Not for one subscription: that message is sent immediately or not at all. */

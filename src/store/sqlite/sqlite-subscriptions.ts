@@ -1,4 +1,5 @@
 // Subscriptions in SQLite.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { AudienceExpression } from '../people.ts';
@@ -91,6 +92,21 @@ export function createSqliteSubscriptions(
     return { user: statements.findUser.first({ id })?.user ?? undefined, tags: owners.tagsOf(id) };
   };
 
+  const countMatching = async (expression: AudienceExpression): Promise<number> => {
+    let count = 0;
+    for (let afterId: number | undefined = 0; afterId !== undefined;) {
+      const startId: number = afterId;
+      // one range in each turn of the event loop, so that nothing here waits for a million rows
+      afterId = await database.read(() => {
+        const range = matching.rangeAfter(expression, startId, matchingBatchRows);
+        count += range.ids().length;
+        return range.throughId;
+      });
+      await nextTurn();
+    }
+    return count;
+  };
+
   const matchingPage = (
     expression: AudienceExpression,
     start: number,
@@ -139,7 +155,10 @@ export function createSqliteSubscriptions(
         () => statements.removeByEndpoint.run({ endpoint: normalizeEndpoint(endpoint), auth }) > 0,
       ),
 
-    count: () => database.read(() => statements.count.first({})?.count ?? 0),
+    count: (expression) =>
+      expression === undefined
+        ? database.read(() => statements.count.first({})?.count ?? 0)
+        : countMatching(expression),
 
     page: ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) =>
       database.read(() =>

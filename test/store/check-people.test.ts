@@ -1,0 +1,97 @@
+// What a user, a tag and an expression of them may be.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import { checkExpression, checkUserAndTags } from '../../src/store/check-people.ts';
+import type { AudienceExpression, UserAndTags } from '../../src/store/people.ts';
+
+const fieldsOf = (work: () => unknown) => {
+  try {
+    work();
+  } catch (error) {
+    assert.ok(error instanceof DeskbellError);
+    return error.fields.map(({ pointer, code }) => `${pointer} ${code}`);
+  }
+  return 'passes';
+};
+
+test('a user is 1 to 128 bytes of text without control characters', () => {
+  for (const user of ['4', 'é'.repeat(64), 'ada@example.org', 'a b', '😀'.repeat(32)]) {
+    assert.deepEqual(checkUserAndTags({ user }), { user, tags: [] });
+  }
+  for (const user of ['', 'a'.repeat(129), 'é'.repeat(65), 'a\nb', '\u0085', '\ud800']) {
+    assert.deepEqual(
+      fieldsOf(() => checkUserAndTags({ user })),
+      ['/user ERR_FIELD_VALUE'],
+      user,
+    );
+  }
+  for (const user of [42, null, {}]) {
+    assert.deepEqual(
+      fieldsOf(() => checkUserAndTags({ user } as unknown as UserAndTags)),
+      ['/user ERR_FIELD_TYPE'],
+    );
+  }
+});
+
+test('tags are short words: each once, sorted, in one spelling', () => {
+  const tags = ['news', 'de', 'news', 'Über', 'U\u0308ber', '2026', 'team:a.b_c-d', 'हिन्दी'];
+  assert.deepEqual(checkUserAndTags({ tags }).tags, ['2026', 'de', 'news', 'team:a.b_c-d', 'Über', 'हिन्दी']);
+  for (const tag of ['', 'a b', 'a,b', '-a', '.a', 'a/b', 'x'.repeat(65), 'é'.repeat(33), 'a\u200bb']) {
+    assert.deepEqual(
+      fieldsOf(() => checkUserAndTags({ tags: ['ok', tag] })),
+      ['/tags/1 ERR_FIELD_VALUE'],
+      tag,
+    );
+  }
+  for (const [wrong, pointer] of [
+    ['news', '/tags'],
+    [[7], '/tags/0'],
+  ] as const) {
+    assert.deepEqual(
+      fieldsOf(() => checkUserAndTags({ tags: wrong } as unknown as UserAndTags)),
+      [`${pointer} ERR_FIELD_TYPE`],
+    );
+  }
+});
+
+test('there are at most 32 tags', () => {
+  const tags = Array.from({ length: 33 }, (_, index) => `t${index}`);
+  assert.equal(
+    fieldsOf(() => checkUserAndTags({ tags: [...tags.slice(1), 't5'] })),
+    'passes',
+  );
+  assert.deepEqual(
+    fieldsOf(() => checkUserAndTags({ tags })),
+    ['/tags ERR_FIELD_VALUE'],
+  );
+  assert.deepEqual(
+    fieldsOf(() => checkExpression({ tags: { any: tags } })),
+    ['/tags/any ERR_FIELD_VALUE'],
+  );
+});
+
+const form = (expression: AudienceExpression) => JSON.stringify(checkExpression(expression));
+
+test('expressions that mean the same have one form', () => {
+  assert.equal(
+    form({ tags: { none: ['x'], all: ['b', 'a', 'b'], any: [] } }),
+    form({ tags: { all: ['a', 'b'], none: ['x'] } }),
+  );
+  assert.equal(form({ tags: {}, user: '42' }), form({ user: '42' }));
+  assert.notEqual(form({ tags: { all: ['a'] } }), form({ tags: { any: ['a'] } }));
+});
+
+test('an expression needs a user or a tag, and has no other parts', () => {
+  for (const expression of [{}, { tags: {} }, { tags: { all: [], any: [], none: [] } }]) {
+    assert.deepEqual(
+      fieldsOf(() => checkExpression(expression)),
+      [' ERR_FIELD_VALUE'],
+    );
+  }
+  const misspelled = { tags: { some: ['a'] } } as unknown as AudienceExpression;
+  assert.deepEqual(
+    fieldsOf(() => checkExpression(misspelled)),
+    ['/tags ERR_FIELD_VALUE'],
+  );
+});
