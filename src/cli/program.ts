@@ -2,12 +2,14 @@
 import { CommanderError, type Command } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
+import { backupCommand } from './commands/backup.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
 import { demoCommand } from './commands/demo.ts';
 import { heldDeletionsCommand } from './commands/held-deletions.ts';
 import { keysCommand } from './commands/keys.ts';
 import { operatorsCommand } from './commands/operators.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
+import { restoreCommand } from './commands/restore.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
@@ -55,6 +57,8 @@ function createProgram(context: Context): Command {
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(operatorsCommand(context))
+    .addCommand(backupCommand(context))
+    .addCommand(restoreCommand(context))
     .addCommand(sessionCommand(context))
     .addCommand(pushServiceCommand(context))
     .addCommand(webPushCommand(context))

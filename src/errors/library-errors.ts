@@ -65,6 +65,10 @@ export const libraryErrors = {
     'The data directory does not exist',
     'Name another --data, or make it with `deskbell serve` or `deskbell keys generate`.',
   ),
+  ERR_DATA_EXISTS: entry(
+    'The data directory has a database already',
+    'Name another --data, or stop what uses it and move it away.',
+  ),
   ERR_SUBSCRIPTION_NOT_FOUND: entry('There is no such subscription', 'See `deskbell subscriptions list`.'),
   ERR_NOT_ACCEPTED: entry(
     'The push service did not accept a message',

@@ -9,10 +9,9 @@ import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
 /** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
 export const vapidFileName = 'vapid-keys.json';
-/** Each holds this many bytes in base64url. */
+/** The other files, each of which holds `secretBytes` in base64url. */
+export const secretFileNames = ['session-key', 'receipt-key'] as const;
 const secretBytes = 32;
-const sessionFileName = 'session-key';
-const receiptFileName = 'receipt-key';
 
 /**
  * Reads the VAPID pair of a data directory.
@@ -62,7 +61,7 @@ export async function writeKeyFile(
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
-  return loadOrCreateSecret(join(directory, sessionFileName));
+  return loadOrCreateSecret(directory, 'session-key');
 }
 
 /**
@@ -72,10 +71,14 @@ export function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export function loadOrCreateReceiptKey(directory: string): Promise<Uint8Array> {
-  return loadOrCreateSecret(join(directory, receiptFileName));
+  return loadOrCreateSecret(directory, 'receipt-key');
 }
 
-async function loadOrCreateSecret(path: string): Promise<Uint8Array> {
+async function loadOrCreateSecret(
+  directory: string,
+  name: (typeof secretFileNames)[number],
+): Promise<Uint8Array> {
+  const path = join(directory, name);
   const created = randomBytes(secretBytes);
   const text =
     (await readPrivateFile(path)) ??

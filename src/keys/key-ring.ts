@@ -10,7 +10,8 @@ import { removePrivateFile } from './private-file.ts';
 
 /** Of the public key: 15 bytes of its point tell pairs apart. */
 const nameLength = 21;
-const pairFile = new RegExp(`^vapid-keys-[\\w-]{${nameLength}}\\.json$`);
+/** Names of the pairs' files. */
+export const pairFile = new RegExp(`^vapid-keys-[\\w-]{${nameLength}}\\.json$`);
 
 const pathOf = (directory: string, publicKey: string): string =>
   join(directory, `vapid-keys-${publicKey.slice(0, nameLength)}.json`);

@@ -2,7 +2,7 @@
 // never half of one.
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { link, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { link, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { assertDirectoryIsProtected, fileKind, formatMode, isOpenToOthers } from './file-permissions.ts';
@@ -18,27 +18,41 @@ const maxFileBytes = 16_384;
  * @returns false where the file is there and may not be replaced: nothing was written
  * @throws {DeskbellError} ERR_FILE
  */
-export async function writePrivateFile(
+export function writePrivateFile(
   path: string,
   text: string,
   options: { readonly replace: boolean },
 ): Promise<boolean> {
+  return createPrivateFile(path, (temporary) => writeFile(temporary, text), options);
+}
+
+/**
+ * The same for a file of any kind, which `fill` writes under the temporary name.
+ *
+ * @throws {DeskbellError} ERR_FILE, and what `fill` throws of this kind
+ */
+export async function createPrivateFile(
+  path: string,
+  fill: (temporary: string) => Promise<void>,
+  options: { readonly replace: boolean },
+): Promise<boolean> {
   try {
-    return await writeWhole(path, text, options);
+    return await createWhole(path, fill, options);
   } catch (cause) {
+    if (cause instanceof DeskbellError) throw cause;
     throw new DeskbellError('ERR_FILE', `${path} cannot be written`, { cause });
   }
 }
 
-async function writeWhole(
+async function createWhole(
   path: string,
-  text: string,
+  fill: (temporary: string) => Promise<void>,
   options: { readonly replace: boolean },
 ): Promise<boolean> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
   const file = await open(temporary, 'wx', ownerOnly);
   try {
-    await file.writeFile(text);
+    await fill(temporary);
     await file.sync();
     await file.close();
     if (options.replace) await rename(temporary, path);
@@ -111,7 +125,7 @@ async function openUnlessMissing(path: string): Promise<FileHandle | undefined> 
 }
 
 /** `link` fails where the name is taken, which `rename` does not: of two first runs at once, one writes. */
-async function linkUnlessThere(temporary: string, path: string): Promise<boolean> {
+export async function linkUnlessThere(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);
     return true;
@@ -122,7 +136,7 @@ async function linkUnlessThere(temporary: string, path: string): Promise<boolean
 }
 
 /** The new name survives a power failure only when the folder itself is synced. */
-async function syncDirectory(path: string): Promise<void> {
+export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const directory = await open(path, 'r');
   try {

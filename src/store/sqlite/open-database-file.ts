@@ -135,11 +135,22 @@ function readPragma(database: DatabaseSync, name: 'application_id' | 'user_versi
   return Number(database.prepare(`pragma ${name}`).get()?.[name]);
 }
 
-function assertOurs(database: DatabaseSync, path: string): void {
+/** An empty database of nobody passes. @throws {DeskbellError} ERR_STORE_CORRUPT */
+export function assertOurs(database: DatabaseSync, path: string): void {
   if (readPragma(database, 'application_id') === applicationId) return;
   const isEmpty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
   if (isEmpty) return;
   throw new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} belongs to another program.`);
+}
+
+/** @returns how many migrations it has seen @throws {DeskbellError} ERR_STORE_TOO_NEW */
+export function readVersion(database: DatabaseSync, path: string): number {
+  const version = readPragma(database, 'user_version');
+  if (version <= migrations.length) return version;
+  throw new DeskbellError(
+    'ERR_STORE_TOO_NEW',
+    `The database ${path} has schema ${version}; this Deskbell knows schemas up to ${migrations.length}.`,
+  );
 }
 
 function migrate(database: DatabaseSync, path: string): void {
@@ -150,13 +161,7 @@ function migrate(database: DatabaseSync, path: string): void {
   database.exec('begin immediate');
   try {
     // read again: another process may have been faster
-    const version = readPragma(database, 'user_version');
-    if (version > migrations.length) {
-      throw new DeskbellError(
-        'ERR_STORE_TOO_NEW',
-        `The database ${path} has schema ${version}; this Deskbell knows schemas up to ${migrations.length}.`,
-      );
-    }
+    const version = readVersion(database, path);
     for (const migration of migrations.slice(version)) database.exec(migration);
     database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${migrations.length}`);
     database.exec('commit');

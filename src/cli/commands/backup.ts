@@ -1,0 +1,41 @@
+// `deskbell backup`: writes the data directory into one file, while it is in use.
+import type { Command } from 'commander';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { requireData } from '../data.ts';
+import { formatBytes } from '../format-bytes.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+interface BackupFlags {
+  readonly withKeys?: true;
+  readonly json?: true;
+}
+
+export function backupCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'backup',
+    description:
+      'Writes the data directory into one file. Services and workers go on meanwhile: the file holds the moment at which ' +
+      'the command began. It is for its owner only, since it holds everything that is needed to send to the subscribers ' +
+      'except the keys, and with --with-keys these too.',
+    settings: ['data'],
+    examples: [
+      'deskbell backup /backup/deskbell-2027-01-01',
+      'deskbell backup --with-keys /backup/deskbell-2027-01-01 --data /var/lib/deskbell',
+    ],
+  })
+    .argument('<file>', 'File to write; it must not exist.')
+    .option('--with-keys', 'Includes the private keys. Without them, keep the key files elsewhere.')
+    .option('--json', 'Prints JSON.')
+    .action(async (file: string, flags: BackupFlags) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await requireData(data);
+      const { backUp } = await import('../back-up.ts');
+      const withKeys = flags.withKeys ?? false;
+      const bytes = await backUp(data, file, { withKeys });
+      if (flags.json) return output.line(JSON.stringify({ file, bytes, withKeys }));
+      await output.line(
+        `${file} holds ${data}, ${withKeys ? 'with' : 'without'} keys: ${formatBytes(bytes)}.`,
+      );
+    });
+}

@@ -1,0 +1,35 @@
+// `deskbell restore`: makes a data directory of a backup.
+import type { Command } from 'commander';
+import { createCommandHint } from '../command-hint.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { formatCount } from '../../delivery/format-broadcast.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+export function restoreCommand(context: Context): Command {
+  const { environment, output } = context;
+  return createCommand({
+    name: 'restore',
+    description:
+      'Makes a data directory of a backup. The directory must have no database yet; where the backup has no keys, put the key ' +
+      'files there first. Broadcasts that were running at the time of the backup are paused.',
+    settings: ['data'],
+    examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],
+  })
+    .argument('<file>', 'File that "deskbell backup" wrote.')
+    .option('--json', 'Prints JSON.')
+    .action(async (file: string, flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      const { restore } = await import('../back-up.ts');
+      const restored = await restore(file, data);
+      if (flags.json) return output.line(JSON.stringify({ data, ...restored }));
+      const { subscriptions, paused } = restored;
+      await output.line(`${data} is restored with ${formatCount(subscriptions)} subscriptions.`);
+      if (paused.length === 0) return;
+      const hint = createCommandHint(context, { ...flags });
+      output.diagnostic(
+        'These broadcasts were running, and are paused. Resumed, one sends again what was sent after the backup:\n' +
+          paused.map((id) => `  ${hint(`broadcasts resume ${id}`)}`).join('\n'),
+      );
+    });
+}

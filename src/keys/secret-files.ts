@@ -1,0 +1,42 @@
+// All secrets of a data directory together, as a backup takes them and a restore puts them back.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { secretFileNames, vapidFileName } from './key-file.ts';
+import { pairFile } from './key-ring.ts';
+import { readPrivateFile, writePrivateFile } from './private-file.ts';
+
+export interface SecretFile {
+  /** In its directory. */
+  readonly name: string;
+  readonly text: string;
+}
+
+const fixedNames: ReadonlySet<string> = new Set([vapidFileName, ...secretFileNames]);
+
+export const isSecretFile = (name: string): boolean => fixedNames.has(name) || pairFile.test(name);
+
+/** @throws {DeskbellError} ERR_KEY_FILE_EXPOSED, ERR_KEY_FILE_CORRUPT, ERR_DATA_EXPOSED, ERR_FILE */
+export async function readSecretFiles(directory: string): Promise<readonly SecretFile[]> {
+  const names = (await readdir(directory)).filter(isSecretFile).toSorted();
+  const texts = await Promise.all(names.map((name) => readPrivateFile(join(directory, name))));
+  return names.flatMap((name, index) => {
+    const text = texts[index];
+    // a file may have been removed since the folder was read
+    return text === undefined ? [] : [{ name, text }];
+  });
+}
+
+/**
+ * Writes secrets to a directory.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_EXISTS where one of the name is there that is another one, ERR_FILE
+ */
+export async function writeSecretFiles(directory: string, files: readonly SecretFile[]): Promise<void> {
+  for (const { name, text } of files) {
+    const path = join(directory, name);
+    if (await writePrivateFile(path, text, { replace: false })) continue;
+    if ((await readPrivateFile(path)) === text) continue;
+    throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} is there, and is another one.`);
+  }
+}

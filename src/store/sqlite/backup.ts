@@ -1,0 +1,104 @@
+// A backup is one file: a copy of the database with a table more, for the files that lay beside it. Without such files it
+// is a database as it would be in a data directory.
+import { DatabaseSync, backup } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { assertNotEmpty, assertRegular } from './database-file-checks.ts';
+import { assertOurs, readVersion } from './open-database-file.ts';
+import { toStoreError } from './sqlite-error.ts';
+
+export interface BackupFile {
+  readonly name: string;
+  readonly content: Uint8Array;
+}
+
+/** In one step: between two of them another process might write, and the copy would begin again. */
+const allPages = 2 ** 31 - 1;
+
+/**
+ * Copies a database as it is at one moment, whoever reads and writes it meanwhile: nobody waits for it.
+ *
+ * @param to an empty file
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT
+ */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+  let database: DatabaseSync | undefined;
+  try {
+    // a connection that only reads would leave SQLite's side files behind
+    database = new DatabaseSync(existing(from));
+    await backup(database, to, { rate: allPages });
+  } catch (error) {
+    throw toStoreError(error, from);
+  } finally {
+    database?.close();
+  }
+}
+
+/** Makes a copy of a database a backup: whole in one file, checked, with other files in it. @throws {DeskbellError} */
+export function completeBackup(path: string, files: readonly BackupFile[]): void {
+  withDatabase(existing(path), path, (database) => {
+    database.exec('pragma journal_mode = delete');
+    assertWhole(database, path);
+    if (files.length === 0) return;
+    database.exec(`
+      begin;
+      create table backup_files (name text primary key, content blob not null) strict, without rowid;
+    `);
+    const insert = database.prepare('insert into backup_files (name, content) values (?, ?)');
+    for (const { name, content } of files) insert.run(name, content);
+    database.exec('commit');
+  });
+}
+
+/**
+ * Checks that a file is a database of ours that this version can use, and that it is not damaged.
+ *
+ * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE
+ */
+export function checkBackup(path: string): void {
+  withDatabase(untouched(path), path, (database) => {
+    assertOurs(database, path);
+    if (readVersion(database, path) === 0) {
+      throw new DeskbellError('ERR_STORE_CORRUPT', `The file ${path} is an empty database.`);
+    }
+    assertWhole(database, path);
+  });
+}
+
+/** Takes the other files out of a copy of a backup, and leaves no trace of them. @throws {DeskbellError} */
+export function takeBackupFiles(path: string): readonly BackupFile[] {
+  return withDatabase(existing(path), path, (database) => {
+    const isThere = database.prepare("select 1 from sqlite_schema where name = 'backup_files'").get();
+    if (isThere === undefined) return [];
+    const rows = database.prepare('select name, content from backup_files order by name').all();
+    // pages that are given back would keep what was on them
+    database.exec('pragma secure_delete = on; drop table backup_files');
+    return rows.map(({ name, content }) => ({ name: String(name), content: content as Uint8Array }));
+  });
+}
+
+/** Is not created where there is none. */
+const existing = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
+
+/** Nothing is written to it, or beside it. */
+const untouched = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=ro&immutable=1`);
+
+function withDatabase<Result>(url: URL, path: string, work: (database: DatabaseSync) => Result): Result {
+  assertRegular(path);
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(url);
+    return work(database);
+  } catch (error) {
+    throw toStoreError(error, path);
+  } finally {
+    database?.close();
+  }
+}
+
+function assertWhole(database: DatabaseSync, path: string): void {
+  assertNotEmpty(path);
+  const [first] = database.prepare('pragma quick_check(1)').all();
+  if (first?.['quick_check'] === 'ok') return;
+  throw new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} is damaged.`);
+}

@@ -1,0 +1,249 @@
+// `deskbell backup` and `deskbell restore`: a data directory in one file, made while it is in use.
+import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { chmod, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, suite, test } from 'node:test';
+import { backUp, restore } from '../../src/cli/back-up.ts';
+import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { createSender } from '../../src/delivery/sender.ts';
+import { startPushService } from '../../src/push-service/index.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
+import { exampleSubscription } from './example-subscriptions.ts';
+import { runCommand, temporaryFolder } from './run-command.ts';
+
+const message = { title: 'Hello', message: 'from before the backup' };
+const subject = 'mailto:push@example.org';
+
+/** A data directory with all that one may hold: two key pairs, subscriptions, an example user that was changed. */
+async function makeData(data: string): Promise<void> {
+  const input = ['a', 'b'].map((name) => `${JSON.stringify(exampleSubscription(name))}\n`).join('');
+  assert.equal((await runCommand(['keys', 'generate', '--data', data])).exitCode, 0);
+  assert.equal((await runCommand(['subscriptions', 'import', '-', '--data', data], { input })).exitCode, 0);
+  assert.equal((await runCommand(['keys', 'rotate', '--data', data])).exitCode, 0);
+  const users = openExampleUsers({ path: join(data, 'example-users.db') });
+  await users.update({ id: 1n, name: 'Grace Changed', email: 'grace@example.org' });
+  users.close();
+}
+
+/** The private halves and the session key, as they stand in their files. */
+async function secretsOf(data: string): Promise<readonly string[]> {
+  const names = (await readdir(data)).filter((name) => !name.includes('.db'));
+  assert.equal(names.length, 5, 'a copy of the current pair, two pairs, two keys');
+  const texts = await Promise.all(names.map((name) => readFile(join(data, name), 'utf8')));
+  return texts.map(
+    (text) => (JSON.parse(text.replace(/^[\w-]+$/m, '{"privateKey":"$&"}')) as any).privateKey,
+  );
+}
+
+async function assertHoldsNone(file: string, secrets: readonly string[]): Promise<void> {
+  const bytes = await readFile(file);
+  for (const secret of secrets) assert.equal(bytes.indexOf(secret), -1);
+}
+
+suite('a backup', () => {
+  const data = mkdtempSync(join(tmpdir(), 'deskbell-backup-'));
+  before(() => makeData(data));
+  after(() => rm(data, { recursive: true }));
+
+  test('with keys restores to the same directory: each file, its rights, and nothing else', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'backup');
+    const written = await runCommand(['backup', file, '--with-keys', '--data', data]);
+    assert.equal(written.exitCode, 0, written.stderr);
+    assert.match(written.stdout, /backup holds \S+, with keys: [\d.]+ kB\.\n$/);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    assert.deepEqual(await readdir(folder), ['backup']);
+
+    const restored = join(folder, 'new', 'data');
+    const { exitCode, stdout, stderr } = await runCommand(['restore', file, '--data', restored]);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /is restored with 2 subscriptions\.\n$/);
+    const names = (await readdir(data)).toSorted();
+    assert.deepEqual((await readdir(restored)).toSorted(), names);
+    for (const name of names) {
+      assert.equal((await stat(join(restored, name))).mode & 0o777, 0o600, name);
+      if (name.includes('.db')) continue;
+      assert.equal(await readFile(join(restored, name), 'utf8'), await readFile(join(data, name), 'utf8'));
+    }
+    // the database that has held them for a moment keeps no trace
+    await assertHoldsNone(join(restored, 'deskbell.db'), await secretsOf(data));
+    const users = openExampleUsers({ path: join(restored, 'example-users.db') });
+    assert.equal((await users.find(1n))?.name, 'Grace Changed');
+    users.close();
+    const exports = await Promise.all(
+      [data, restored].map((each) => runCommand(['subscriptions', 'export', '--data', each])),
+    );
+    assert.equal(exports[0]?.stdout, exports[1]?.stdout);
+  });
+
+  test('without keys holds no secret of them, and needs the key files', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'backup');
+    const written = await runCommand(['backup', file, '--data', data, '--json']);
+    const { bytes, withKeys } = JSON.parse(written.stdout) as { bytes: number; withKeys: boolean };
+    assert.deepEqual([bytes, withKeys], [(await stat(file)).size, false]);
+    await assertHoldsNone(file, await secretsOf(data));
+
+    const restored = join(folder, 'data');
+    const missing = await runCommand(['restore', file, '--data', restored]);
+    assert.equal(missing.exitCode, 1);
+    assert.match(
+      missing.stderr,
+      /made without --with-keys, and .*data has no vapid-keys\.json.*ERR_KEY_FILE_MISSING/,
+    );
+    assert.deepEqual(await readdir(restored), [], 'as if it had not been tried');
+
+    const foreign = join(folder, 'foreign');
+    await runCommand(['keys', 'generate', '--data', foreign]);
+    const wrong = await runCommand(['restore', file, '--data', foreign]);
+    assert.match(
+      wrong.stderr,
+      /No key file in \S+foreign has the private half of the current key.*ERR_KEY_FILE_MISSING/,
+    );
+    assert.deepEqual(await readdir(foreign), ['vapid-keys.json']);
+
+    for (const name of (await readdir(data)).filter((each) => each.startsWith('vapid-keys'))) {
+      await writeFile(join(restored, name), await readFile(join(data, name)), { mode: 0o600 });
+    }
+    const right = await runCommand(['restore', file, '--data', restored, '--json']);
+    assert.deepEqual(JSON.parse(right.stdout), { data: restored, subscriptions: 2, paused: [] });
+  });
+
+  test('replaces nothing: neither a file, nor a database, nor another key', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'backup');
+    await backUp(data, file, { withKeys: true });
+    const written = await readFile(file);
+    await assert.rejects(backUp(data, file, { withKeys: true }), {
+      code: 'ERR_FILE',
+      message: /exists already/,
+    });
+    assert.deepEqual(await readFile(file), written);
+    await assert.rejects(restore(file, data), { code: 'ERR_DATA_EXISTS' });
+
+    const foreign = join(folder, 'foreign');
+    await runCommand(['keys', 'generate', '--data', foreign]);
+    const key = await readFile(join(foreign, 'vapid-keys.json'));
+    await assert.rejects(restore(file, foreign), { code: 'ERR_KEY_FILE_EXISTS' });
+    assert.deepEqual(await readdir(foreign), ['vapid-keys.json']);
+    assert.deepEqual(await readFile(join(foreign, 'vapid-keys.json')), key);
+    assert.deepEqual((await readdir(folder)).toSorted(), ['backup', 'foreign']);
+  });
+
+  test('that is damaged, of another program or of a newer version makes no data directory', async () => {
+    const folder = await temporaryFolder();
+    const change = async (name: string, sql: string): Promise<string> => {
+      const file = join(folder, name);
+      await backUp(data, file, { withKeys: true });
+      const database = new DatabaseSync(file);
+      database.exec(sql);
+      database.close();
+      return file;
+    };
+    const damaged = join(folder, 'damaged');
+    await backUp(data, damaged, { withKeys: true });
+    const bytes = await readFile(damaged);
+    await writeFile(damaged, bytes.fill(0xff, 4096, 3 * 4096));
+    const empty = join(folder, 'empty');
+    await writeFile(empty, '');
+    const text = join(folder, 'text');
+    await writeFile(text, 'a diary of some length, which is no database whatever it is taken for'.repeat(20));
+    for (const [file, code] of [
+      [await change('newer', 'pragma user_version = 9999'), 'ERR_STORE_TOO_NEW'],
+      [await change('foreign', 'pragma application_id = 7'), 'ERR_STORE_CORRUPT'],
+      [damaged, 'ERR_STORE_CORRUPT'],
+      [empty, 'ERR_STORE_CORRUPT'],
+      [text, 'ERR_STORE_CORRUPT'],
+      [join(folder, 'none'), 'ENOENT'],
+    ] as const) {
+      const target = join(folder, 'target');
+      await assert.rejects(restore(file, target), { code }, file);
+      await assert.rejects(stat(target), { code: 'ENOENT' });
+    }
+  });
+
+  test('that cannot be written leaves nothing behind', async () => {
+    const folder = await temporaryFolder();
+    const { exitCode, stderr } = await runCommand(['backup', join(folder, 'none', 'backup'), '--data', data]);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /cannot be written: no such file or directory.*ERR_FILE/);
+    const exposed = join(folder, 'data');
+    await mkdir(exposed);
+    await writeFile(join(exposed, 'deskbell.db'), await readFile(join(data, 'deskbell.db')), { mode: 0o600 });
+    await writeFile(join(exposed, 'session-key'), 'x', { mode: 0o644 });
+    await chmod(join(exposed, 'session-key'), 0o644);
+    await assert.rejects(backUp(exposed, join(folder, 'backup'), { withKeys: true }), {
+      code: 'ERR_KEY_FILE_EXPOSED',
+    });
+    assert.deepEqual(await readdir(folder), ['data']);
+  });
+});
+
+test('a backup made while registering and sending is one moment: counts add up, and the rest is delivered', async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder, 'data');
+  const audience = 400;
+  await using pushService = await startPushService({ checksBodies: false });
+  const data = await openDataDirectory(path);
+  const { publicKey } = data.vapidKeys;
+  const policy = createEndpointPolicy([pushService.origin]);
+  await data.store.subscriptions.putAll(
+    Array.from(pushService.createSinks(audience, { vapidPublicKey: publicKey }), (sink) => ({
+      subscription: parseSubscription(sink, policy),
+      vapidPublicKey: publicKey,
+    })),
+  );
+  const options = { pushServices: [pushService.origin], threads: 0 };
+  const sender = createSender({ ...options, store: data.store, vapid: { ...data.vapidKeys, subject } });
+  const run = await sender.broadcast('all', message);
+  let registered = 0;
+  const sent = new AbortController();
+  const register = async (): Promise<void> => {
+    while (!sent.signal.aborted) {
+      await data.store.subscriptions.put(madeUpSubscription(registered), publicKey);
+      registered += 1;
+    }
+  };
+  const registering = register();
+  const backups: { readonly file: string; readonly registered: number }[] = [];
+  for await (const { broadcast } of run.progress()) {
+    if (broadcast.state !== 'running') break;
+    const file = join(folder, `backup-${backups.length}`);
+    backups.push({ file, registered });
+    await backUp(path, file, { withKeys: true });
+  }
+  await run.finished;
+  sent.abort();
+  await registering;
+  await sender.close();
+  await data.close();
+
+  assert.ok(backups.length > 0);
+  for (const [index, backup] of backups.entries()) {
+    const directory = join(folder, `restored-${index}`);
+    const restored = await restore(backup.file, directory);
+    assert.ok(
+      restored.subscriptions >= audience + backup.registered,
+      'what was acknowledged before is in it',
+    );
+    assert.deepEqual(restored.paused, [1]);
+  }
+
+  await rename(join(folder, 'restored-0'), path.replace('data', 'again'));
+  const again = await openDataDirectory(join(folder, 'again'));
+  const paused = await again.store.broadcasts.find(1);
+  assert.equal(paused?.state, 'paused');
+  assert.equal(paused.counts.accepted + paused.counts.pending, audience);
+  const next = createSender({ ...options, store: again.store, vapid: { ...again.vapidKeys, subject } });
+  const resumed = await next.resume(1);
+  const { state, counts } = await resumed.finished;
+  assert.deepEqual([state, counts.accepted], ['done', audience]);
+  await next.close();
+  await again.close();
+});
