@@ -6,6 +6,11 @@ import { stripTypeScriptTypes } from 'node:module';
 const clientFolder = new URL('../client/', import.meta.url);
 const isRunFromSource = import.meta.url.endsWith('.ts');
 
+/** The style of a page, after what all pages share. */
+export async function readStyle(file: string): Promise<string> {
+  return (await readClientFile('base.css')) + (await readClientFile(file));
+}
+
 /** @param file path in the client's folder, with `.js` for scripts */
 export async function readClientFile(file: string): Promise<string> {
   if (!isRunFromSource || !file.endsWith('.js')) return readFile(new URL(file, clientFolder), 'utf8');

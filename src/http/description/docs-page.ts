@@ -1,6 +1,6 @@
 // GET /docs: the description document as a page to read and to try, rendered here from the document itself. It loads
 // nothing from another host, and its script only sends what a reader asks it to.
-import { readClientFile } from '../client-source.ts';
+import { readClientFile, readStyle } from '../client-source.ts';
 import type { ServiceApp } from '../service-app.ts';
 import { serveFile } from './served-file.ts';
 import { operationId, renderOperation, renderText } from './docs-operation.ts';
@@ -20,12 +20,7 @@ export function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): v
       'Script of that page',
       () => readClientFile('docs/docs.js'),
     ],
-    [
-      '/docs/docs.css',
-      'text/css; charset=utf-8',
-      'Style of that page',
-      () => readClientFile('docs/docs.css'),
-    ],
+    ['/docs/docs.css', 'text/css; charset=utf-8', 'Style of that page', () => readStyle('docs/docs.css')],
     ['/docs/icon.svg', 'image/svg+xml', 'Icon of that page', () => readClientFile('demo/icon.svg')],
   ] as const;
   for (const [path, contentType, summary, read] of files) {

@@ -1,6 +1,6 @@
 // GET /: a page that subscribes a browser and shows what it receives.
 import { escapeHtml } from '../../http/description/html.ts';
-import { readClientFile } from '../../http/client-source.ts';
+import { readClientFile, readStyle } from '../../http/client-source.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 
@@ -24,7 +24,7 @@ export function addDemoPage(app: ServiceApp, sendCommand: string): void {
       (await readClientFile('demo/index.html')).replace('{{sendCommand}}', () => escapeHtml(sendCommand)),
   });
   for (const [path, file, contentType, summary] of files) {
-    const read = () => readClientFile(file);
+    const read = () => (file.endsWith('.css') ? readStyle(file) : readClientFile(file));
     serveFile(app, path, { tag: 'Files', summary, contentType, contentSecurityPolicy, read });
   }
   // All addresses in the page are relative to its folder.
