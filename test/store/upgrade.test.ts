@@ -1,6 +1,7 @@
-// A data directory of 0.1.0 goes on under every later schema: keys, rows, broadcasts in each state, retries, users.
+// A data directory of an earlier version goes on under every later schema: keys, rows, broadcasts in each state, retries,
+// users. One of a later version is refused and stays as it is.
 import assert from 'node:assert/strict';
-import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,32 +16,36 @@ import { normalizeEndpoint } from '../../src/protocol/endpoint-policy.ts';
 import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { migrations } from '../../src/store/sqlite/migrations.ts';
+import { runCommand } from '../cli/run-command.ts';
 import { madeUpSubscription, otherVapidPublicKey } from './made-up-subscription.ts';
 
-const fixture = join(import.meta.dirname, '../fixtures/data-0.1.0');
+const fixtures = join(import.meta.dirname, '../fixtures');
 const schemaOfFixture = 2;
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
 
+let directory: string;
+
+function copyFixture(name: string): void {
+  directory = mkdtempSync(join(tmpdir(), 'deskbell-upgrade-'));
+  cpSync(join(fixtures, name), directory, { recursive: true });
+  // version control keeps no rights of this kind
+  for (const file of readdirSync(directory)) chmodSync(join(directory, file), 0o600);
+}
+
+async function use(work: (data: DataDirectory) => Promise<void>): Promise<void> {
+  const data = await openDataDirectory(directory);
+  try {
+    await work(data);
+  } finally {
+    await data.close();
+  }
+}
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
 describe('a data directory of 0.1.0', () => {
-  let directory: string;
-
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'deskbell-upgrade-'));
-    cpSync(fixture, directory, { recursive: true });
-    // version control keeps no rights of this kind
-    for (const name of readdirSync(directory)) chmodSync(join(directory, name), 0o600);
-  });
-  afterEach(() => rmSync(directory, { recursive: true }));
-
-  const use = async (work: (data: DataDirectory) => Promise<void>) => {
-    const data = await openDataDirectory(directory);
-    try {
-      await work(data);
-    } finally {
-      await data.close();
-    }
-  };
+  beforeEach(() => copyFixture('data-0.1.0'));
 
   test('every migration leaves a database that is whole', () => {
     const database = new DatabaseSync(databasePathOf(directory), { enableForeignKeyConstraints: true });
@@ -164,5 +169,97 @@ describe('a data directory of 0.1.0', () => {
       assert.deepEqual([list?.state, list?.counts.accepted, list?.counts.removed], ['done', 3, 2]);
       assert.equal((await store.broadcasts.find(5))?.counts.pending, 29, 'it is scheduled for later');
     });
+  });
+});
+
+describe('a data directory of schema 7', () => {
+  beforeEach(() => copyFixture('data-schema-7'));
+
+  test('keeps both key pairs, and subscriptions with the pair that each was made with', async () => {
+    await use(async ({ store, vapidKeys }) => {
+      const [previous, current] = await store.vapidKeys.list();
+      assert.deepEqual([previous?.state, current?.state], ['previous', 'current']);
+      assert.equal(vapidKeys.publicKey, current?.publicKey);
+      assert.deepEqual(
+        vapidKeys.previousKeys.map(({ publicKey }) => publicKey),
+        [previous?.publicKey],
+      );
+      const rows = await store.subscriptions.page({ afterId: 0, limit: 100 });
+      assert.deepEqual(
+        rows.map(({ id, vapidPublicKey }) => [id, vapidPublicKey === current?.publicKey]),
+        [3, 4, 5, 6, 7, 8, 9, 29, 30, 31, 32, 33, 34, 35, 36].map((id) => [id, id > 30]),
+      );
+      assert.equal(await store.subscriptions.count(), rows.length);
+    });
+  });
+
+  test('keeps broadcasts, held deletions, held push services and what has ended', async () => {
+    await use(async ({ store }) => {
+      const newestFirst = await store.broadcasts.list({ limit: 10 });
+      assert.deepEqual(
+        newestFirst.map(({ id, state, audience, waiting, counts }) => [
+          id,
+          state,
+          audience,
+          waiting,
+          counts.accepted,
+        ]),
+        [
+          [6, 'running', 3, 0, 0],
+          [5, 'running', 34, 0, 0],
+          [4, 'paused', 34, 0, 5],
+          [3, 'cancelled', 34, 0, 0],
+          [2, 'running', 34, 5, 5],
+          [1, 'done', 36, 0, 33],
+        ],
+      );
+      for (const { audience, counts } of newestFirst) {
+        assert.equal(
+          Object.values(counts).reduce((sum, count) => sum + count),
+          audience,
+        );
+      }
+      const held = await store.heldDeletions.list();
+      assert.deepEqual(
+        held.map((each) => [each.origin, each.subscriptions]),
+        [['https://web.push.apple.com', 5]],
+      );
+      assert.equal(await store.heldDeletions.discard('https://web.push.apple.com'), 5);
+      assert.deepEqual(
+        (await store.ledger.pushServices()).map((state) => [state.origin, state.isHeld]),
+        [['https://wns2-db5p.notify.windows.com', true]],
+      );
+      assert.equal((await store.ended.list(100)).length, 21);
+      const [attempt] = await store.broadcasts.attempts({ broadcastId: 1, subscriptionId: 3, limit: 1 });
+      assert.equal(attempt?.status, 201);
+    });
+  });
+});
+
+const contents = () =>
+  new Map(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))]));
+
+describe('a data directory of a later version', () => {
+  test('is refused by every command, and stays as it is', async () => {
+    copyFixture('data-schema-7');
+    await use(async () => {});
+    const database = new DatabaseSync(databasePathOf(directory));
+    database.exec(`pragma user_version = ${migrations.length + 1}`);
+    database.close();
+    const before = contents();
+    await assert.rejects(
+      use(async () => {}),
+      { code: 'ERR_STORE_TOO_NEW' },
+    );
+    for (const words of [
+      ['serve'],
+      ['send', '--all', '--title', 't', '--message', 'm'],
+      ['subscriptions', 'list'],
+    ]) {
+      const { exitCode, stderr } = await runCommand([...words, '--data', directory]);
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /knows schemas up to \d+\. Update Deskbell.*ERR_STORE_TOO_NEW/);
+    }
+    assert.deepEqual(contents(), before);
   });
 });
