@@ -38,6 +38,7 @@ export { openDataDirectory, openSqliteStore } from './open.ts';
 export type { DataDirectory, DataDirectoryKeys, DataDirectoryOptions } from './cli/data-directory.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
 export type { GoneHook } from './delivery/gone-hook.ts';
+export type { ReceiptCounts, ReceiptEvent, ReceiptStore } from './store/receipts.ts';
 export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';
 export type {
   AudienceExpression,

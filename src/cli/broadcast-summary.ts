@@ -6,7 +6,10 @@ import {
   formatCount,
   hostOf,
   nonZeroCounts,
+  receiptMeanings,
+  totalReceipts,
 } from '../delivery/format-broadcast.ts';
+import { receiptEvents } from '../store/receipts.ts';
 import type { Output } from './output.ts';
 
 /** @returns lines to print one below the other */
@@ -19,20 +22,44 @@ export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>
         `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', countMeanings[name])}`,
     ),
     `  ${formatCount(audience).padStart(width)} in total`,
+    ...receiptLines(broadcast, width, { style }),
     ...originTable(broadcast, { style }),
     ...alarms.map((alarm) => style('red', `  ! ${formatAlarm(alarm)}: ${formatCount(alarm.rows)} messages`)),
   ];
 }
 
-function originTable({ counts, origins }: Broadcast, { style }: Pick<Output, 'style'>): readonly string[] {
+/** Beside the counts that add up: of the accepted messages, what browsers say became of them. */
+function receiptLines(
+  broadcast: Broadcast,
+  width: number,
+  { style }: Pick<Output, 'style'>,
+): readonly string[] {
+  const total = totalReceipts(broadcast);
+  if (total === undefined) return [];
+  const line = (count: number, name: string, meaning: string): string =>
+    `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', meaning)}`;
+  return [
+    '',
+    ...receiptEvents.map((event) => line(total[event], event, receiptMeanings[event])),
+    ...Object.entries(total.actions).map(([action, count]) => line(count, '', `on the action ${action}`)),
+  ];
+}
+
+function originTable(
+  { counts, origins, receipts }: Broadcast,
+  { style }: Pick<Output, 'style'>,
+): readonly string[] {
   if (origins.length === 0) return [];
   const columns = settlements.filter((name) => counts[name] > 0);
+  const reported = receipts === undefined ? [] : receiptEvents;
   const hostWidth = Math.max(12, ...origins.map(({ origin }) => hostOf(origin).length));
   return [
     '',
-    style('dim', `  ${'PUSH SERVICE'.padEnd(hostWidth)}${cells([...columns, 'attempts'])}`),
+    style('dim', `  ${'PUSH SERVICE'.padEnd(hostWidth)}${cells([...columns, 'attempts', ...reported])}`),
     ...origins.map((origin) => {
-      const numbers = [...columns.map((name) => origin[name]), origin.attempts].map(formatCount);
+      const counted = receipts?.find((ofOrigin) => ofOrigin.origin === origin.origin);
+      const events = reported.map((event) => counted?.[event] ?? 0);
+      const numbers = [...columns.map((name) => origin[name]), origin.attempts, ...events].map(formatCount);
       return `  ${hostOf(origin.origin).padEnd(hostWidth)}${cells(numbers)}`;
     }),
   ];

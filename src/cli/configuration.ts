@@ -182,6 +182,22 @@ export const settings = {
     default: 'multi-buffer',
     names: encryptionMethods,
   }),
+  receipts: boolean({
+    description:
+      'Asks browsers to report whether the notifications of broadcasts were shown, clicked or dismissed: broadcasts sent ' +
+      'with it ask, a service run with it takes the reports.',
+    default: false,
+  }),
+  receiptsPerMinute: orLiteral(
+    'off',
+    integer({
+      description: 'POST /webPush/receipts requests allowed for each client address.',
+      default: 600,
+      unit: 'requests per minute',
+      min: 1,
+      max: 1_000_000,
+    }),
+  ),
   deliver: boolean({
     description: 'Also delivers broadcasts, in threads of their own.',
     default: false,

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { formatCount } from '../delivery/format-broadcast.ts';
 import { isExpression, type Audience } from '../delivery/audience.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
+import { receiptMemberBytes } from '../protocol/message/receipt-token.ts';
 import type { Message } from '../protocol/message/message.ts';
 import { maxPlaintextBytes } from '../protocol/encryption.ts';
 import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
@@ -21,9 +22,13 @@ export async function printDryRun(
   message: Message,
   options: PushOptions,
   subscriptions: SubscriptionStore,
-  { output, json }: { readonly output: Output; readonly json: boolean },
+  {
+    output,
+    json,
+    isWithReceipts,
+  }: { readonly output: Output; readonly json: boolean; readonly isWithReceipts: boolean },
 ): Promise<void> {
-  const payload = encodePayload(message);
+  const payload = encodePayload(message, undefined, { isWithReceipts });
   const payloadText = Buffer.from(payload).toString();
   checkPushOptions(options);
   const count = await countAudience(audience, subscriptions);
@@ -38,7 +43,7 @@ export async function printDryRun(
   const recipients = `${formatCount(count)} subscription${count === 1 ? '' : 's'}`;
   await output.line(
     `Would be sent to ${recipients}; nothing was sent. The payload has ${formatCount(payload.length)} of ` +
-      `at most ${formatCount(maxPlaintextBytes)} bytes:`,
+      `at most ${formatCount(maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0))} bytes:`,
   );
   await output.line(payloadText);
 }

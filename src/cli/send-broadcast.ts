@@ -47,6 +47,7 @@ export async function sendBroadcast(
       ...options,
       idempotencyKey: flags.idempotencyKey,
       startAt: flags.at,
+      receipts: configuration.receipts,
     };
     const isForLater = flags.at !== undefined && flags.at.getTime() > Date.now();
     if (flags.detach || isForLater) {

@@ -8,6 +8,8 @@ export interface PushMessage {
   readonly receivedAtMs: number;
   /** Tells one message that was delivered twice from two; where the sender asked to alert again. */
   readonly id?: string;
+  /** Proves what the service worker reports of the message, where its sender asks for receipts. */
+  readonly receipt?: string | undefined;
   /** What a click opens; this and the other URLs are absolute or relative to the service worker's scope. */
   readonly url?: string;
   readonly icon?: string;

@@ -16,6 +16,13 @@ const retryDelaysMs = [2_000, 8_000, 20_000];
 
 /** Name of the lock that pages and this worker share, of the sync, and of the cache. */
 const ownName = 'deskbell';
+/** The same of what is still to be told to the service. */
+const receiptsName = 'deskbell-receipts';
+/** What comes within this time is told together, so many at most. */
+const receiptDelayMs = 1000;
+const maxReceipts = 50;
+/** The receipt token of the notification that was clicked last. */
+let clicked: string | undefined;
 const jsonType = { 'content-type': 'application/json' };
 
 /** The title of a notification whose payload has none, or nothing to show at all. */
@@ -40,11 +47,17 @@ worker.addEventListener('push', (event) => {
 });
 
 worker.addEventListener('notificationclick', (event) => {
-  const message = (event.notification.data as { deskbell?: ShownMessage } | null)?.deskbell;
-  // A site that imports this script may show notifications of its own.
+  const message = messageOf(event.notification);
   if (!message) return;
+  clicked = message.receipt;
   event.notification.close();
   event.waitUntil(actOnClick(message, event.action));
+  event.waitUntil(report(message, 'clicked', event.action || undefined));
+});
+
+worker.addEventListener('notificationclose', (event) => {
+  const message = messageOf(event.notification);
+  if (message) event.waitUntil(reportDismissal(message, event.notification.tag));
 });
 
 worker.addEventListener('pushsubscriptionchange', (event) => {
@@ -54,9 +67,9 @@ worker.addEventListener('pushsubscriptionchange', (event) => {
 
 // Background Sync, where the browser has it. A rejection makes the browser try again later.
 worker.addEventListener('sync', (event) => {
-  if ((event as ExtendableEvent & { tag: string }).tag === ownName) {
-    (event as ExtendableEvent).waitUntil(renew());
-  }
+  const { tag } = event as ExtendableEvent & { tag: string };
+  if (tag === ownName) (event as ExtendableEvent).waitUntil(renew());
+  if (tag === receiptsName) (event as ExtendableEvent).waitUntil(sendReceipts());
 });
 
 /** What a browser that shows the declarative form by itself gives to the service worker in the place of a payload. */
@@ -103,6 +116,7 @@ function fromDeclarativeForm(form: Record<string, unknown>): Record<string, unkn
     title,
     message,
     id: form['id'],
+    receipt: form['receipt'],
     url,
     data,
     appBadge: form['app_badge'],
@@ -130,9 +144,56 @@ function toText(value: unknown): string {
 
 async function receive(received: ShownMessage): Promise<void> {
   const message = await callBeforeShow(received);
-  const { title, message: text, receivedAtMs } = message;
+  const { title, message: text, receivedAtMs, receipt } = message;
   // A browser cannot keep every member that a payload may have: some are nested too deeply.
-  await showAndPassOn(message).catch(() => showAndPassOn({ title, message: text, receivedAtMs }));
+  await showAndPassOn(message).catch(() => showAndPassOn({ title, message: text, receivedAtMs, receipt }));
+  await report(message, 'shown');
+}
+
+/** Undefined for a notification of the site's own: it may have imported this script. */
+function messageOf({ data }: Notification): ShownMessage | undefined {
+  return (data as { deskbell?: ShownMessage } | null)?.deskbell;
+}
+
+/** Tells the service what became of a notification, where its message asks for that. */
+async function report({ receipt }: ShownMessage, event: string, action?: string): Promise<void> {
+  if (!/^[\w-]{38}$/.test(String(receipt))) return;
+  try {
+    // Kept until it has been told: browsers close a service worker when they like.
+    const kept = JSON.stringify({ token: receipt, event, action });
+    const url = `${worker.registration.scope}?${encodeURIComponent(kept)}`;
+    await (await caches.open(receiptsName)).put(url, new Response(kept));
+    await new Promise((resolve) => setTimeout(resolve, receiptDelayMs));
+    await sendReceipts();
+  } catch {
+    await tryLater(receiptsName).catch(() => undefined);
+  }
+}
+
+/** Firefox tells of a click, and of a later notification with the same tag, as if the user had closed the notification. */
+async function reportDismissal(message: ShownMessage, tag: string): Promise<void> {
+  const isReplaced = (await worker.registration.getNotifications({ tag })).length > 0;
+  if (!isReplaced && message.receipt !== clicked) await report(message, 'dismissed');
+}
+
+/** Fails where the service cannot be reached or is too busy. */
+function sendReceipts(): Promise<void> {
+  return navigator.locks.request(receiptsName, async () => {
+    const cache = await caches.open(receiptsName);
+    const kept = (await cache.keys()).slice(0, maxReceipts);
+    if (kept.length === 0) return;
+    const receipts = await Promise.all(kept.map(async (key) => (await cache.match(key))?.json()));
+    const { status } = await fetch(new URL('webPush/receipts', service), {
+      method: 'POST',
+      credentials: 'omit',
+      keepalive: true,
+      headers: jsonType,
+      body: JSON.stringify({ receipts }),
+    });
+    if (status === 429 || status >= 500) throw new Error(`The service answered with ${status}.`);
+    // Taken, or never to be taken.
+    for (const key of kept) await cache.delete(key);
+  });
 }
 
 /** The message as the site's own hook wants it shown. Whatever the hook does, there is one to show. */
@@ -259,8 +320,12 @@ async function renewWithRetries(former: PushSubscription | null): Promise<void> 
     }
   }
   // Elsewhere the page library tries again when a page is loaded.
+  await tryLater(ownName);
+}
+
+async function tryLater(tag: string): Promise<void> {
   const { sync } = worker.registration as { sync?: { register(tag: string): Promise<void> } };
-  await sync?.register(ownName);
+  await sync?.register(tag);
 }
 
 /** Subscribes anew and puts the new subscription in the place of the former one; failures are on the console. */

@@ -7,6 +7,7 @@ import {
   type OriginCounts,
 } from '../store/broadcasts.ts';
 import { heldDeletionsReason } from '../store/held-deletions.ts';
+import type { ReceiptCounts, ReceiptEvent } from '../store/receipts.ts';
 import type { Progress } from './progress.ts';
 
 /** A count of `Broadcast.counts`. */
@@ -32,6 +33,32 @@ export const formatCount = (count: number): string => count.toLocaleString('en')
 /** The counts that are not 0, in display order. */
 export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountName, number])[] {
   return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count > 0);
+}
+
+/** What each receipt means, in display order. */
+export const receiptMeanings: Readonly<Record<ReceiptEvent, string>> = {
+  shown: 'reported: the browser showed the notification',
+  clicked: 'reported: the user clicked on it',
+  dismissed: 'reported: it was closed without a click',
+};
+
+/** What all push services together have brought about; `undefined` where the broadcast asks for no receipts. */
+export function totalReceipts({
+  receipts,
+}: Pick<Broadcast, 'receipts'>): Omit<ReceiptCounts, 'origin'> | undefined {
+  if (receipts === undefined) return undefined;
+  const actions = new Map<string, number>();
+  for (const counts of receipts) {
+    for (const [name, count] of Object.entries(counts.actions))
+      actions.set(name, (actions.get(name) ?? 0) + count);
+  }
+  const sumOf = (event: ReceiptEvent) => receipts.reduce((sum, counts) => sum + counts[event], 0);
+  return {
+    shown: sumOf('shown'),
+    clicked: sumOf('clicked'),
+    dismissed: sumOf('dismissed'),
+    actions: Object.fromEntries(actions),
+  };
 }
 
 /** `scheduled` is a running broadcast whose start is still to come. */
@@ -84,7 +111,7 @@ function formatOrigin(counts: OriginCounts): string {
 /** A broadcast as JSON: all but its payload and content hash. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
   const { id, ttlSeconds, urgency, topic, idempotencyKey, finishedAtMs } = broadcast;
-  const { audience, counts, waiting, heldBack, origins, alarms } = broadcast;
+  const { audience, counts, waiting, heldBack, origins, alarms, receipts } = broadcast;
   return {
     id,
     state: stateOf(broadcast),
@@ -94,6 +121,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     heldBack,
     origins,
     alarms: alarms.map(alarmToJson),
+    receipts,
     ttlSeconds,
     urgency,
     topic,

@@ -15,6 +15,10 @@ const mechanism = Type.Union(
 const action = Type.Union((['get', 'getWithArg', 'post'] as const).map((name) => Type.Literal(name)));
 const limit = { minimum: 1, description: 'a whole number above 0' };
 
+const requestLimit = Type.Union([Type.Literal('off'), Type.Integer({ minimum: 1 })], {
+  description: 'a whole number above 0 or "off"',
+});
+
 /** Each describes what it takes. */
 const schemas: Readonly<Record<string, Schema>> = {
   pushOnly: Type.Boolean({ description: 'true or false' }),
@@ -32,9 +36,8 @@ const schemas: Readonly<Record<string, Schema>> = {
     description: '"none", "all" or an array of "get", "getWithArg" and "post"',
   }),
   bodyLimitBytes: Type.Integer(limit),
-  registrationsPerMinute: Type.Union([Type.Literal('off'), Type.Integer({ minimum: 1 })], {
-    description: 'a whole number above 0 or "off"',
-  }),
+  registrationsPerMinute: requestLimit,
+  receiptsPerMinute: requestLimit,
   headersTimeoutMs: milliseconds,
   requestTimeoutMs: milliseconds,
   keepAliveTimeoutMs: milliseconds,
@@ -49,11 +52,12 @@ interface CheckedOptions {
   readonly vapidPublicKey: string;
   readonly previousVapidPublicKeys?: readonly string[] | undefined;
   readonly sessionKey: Uint8Array;
+  readonly receiptKey?: Uint8Array | undefined;
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION names the first option that is not usable, and what it takes */
 export function checkOptions(options: CheckedOptions): void {
-  const { vapidPublicKey, previousVapidPublicKeys = [], sessionKey } = options;
+  const { vapidPublicKey, previousVapidPublicKeys = [], sessionKey, receiptKey } = options;
   for (const [name, value] of Object.entries(options)) {
     const schema = schemas[name];
     if (schema === undefined || value === undefined || compileSchema(schema)(value)) continue;
@@ -68,9 +72,13 @@ export function checkOptions(options: CheckedOptions): void {
       throw notUsable(option, 'must be a public key: 87 characters of base64url, a point on P-256');
     }
   }
-  if (!(sessionKey instanceof Uint8Array) || sessionKey.length !== 32) {
-    throw notUsable('sessionKey', 'must be a Uint8Array of 32 random bytes');
-  }
+  checkSecret('sessionKey', sessionKey);
+  if (receiptKey !== undefined) checkSecret('receiptKey', receiptKey);
+}
+
+function checkSecret(name: string, key: unknown): void {
+  if (key instanceof Uint8Array && key.length === 32) return;
+  throw notUsable(name, 'must be a Uint8Array of 32 random bytes');
 }
 
 function notUsable(name: string, what: string): DeskbellError {

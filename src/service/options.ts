@@ -52,6 +52,13 @@ export interface ServiceOptions {
   readonly bodyLimitBytes?: number | undefined;
   /** `POST /webPush` requests that one client address may make in a minute. Default: 60. */
   readonly registrationsPerMinute?: number | 'off' | undefined;
+  /**
+   * Of the data directory: takes what browsers report of broadcasts with `receipts`, at `POST /webPush/receipts`. Default:
+   * there is no such path.
+   */
+  readonly receiptKey?: Uint8Array | undefined;
+  /** `POST /webPush/receipts` requests that one client address may make in a minute. Default: 600. */
+  readonly receiptsPerMinute?: number | 'off' | undefined;
   /** Where records go. Default: standard output, as JSON lines or, on a terminal, readable lines. */
   readonly log?: Log | undefined;
   /** Called after a subscription is stored and before it is acknowledged; what it throws becomes the response. */
@@ -71,7 +78,7 @@ export type SubscriptionHook = (
 export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
 /** Options without a default. */
-type OptionalName = 'exampleUsers' | 'onSubscribe' | 'onUnsubscribe';
+type OptionalName = 'exampleUsers' | 'receiptKey' | 'onSubscribe' | 'onUnsubscribe';
 
 type Resolved<Options> = {
   readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined>;
@@ -105,6 +112,8 @@ export function resolveOptions(options: ServiceOptions): Settings {
     redactSubscriptions = false,
     bodyLimitBytes = 16_384,
     registrationsPerMinute = 60,
+    receiptKey,
+    receiptsPerMinute = 600,
     log = createLog(),
     onSubscribe,
     onUnsubscribe,
@@ -123,6 +132,8 @@ export function resolveOptions(options: ServiceOptions): Settings {
     redactSubscriptions,
     bodyLimitBytes,
     registrationsPerMinute,
+    receiptKey,
+    receiptsPerMinute,
     log,
     onSubscribe,
     onUnsubscribe,

@@ -32,6 +32,11 @@ export interface ReceiptStore {
    * @returns how many were counted
    */
   add(receipts: readonly Receipt[]): Promise<number>;
-  /** Forgets, of broadcasts whose time is over, which subscriptions the counts came from. */
-  prune(): Promise<void>;
+  /**
+   * Forgets, of broadcasts whose time is over, which subscriptions the counts came from: some thousand rows in a short
+   * transaction.
+   *
+   * @returns whether there may be more
+   */
+  prune(): Promise<boolean>;
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { openDataDirectory } from '../../src/cli/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/key-rotation.ts';
+import { totalReceipts } from '../../src/delivery/format-broadcast.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
@@ -27,6 +28,10 @@ export interface Backend extends AsyncDisposable {
   forget(id: number): Promise<void>;
   /** Broadcasts to every row, and counts the outcomes that there were. */
   sendToAll(message: Message): Promise<Readonly<Record<string, number>>>;
+  /** The same, asking for receipts. @returns the broadcast's ID */
+  sendWithReceipts(message: Message): Promise<number>;
+  /** What the browsers have reported of it. */
+  receipts(broadcastId: number): Promise<ReturnType<typeof totalReceipts>>;
   sendTo(subscription: StoredSubscription, message: Message): Promise<string>;
   /** Sends a payload that no `Message` has. */
   sendPayload(subscription: StoredSubscription, payload: Uint8Array): Promise<string>;
@@ -53,7 +58,7 @@ export async function startBackend(
 ): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-browser-'));
   const data = await openDataDirectory(folder);
-  const { store } = data;
+  const { store, receiptKey } = data;
   let keys: VapidKeys = data.vapidKeys;
   let sender = createSender(senderOptions());
   let service: FastifyInstance | undefined;
@@ -61,7 +66,7 @@ export async function startBackend(
   const registrations: unknown[] = [];
 
   function senderOptions(): SenderOptions {
-    return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, store, ...access };
+    return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, store, receiptKey, ...access };
   }
 
   const backend: Backend = {
@@ -73,6 +78,12 @@ export async function startBackend(
     async forget(id) {
       await store.subscriptions.removeById(id);
     },
+    async sendWithReceipts(message) {
+      const { broadcast, finished } = await sender.broadcast('all', message, { receipts: true });
+      await finished;
+      return broadcast.id;
+    },
+    receipts: async (broadcastId) => totalReceipts((await store.broadcasts.find(broadcastId))!),
     async sendToAll(message) {
       const { counts } = await (await sender.broadcast('all', message)).finished;
       return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
@@ -108,6 +119,7 @@ export async function startBackend(
         sessionKey: new Uint8Array(32),
         pushServices: access.pushServices ?? [],
         registrationsPerMinute: 'off',
+        receiptKey,
         log: { info: () => undefined, error: (record) => console.error(record) },
       });
       service.addHook('preHandler', async ({ method, body }) => {

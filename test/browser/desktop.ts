@@ -19,6 +19,8 @@ export interface Desktop extends AsyncDisposable {
   clickNotification(): Promise<void>;
   /** Clicks an action of the newest notification. */
   clickAction(title: string): Promise<void>;
+  /** Closes the newest notification as a user does who is not interested. */
+  dismissNotification(): Promise<void>;
   /** @param crop ImageMagick geometry, such as `800x600+0+0` */
   takeScreenshot(file: string, crop: string): Promise<void>;
 }
@@ -122,6 +124,9 @@ export async function startDesktop(width: number, height: number): Promise<Deskt
     async clickAction(title) {
       await write('choice', title);
       await run('dunstctl', 'context');
+    },
+    async dismissNotification() {
+      await run('dunstctl', 'close');
     },
     async takeScreenshot(file, crop) {
       await run(

@@ -1,6 +1,7 @@
 // Clicks on notifications and their actions on a real desktop, in each browser: which page they open.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import {
   chromium,
   desktop as desktopPrograms,
@@ -82,6 +83,37 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
         await untilShown(1);
         await desktop.clickAction('Close');
         await untilOpen(testBrowser, `${backend.url}?order=7`);
+      },
+    );
+
+    browserTest(
+      'clicks, on an action or beside, and dismissals are reported, each as one thing',
+      async ({ backend, openSubscribed }) => {
+        await openSubscribed();
+        const perform = {
+          clicked: () => desktop.clickNotification(),
+          'clicked on an action': () => desktop.clickAction('Later'),
+          dismissed: () => desktop.dismissNotification(),
+        };
+        const actions = [{ title: 'Later', action: 'later' }];
+        for (const [what, act] of Object.entries(perform)) {
+          const id = await backend.sendWithReceipts({ title: what, message: '', tag: what, actions });
+          await untilShown(1);
+          await act();
+          await untilShown(0);
+          const isClick = what !== 'dismissed';
+          const expected = {
+            shown: 1,
+            clicked: isClick ? 1 : 0,
+            dismissed: isClick ? 0 : 1,
+            actions: what === 'clicked on an action' ? { later: 1 } : {},
+          };
+          let reported: object | undefined;
+          await until(
+            async () => isDeepStrictEqual((reported = await backend.receipts(id)), expected),
+            () => `Reported as ${JSON.stringify(reported)}.`,
+          );
+        }
       },
     );
 

@@ -6,6 +6,7 @@ import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { received, textOf, waitFor } from './demo-page.ts';
+import { until } from './until.ts';
 import { startOtherSite, subscribeWithHooks } from './other-site.ts';
 
 const picture =
@@ -153,6 +154,32 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
         await received(page, index + 1);
       }
       assert.deepEqual(titles(await onScreen(page)), ['First', 'Second']);
+    },
+  );
+
+  browserTest(
+    'what was shown is reported where the message asks for it, once the service can be reached',
+    async ({ backend, openSubscribed }) => {
+      const page = await openSubscribed();
+      await backend.sendToAll({ title: 'Silent', message: '' });
+      const requests = await backend.startOutage();
+      const first = await backend.sendWithReceipts({ title: 'First', message: '' });
+      await received(page, 2);
+      await until(
+        async () => requests.includes('POST /webPush/receipts'),
+        () => 'Nothing was reported.',
+      );
+      await backend.startService();
+      const url = `${backend.url}?2`;
+      const second = await backend.sendWithReceipts({ title: 'Second', message: '', url, declarative: true });
+      await received(page, 3);
+      for (const id of [first, second]) {
+        await until(
+          async () => (await backend.receipts(id))?.shown === 1,
+          () => `Broadcast ${id} was not reported as shown.`,
+        );
+        assert.deepEqual(await backend.receipts(id), { shown: 1, clicked: 0, dismissed: 0, actions: {} });
+      }
     },
   );
 

@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { createReceiptToken } from '../../src/protocol/message/receipt-token.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import {
   runCommand,
@@ -270,5 +271,43 @@ suite('broadcasts of the command line', () => {
     const unknown = await run('broadcasts', 'show', '99');
     assert.equal(unknown.exitCode, 1);
     assert.match(unknown.stderr, /There is no broadcast 99.*ERR_BROADCAST_NOT_FOUND/);
+  });
+
+  test('with --receipts, serve takes what browsers report and show counts it beside the outcomes', async () => {
+    const { data, environment, run } = await setUp(3);
+    const actions = ['--action', 'Open=/', '--action', 'Later=/later'];
+    const dryRun = await run('send', '--all', '--receipts', '--dry-run', ...message, ...actions);
+    assert.match(dryRun.stdout, /of at most 3,942 bytes/);
+    const sent = await run('send', '--all', '--receipts', ...message, ...actions);
+    assert.equal(sent.exitCode, 0, sent.stderr);
+    const key = Buffer.from(await readFile(join(data, 'receipt-key'), 'utf8'), 'base64url');
+    const tokenOf = (subscriptionId: number) => createReceiptToken(key, { broadcastId: 1, subscriptionId });
+    const receipts = [
+      { token: tokenOf(1), event: 'shown' },
+      { token: tokenOf(2), event: 'shown' },
+      { token: tokenOf(1), event: 'clicked', action: '1' },
+    ];
+
+    const report = async (...flags: string[]): Promise<number> => {
+      const service = runUntilStopped(['serve', '--port', '0', ...flags], { environment });
+      const [, address = ''] = await service.waitFor(/(http:\S+)/);
+      const response = await fetch(`${address}/webPush/receipts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ receipts }),
+      });
+      await service.end();
+      return response.status;
+    };
+    assert.equal(await report(), 404);
+    assert.equal(await report('--receipts'), 204);
+
+    const { stdout } = await run('broadcasts', 'show', '1');
+    assert.match(stdout, /^ +3 accepted .*\n +3 in total\n\n +2 shown .*\n +1 clicked .*\n +0 dismissed/m);
+    assert.match(stdout, /^ +1 +on the action 1$/m);
+    assert.match(stdout, new RegExp(`^ +${new URL(pushService.origin).host} +3 +3 +2 +1 +0$`, 'm'));
+    const [json] = parseLines((await run('broadcasts', 'show', '1', '--json')).stdout);
+    const counts = { origin: pushService.origin, shown: 2, clicked: 1, dismissed: 0, actions: { 1: 1 } };
+    assert.deepEqual(json.receipts, [counts]);
   });
 });

@@ -204,3 +204,94 @@ test('a subscription that cannot be renewed is reported, tried again after 2, 8 
   );
   assert.equal(copies.size, 1, 'the next page load knows that this browser is to be subscribed');
 });
+
+/** A scope that keeps what is to be reported, and a service that gives these answers; without one it is away. */
+function startReporting(answers: number[]) {
+  const kept = new Map<string, Response>();
+  const bodies: { readonly receipts: readonly object[] }[] = [];
+  const syncs: string[] = [];
+  const scope = runScript({
+    registration: {
+      scope: 'https://example.org/app/',
+      sync: {
+        async register(tag: string) {
+          syncs.push(tag);
+          throw new Error('not allowed');
+        },
+      },
+    },
+    navigator: { locks: { request: (_name: string, work: () => unknown) => work() } },
+    caches: {
+      open: async () => ({
+        keys: async () => [...kept.keys()],
+        match: async (url: string) => kept.get(url)?.clone(),
+        put: async (url: string, response: Response) => void kept.set(url, response),
+        delete: async (url: string) => kept.delete(url),
+      }),
+    },
+    async fetch(url: URL, { body, ...options }: RequestInit) {
+      assert.equal(url.href, 'https://example.org/webPush/receipts');
+      assert.equal(options.keepalive, true);
+      assert.equal(options.credentials, 'omit');
+      bodies.push(JSON.parse(String(body)));
+      const status = answers.shift();
+      if (status === undefined) throw new TypeError('Failed to fetch');
+      return { status };
+    },
+    setTimeout: (end: () => void) => end(),
+  });
+  const report = (receipt: unknown, event: string, action?: string) =>
+    scope['report']({ title: 't', message: 'm', receivedAtMs: 1, receipt }, event, action);
+  return { kept, bodies, syncs, report };
+}
+
+const token = 'A'.repeat(38);
+
+test('what became of a notification is reported with its token and its action', async () => {
+  const { kept, bodies, syncs, report } = startReporting([204, 204]);
+  await report(token, 'shown');
+  await report(token, 'clicked', 'open');
+  assert.deepEqual(bodies, [
+    { receipts: [{ token, event: 'shown' }] },
+    { receipts: [{ token, event: 'clicked', action: 'open' }] },
+  ]);
+  assert.equal(kept.size, 0);
+  assert.deepEqual(syncs, []);
+});
+
+test('a message without a token, or with a member of this name that is none, reports nothing', async () => {
+  const { bodies, report } = startReporting([]);
+  for (const receipt of [undefined, null, 7, {}, 'short', `${token}A`, `${'A'.repeat(37)}*`]) {
+    await report(receipt, 'shown');
+  }
+  assert.deepEqual(bodies, []);
+});
+
+test('what the service did not take is kept and reported with the next; nothing fails for it', async () => {
+  const { kept, bodies, syncs, report } = startReporting([429, 503]);
+  await report(token, 'shown');
+  await report(token, 'clicked');
+  await report(token, 'dismissed');
+  assert.deepEqual(
+    bodies.map(({ receipts }) => receipts.length),
+    [1, 2, 3],
+  );
+  assert.equal(kept.size, 3);
+  assert.deepEqual(syncs, ['deskbell-receipts', 'deskbell-receipts', 'deskbell-receipts']);
+});
+
+test('what the service never takes is not reported again', async () => {
+  for (const status of [400, 404, 413]) {
+    const { kept, bodies, report } = startReporting([status]);
+    await report(token, 'shown');
+    assert.equal(bodies.length, 1);
+    assert.equal(kept.size, 0);
+  }
+});
+
+test('so many are reported at once that the service takes them', async () => {
+  const { bodies, report, kept } = startReporting([...Array.from({ length: 120 }, () => 503), 204]);
+  for (let index = 0; index < 121; index += 1) await report(token, 'clicked', `action-${index}`);
+  assert.equal(bodies.at(-1)?.receipts.length, 50);
+  assert.equal(kept.size, 71);
+});

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 
 const root = join(import.meta.dirname, '../..');
 
-test('page library and service worker, as built, are under 7 kB gzipped together', async (context) => {
+test('page library and service worker, as built, are under 8 kB gzipped together', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-client-'));
   context.after(() => rm(folder, { recursive: true }));
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -24,7 +24,7 @@ test('page library and service worker, as built, are under 7 kB gzipped together
     gzipSync(Buffer.concat(library)).length +
     gzipSync(await readFile(join(folder, 'service-worker.js'))).length;
   context.diagnostic(`${bytes} bytes`);
-  assert.ok(bytes < 7000, `${bytes} bytes`);
+  assert.ok(bytes < 8000, `${bytes} bytes`);
 
   const serviceWorker = await readFile(join(folder, 'service-worker.js'), 'utf8');
   assert.doesNotMatch(serviceWorker, /^(import|export)\b/m, 'a classic script');

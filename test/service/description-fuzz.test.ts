@@ -6,9 +6,11 @@ import { createSessionCookie } from '../../src/service/demonstration/session-coo
 import { fuzz, fuzzFitting } from './description-fuzz.ts';
 import { startService } from './running-service.ts';
 
+const receipts = { receiptKey: new Uint8Array(32), receiptsPerMinute: 'off' } as const;
+
 describe('the service', () => {
   test('answers nothing that its description does not describe, and no 5xx', async (t) => {
-    const service = await startService({ authenticate: ['get'] }, t);
+    const service = await startService({ authenticate: ['get'], ...receipts }, t);
     const session = await createSessionCookie({ sessionKey: service.sessionKey, value: 'fuzz' });
     const seed = randomInt(2 ** 31);
     t.diagnostic(`seed ${seed}`);
@@ -20,7 +22,7 @@ describe('the service', () => {
 
   test('takes every request that fits its description', async (t) => {
     const pushServices = ['http://127.0.0.1:8090', 'https://[::1]:8443', 'https://*.push.example.org'];
-    const service = await startService({ authenticate: 'all', pushServices }, t);
+    const service = await startService({ authenticate: 'all', pushServices, ...receipts }, t);
     const session = await createSessionCookie({ sessionKey: service.sessionKey, value: 'fuzz' });
     const seed = randomInt(2 ** 31);
     t.diagnostic(`seed ${seed}`);
@@ -29,6 +31,7 @@ describe('the service', () => {
       'POST /webPush 200',
       'POST /webPush 409',
       'DELETE /webPush 204',
+      'POST /webPush/receipts 204',
       'GET /api/getWithArg/{arg} 200',
       'POST /api/post 200',
       'PUT /v1/user/{user_id} 404',

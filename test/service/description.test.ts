@@ -28,8 +28,10 @@ interface Document {
   readonly components: { readonly schemas: { readonly Problem: TSchema } };
 }
 
+const receiptKey = new Uint8Array(32);
+
 describe('the description document', () => {
-  const service = startServiceForSuite();
+  const service = startServiceForSuite({ receiptKey });
   let document: Document;
   let operations: [string, Operation][];
 
@@ -147,7 +149,7 @@ describe('the description document', () => {
   });
 
   test('has paths that hold under any prefix', async (t) => {
-    const prefixed = await startService({ prefix: '/deep/push' }, t);
+    const prefixed = await startService({ prefix: '/deep/push', receiptKey }, t);
     const url = `${prefixed.base}/openapi.json`;
     const other = (await (await fetch(url)).json()) as Document;
     assert.deepEqual(Object.keys(other.paths), Object.keys(document.paths));

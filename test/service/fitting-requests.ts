@@ -8,12 +8,15 @@ import { Compile } from 'typebox/compile';
 export interface JsonSchema {
   readonly type?: string;
   readonly format?: string;
+  readonly const?: unknown;
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly required?: readonly string[];
   readonly not?: object;
   readonly anyOf?: readonly JsonSchema[];
+  readonly items?: JsonSchema;
+  readonly maxItems?: number;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
 
@@ -22,8 +25,10 @@ const furtherMembers = ['keys', 'p256dh', 'auth', 'endpoint', 'expirationTime', 
 
 /** Values that a schema takes. */
 export function valuesFitting(schema: JsonSchema): fc.Arbitrary<unknown> {
-  const { type, anyOf, properties = {}, required = [] } = schema;
+  const { type, anyOf, items, maxItems = 100, properties = {}, required = [] } = schema;
   if (anyOf) return fc.oneof(...anyOf.map(valuesFitting));
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (type === 'array' && items) return fc.array(valuesFitting(items), { maxLength: maxItems });
   if (type === 'string') return stringsFitting(schema);
   if (type === 'integer') return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
   if (type !== 'object') throw new Error(`No values are made for ${JSON.stringify(schema)}`);

@@ -38,7 +38,7 @@ export function sendCommand(context: Context): Command {
       'as a broadcast, which is stored, retried when push services are busy, and survives a crash of this command. ' +
       'Subscriptions that have ended are removed. The exit code is 1 if a message to a live subscription was not ' +
       'accepted.',
-    settings: ['data', ...senderSettings],
+    settings: ['data', ...senderSettings, 'receipts'],
     examples: [
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
       "deskbell send --id 17 --title Hello --message 'Only for you' --urgency high --subject mailto:you@example.org",
@@ -147,6 +147,7 @@ async function dryRun(
   await printDryRun(audience, message, optionsOf(flags), subscriptions, {
     output,
     json: flags.json ?? false,
+    isWithReceipts: configuration.receipts && !isForOne(flags),
   });
 }
 

@@ -38,6 +38,8 @@ export function serveCommand(context: Context): Command {
       'trustProxy',
       'deliver',
       ...operatorSettings,
+      'receipts',
+      'receiptsPerMinute',
       ...senderSettings,
     ],
     examples: [
@@ -81,6 +83,8 @@ export function serveCommand(context: Context): Command {
           redactSubscriptions: configuration.redactSubscriptions,
           bodyLimitBytes: configuration.bodyLimitBytes,
           registrationsPerMinute: configuration.registrationsPerMinute,
+          receiptKey: configuration.receipts ? opened.receiptKey : undefined,
+          receiptsPerMinute: configuration.receiptsPerMinute,
           trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
           log,
         });

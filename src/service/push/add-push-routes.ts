@@ -1,14 +1,18 @@
 // The part of the service that Web Push needs: the public key, the subscriptions and the client's files.
+import rateLimit from '@fastify/rate-limit';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addClientFiles } from './client-files.ts';
 import { createReadVapidKeys } from './current-keys.ts';
+import { addReceiptRoute } from './receipts.ts';
 import { addVapidKeyRoute } from './vapid-key.ts';
 import { addWebPushRoutes } from './web-push.ts';
 
 export async function addPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   const readVapidKeys = createReadVapidKeys(settings.store, settings);
   addVapidKeyRoute(app, readVapidKeys, settings.vapidPublicKey);
-  await addWebPushRoutes(app, settings, readVapidKeys);
+  await app.register(rateLimit, { global: false });
+  addWebPushRoutes(app, settings, readVapidKeys);
+  addReceiptRoute(app, settings);
   addClientFiles(app);
 }

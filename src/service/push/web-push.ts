@@ -1,9 +1,7 @@
 // POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it.
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import { Type } from '../../http/schema.ts';
 
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
@@ -13,6 +11,7 @@ import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
 import type { Settings } from '../options.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
+import { limitPerMinute } from './rate-limit.ts';
 import { createSubscriptionBody, removalBody } from './subscription-schema.ts';
 import { readVapidKey, vapidKeyHeader } from './vapid-key-header.ts';
 
@@ -47,15 +46,10 @@ const deleteOperation: Operation = {
   errors: ['ERR_STORE_UNAVAILABLE'],
 };
 
-export async function addWebPushRoutes(
-  app: ServiceApp,
-  settings: Settings,
-  readVapidKeys: ReadVapidKeys,
-): Promise<void> {
+export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidKeys: ReadVapidKeys): void {
   const { store, endpointPolicy, log, onSubscribe, onUnsubscribe } = settings;
   const { redactSubscriptions, registrationsPerMinute } = settings;
   let unknownPaths = 0;
-  await app.register(rateLimit, { global: false, errorResponseBuilder: tooManyRegistrations });
 
   app.post(
     '/webPush',
@@ -65,7 +59,7 @@ export async function addWebPushRoutes(
       validatorCompiler: () => () => true,
       config: {
         operation: postOperation,
-        rateLimit: registrationsPerMinute !== 'off' && { max: registrationsPerMinute, timeWindow: 60_000 },
+        rateLimit: limitPerMinute(registrationsPerMinute, 'register'),
       },
     },
     async (request, reply) => {
@@ -118,11 +112,4 @@ async function tellOfRemoval(
   } catch (error) {
     log.error({ event: 'fault', method: request.method, url: request.url, error });
   }
-}
-
-function tooManyRegistrations(_request: unknown, { max, ttl }: { max: number; ttl: number }): DeskbellError {
-  return new DeskbellError(
-    'ERR_RATE_LIMITED',
-    `One client address may register ${max} times a minute; wait ${Math.ceil(ttl / 1000)} s.`,
-  );
 }

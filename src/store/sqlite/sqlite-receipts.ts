@@ -39,9 +39,7 @@ export function createSqliteReceipts(database: SqliteDatabase): ReceiptStore {
 
   return {
     add: (receipts) => database.write(() => receipts.filter(add).length),
-    prune: async () => {
-      while (await database.write(pruneBatch));
-    },
+    prune: () => database.write(pruneBatch),
   };
 }
 

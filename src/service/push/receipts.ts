@@ -1,0 +1,93 @@
+// POST /webPush/receipts takes what service workers report of notifications: shown, clicked, dismissed. A token from the
+// payload proves that the notification was sent to who reports on it. The answer does not tell what was counted.
+import { createReceiptTokenReader, receiptTokenPattern } from '../../protocol/message/receipt-token.ts';
+import { receiptEvents, type Receipt } from '../../store/receipts.ts';
+import { emptyResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { Type } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import type { Settings } from '../options.ts';
+import { limitPerMinute } from './rate-limit.ts';
+
+/** The service worker sends no more at once. */
+const maxReceipts = 100;
+const pruneIntervalMs = 60 * 60 * 1000;
+
+const operation: Operation = {
+  tag: 'Web Push',
+  summary: 'Takes what browsers report of notifications',
+  description:
+    'Each report counts once. One whose token is not valid, that came before, or whose message or subscription is no longer ' +
+    'counted changes nothing; the response does not tell.',
+  responses: { 204: emptyResponse('Whatever counts is stored durably.') },
+  errors: ['ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
+};
+
+const body = Type.Object(
+  {
+    receipts: Type.Array(
+      Type.Object({
+        token: Type.String({
+          description: 'The member `receipt` of the payload.',
+          pattern: receiptTokenPattern,
+        }),
+        event: Type.Union(receiptEvents.map((event) => Type.Literal(event))),
+        action: Type.Optional(
+          Type.String({ description: 'With `clicked`: the name of the action, if on one.' }),
+        ),
+      }),
+      { maxItems: maxReceipts },
+    ),
+  },
+  {
+    examples: [
+      { receipts: [{ token: 'AAAAAAAHAAAAABJnaFjv9GcTqKKYyO7lbDHvIA', event: 'clicked', action: 'open' }] },
+    ],
+  },
+);
+
+export function addReceiptRoute(app: ServiceApp, settings: Settings): void {
+  const { store, receiptKey, receiptsPerMinute } = settings;
+  if (receiptKey === undefined) return;
+  const readToken = createReceiptTokenReader(receiptKey);
+
+  app.post(
+    '/webPush/receipts',
+    {
+      schema: { body },
+      config: { operation, rateLimit: limitPerMinute(receiptsPerMinute, 'report') },
+    },
+    async (request, reply) => {
+      const receipts = request.body.receipts.flatMap(({ token, event, action }): Receipt[] => {
+        const subject = readToken(token);
+        return subject === undefined ? [] : [{ ...subject, event, action }];
+      });
+      if (receipts.length > 0) await store.receipts.add(receipts);
+      return reply.code(204).send();
+    },
+  );
+  pruneNowAndThen(app, settings);
+}
+
+/** Forgets who reported what once it is no longer needed, a batch at a time, until the service is closed. */
+function pruneNowAndThen(app: ServiceApp, { store, log }: Settings): void {
+  const closing = new AbortController();
+  let pruning = Promise.resolve();
+  const pruneAll = async (): Promise<void> => {
+    try {
+      while (!closing.signal.aborted && (await store.receipts.prune()));
+    } catch (error) {
+      log.error({ event: 'fault', error });
+    }
+  };
+  const prune = (): void => {
+    pruning = pruning.then(pruneAll);
+  };
+  const timer = setInterval(prune, pruneIntervalMs).unref();
+  app.addHook('onReady', async () => prune());
+  app.addHook('onClose', async () => {
+    closing.abort();
+    clearInterval(timer);
+    await pruning;
+  });
+}

@@ -1,0 +1,143 @@
+// POST /webPush/receipts: what browsers report counts once, and what nobody was sent changes nothing.
+import assert from 'node:assert/strict';
+import { randomBytes, randomFillSync } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { createReceiptToken } from '../../src/protocol/message/receipt-token.ts';
+import type { ReceiptEvent } from '../../src/store/receipts.ts';
+import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
+
+const receiptKey = randomBytes(32);
+
+interface ReportedReceipt {
+  readonly token: string;
+  readonly event: string;
+  readonly action?: string;
+}
+
+describe('the service with receipts', () => {
+  const service = startServiceForSuite({ receiptKey, receiptsPerMinute: 'off' });
+  let broadcastId: number;
+  let subscriptionIds: readonly number[];
+
+  before(async () => {
+    for (let count = 0; count < 3; count += 1) {
+      await sendJson(service.base, 'POST', '/webPush', newSubscription());
+    }
+    const rows = await service.store.subscriptions.page({ afterId: 0, limit: 10 });
+    subscriptionIds = rows.map(({ id }) => id);
+    const { broadcast } = await service.store.broadcasts.create({
+      contentHash: new Uint8Array(32),
+      payload: Buffer.from('{"title":"t","message":"m"}'),
+      ttlSeconds: 60,
+      urgency: 'normal',
+      startAtMs: Date.now(),
+      expiresAtMs: Date.now() + 3_600_000,
+      sliceRows: 100,
+      receiptActions: ['open'],
+    });
+    broadcastId = broadcast.id;
+  });
+
+  const report = (receipts: readonly ReportedReceipt[]) =>
+    sendJson(service.base, 'POST', '/webPush/receipts', { receipts });
+  const tokenOf = (index: number, key: Uint8Array = receiptKey) =>
+    createReceiptToken(key, { broadcastId, subscriptionId: subscriptionIds[index]! });
+  const totals = async () => {
+    const [counts] = (await service.store.broadcasts.find(broadcastId))!.receipts!;
+    const { shown, clicked, dismissed } = counts ?? { shown: 0, clicked: 0, dismissed: 0 };
+    return { shown, clicked, dismissed };
+  };
+
+  test('counts what was reported, before its message is known to be accepted, and each of it once', async () => {
+    for (let times = 0; times < 2; times += 1) {
+      const response = await report([
+        { token: tokenOf(0), event: 'shown' },
+        { token: tokenOf(1), event: 'shown' },
+        { token: tokenOf(0), event: 'clicked', action: 'open' },
+        { token: tokenOf(1), event: 'dismissed' },
+      ]);
+      assert.equal(response.status, 204);
+      assert.equal(await response.text(), '');
+      assert.deepEqual(await totals(), { shown: 2, clicked: 1, dismissed: 1 });
+    }
+    const [counts] = (await service.store.broadcasts.find(broadcastId))!.receipts!;
+    assert.deepEqual({ ...counts!.actions }, { open: 1 });
+  });
+
+  test('10,000 forged receipts change no count', async () => {
+    const earlier = await totals();
+    const events: readonly ReceiptEvent[] = ['shown', 'clicked', 'dismissed'];
+    const forgers: readonly (() => string)[] = [
+      () => randomFillSync(Buffer.alloc(28)).toString('base64url'),
+      () => tokenOf(2, randomBytes(32)),
+      // the ids of one row with the proof of another
+      () => {
+        const ids = Buffer.from(tokenOf(2), 'base64url').subarray(0, 12);
+        const proof = Buffer.from(tokenOf(0), 'base64url').subarray(12);
+        return Buffer.concat([ids, proof]).toString('base64url');
+      },
+      () => {
+        const token = Buffer.from(tokenOf(2), 'base64url');
+        token[12 + Math.floor(Math.random() * 16)]! ^= 1 << Math.floor(Math.random() * 8);
+        return token.toString('base64url');
+      },
+    ];
+    for (let request = 0; request < 100; request += 1) {
+      const receipts = Array.from({ length: 100 }, (_, index) => ({
+        token: forgers[index % forgers.length]!(),
+        event: events[index % events.length]!,
+      }));
+      assert.equal((await report(receipts)).status, 204);
+    }
+    assert.deepEqual(await totals(), earlier);
+    await report([{ token: tokenOf(2), event: 'shown' }]);
+    assert.deepEqual(await totals(), { ...earlier, shown: earlier.shown + 1 }, 'the row itself still counts');
+  });
+
+  test('a body that is none of receipts is a 400, and nothing of it counts', async () => {
+    const earlier = await totals();
+    const good = { token: tokenOf(2), event: 'clicked' };
+    for (const receipts of [
+      [good, { ...good, event: 'read' }],
+      [good, { ...good, token: 'short' }],
+      [good, { event: 'shown' }],
+      [good, { ...good, action: 7 }],
+      Array.from({ length: 101 }, () => good),
+    ]) {
+      assert.equal((await report(receipts as readonly ReportedReceipt[])).status, 400);
+    }
+    assert.equal((await sendJson(service.base, 'POST', '/webPush/receipts', {})).status, 400);
+    assert.deepEqual(await totals(), earlier);
+  });
+
+  test('is described, and only where receipts are taken', async () => {
+    assert.ok((await pathsOf(service.base)).includes('/webPush/receipts'));
+    const other = await startService();
+    try {
+      assert.ok(!(await pathsOf(other.base)).includes('/webPush/receipts'));
+      assert.equal((await sendJson(other.base, 'POST', '/webPush/receipts', { receipts: [] })).status, 404);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+test('one client address may report so many times a minute; registrations have a limit of their own', async (t) => {
+  const service = await startService({ receiptKey, receiptsPerMinute: 2, registrationsPerMinute: 1 }, t);
+  const report = () => sendJson(service.base, 'POST', '/webPush/receipts', { receipts: [] });
+  assert.deepEqual([(await report()).status, (await report()).status], [204, 204]);
+  const refused = await report();
+  assert.equal(refused.status, 429);
+  assert.ok(Number(refused.headers.get('retry-after')) > 0);
+  assert.match(await refused.text(), /may report 2 times a minute/);
+  assert.equal((await sendJson(service.base, 'POST', '/webPush', newSubscription())).status, 200);
+  assert.match(
+    await (await sendJson(service.base, 'POST', '/webPush', newSubscription())).text(),
+    /may register 1 /,
+  );
+});
+
+async function pathsOf(base: string): Promise<readonly string[]> {
+  const document = (await (await fetch(`${base}/openapi.json`)).json()) as { readonly paths: object };
+  return Object.keys(document.paths);
+}
