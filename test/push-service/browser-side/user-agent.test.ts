@@ -5,7 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { WebSocketServer } from 'ws';
-import { createUserAgent, startPushService, type UserAgent } from '../../../src/push-service/index.ts';
+import {
+  createUserAgent,
+  startPushService,
+  type PushServiceOptions,
+  type UserAgent,
+} from '../../../src/push-service/index.ts';
 import { aes128gcmBody, encrypted, sendByHttp1, start } from '../harness.ts';
 import { generateVapidKeys, pushWith } from '../web-push-sender.ts';
 
@@ -15,10 +20,15 @@ async function connectAgent(t: TestContext, webSocketUrl: string, acknowledges =
   return agent;
 }
 
+/** A push service with a user agent, and a key pair to subscribe with. */
+async function startWithAgent(t: TestContext, options?: PushServiceOptions, acknowledges?: boolean) {
+  const service = await start(t, options);
+  const agent = await connectAgent(t, service.webSocketUrl, acknowledges);
+  return { service, agent, keys: generateVapidKeys() };
+}
+
 test('messages are decrypted and read as a stream, each subscription under its endpoint', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
-  const keys = generateVapidKeys();
+  const { agent, keys } = await startWithAgent(t);
   const first = await agent.subscribe(keys.publicKey);
   const second = await agent.subscribe(keys.publicKey);
   assert.deepEqual(agent.endpoints, [first.endpoint, second.endpoint]);
@@ -42,8 +52,7 @@ test('messages are decrypted and read as a stream, each subscription under its e
 });
 
 test('a push without payload has no data', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
+  const { agent } = await startWithAgent(t);
   const { endpoint } = await agent.subscribe();
   await sendByHttp1(endpoint, { headers: { ttl: '9' } });
   const message = await agent.nextMessage();
@@ -53,11 +62,9 @@ test('a push without payload has no data', async (t) => {
 
 test('what is not for its keys is thrown at the reader, and the next message comes all the same', async (t) => {
   const codes: number[] = [];
-  const service = await start(t, {
+  const { agent, keys } = await startWithAgent(t, {
     onEvent: (event) => event.type === 'acknowledged' && codes.push(event.code),
   });
-  const agent = await connectAgent(t, service.webSocketUrl);
-  const keys = generateVapidKeys();
   const subscription = await agent.subscribe(keys.publicKey);
   const other = await agent.subscribe(keys.publicKey);
   await pushWith(keys, { ...other, endpoint: subscription.endpoint }, 'for the other');
@@ -69,9 +76,7 @@ test('what is not for its keys is thrown at the reader, and the next message com
 });
 
 test('it reconnects by itself with its uaid and gets what it has missed, once', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
-  const keys = generateVapidKeys();
+  const { service, agent, keys } = await startWithAgent(t);
   const subscription = await agent.subscribe(keys.publicKey);
   const { uaid } = agent;
   service.disconnectUserAgents();
@@ -84,9 +89,7 @@ test('it reconnects by itself with its uaid and gets what it has missed, once', 
 });
 
 test('disconnected on purpose it stays away until it is told to connect', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
-  const keys = generateVapidKeys();
+  const { service, agent, keys } = await startWithAgent(t);
   const subscription = await agent.subscribe(keys.publicKey);
   await agent.disconnect();
   await pushWith(keys, subscription, 'later');
@@ -98,8 +101,7 @@ test('disconnected on purpose it stays away until it is told to connect', async 
 });
 
 test('connect right after disconnect, without waiting, ends connected', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
+  const { service, agent } = await startWithAgent(t);
   const { endpoint } = await agent.subscribe();
   const leaving = agent.disconnect();
   await Promise.all([agent.connect(), agent.connect(), leaving]);
@@ -109,9 +111,7 @@ test('connect right after disconnect, without waiting, ends connected', async (t
 });
 
 test('without acknowledging, a message comes again after each reconnect and is shown once', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl, false);
-  const keys = generateVapidKeys();
+  const { service, agent, keys } = await startWithAgent(t, {}, false);
   await pushWith(keys, await agent.subscribe(keys.publicKey), 'again');
   assert.equal((await agent.nextMessage()).text(), 'again');
   for (let deliveries = 2; deliveries < 4; deliveries += 1) {
@@ -139,8 +139,7 @@ test('a push service that has forgotten it gives another uaid, and its subscript
 });
 
 test('unsubscribe ends the subscription at the push service', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
+  const { agent } = await startWithAgent(t);
   const { endpoint } = await agent.subscribe();
   assert.equal(await agent.unsubscribe(endpoint), true);
   assert.equal(await agent.unsubscribe(endpoint), false);
@@ -149,8 +148,10 @@ test('unsubscribe ends the subscription at the push service', async (t) => {
 });
 
 test('a slow reader holds the stream up and misses nothing', async (t) => {
-  const service = await start(t, { limits: { maxMessagesPerSubscription: 5000 }, checksBodies: false });
-  const agent = await connectAgent(t, service.webSocketUrl);
+  const { agent } = await startWithAgent(t, {
+    limits: { maxMessagesPerSubscription: 5000 },
+    checksBodies: false,
+  });
   const { endpoint } = await agent.subscribe();
   for (let i = 0; i < 1500; i += 1) await sendByHttp1(endpoint, { headers: { ttl: '60' } });
   const versions = new Set<string>();
@@ -159,8 +160,7 @@ test('a slow reader holds the stream up and misses nothing', async (t) => {
 });
 
 test('close ends the stream after what has arrived', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
+  const { service, agent } = await startWithAgent(t);
   const { endpoint } = await agent.subscribe();
   await sendByHttp1(endpoint, { headers: { ttl: '9' } });
   while (service.statistics().events.acknowledged !== 1) await sleep(2);
@@ -173,8 +173,7 @@ test('close ends the stream after what has arrived', async (t) => {
 });
 
 test('what the push service refuses, and one that is not there, are errors in words', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
+  const { agent } = await startWithAgent(t);
   await assert.rejects(agent.subscribe('AAAA'), /refuses to register: key must be/);
   const gone = await startPushService();
   await gone.close();
@@ -183,8 +182,7 @@ test('what the push service refuses, and one that is not there, are errors in wo
 });
 
 test('a body that is not encrypted at all is acknowledged as not decrypted', async (t) => {
-  const service = await start(t);
-  const agent = await connectAgent(t, service.webSocketUrl);
+  const { service, agent } = await startWithAgent(t);
   const { endpoint } = await agent.subscribe();
   await sendByHttp1(endpoint, { headers: { ttl: '9', ...encrypted }, body: aes128gcmBody() });
   await assert.rejects(agent.nextMessage(), /cannot be decrypted/);

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../../../src/push-service/index.ts';
+import type { Fault, PushService, PushServiceOptions } from '../../../src/push-service/index.ts';
 import {
   aes128gcmBody,
   encrypted,
@@ -19,10 +19,20 @@ import {
 
 const sending = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
-const endpointsOf = (
-  service: { createSinks(count: number): Iterable<{ endpoint: string }> },
-  count: number,
-) => [...service.createSinks(count)].map(({ endpoint }) => endpoint);
+/** A push service with `count` sinks; `endpoint` is that of the first. */
+async function startWithSinks(t: TestContext, count = 1, options?: PushServiceOptions) {
+  const service = await start(t, options);
+  const endpoints = [...service.createSinks(count)].map((sink) => sink.endpoint);
+  const [endpoint = '', other = ''] = endpoints;
+  return { service, endpoints, endpoint, other };
+}
+
+function connectTo(t: TestContext, { origin }: PushService): ClientHttp2Session {
+  const session = connect(origin);
+  session.on('error', () => undefined);
+  t.after(() => session.destroy());
+  return session;
+}
 
 async function outcomes(send: Send, endpoint: string, count: number): Promise<(number | 'broken')[]> {
   const seen: (number | 'broken')[] = [];
@@ -39,8 +49,7 @@ async function outcomes(send: Send, endpoint: string, count: number): Promise<(n
 
 for (const [version, send] of versions) {
   test(`over ${version}`, async (t) => {
-    const service = await start(t);
-    const [endpoint = ''] = endpointsOf(service, 1);
+    const { service, endpoint } = await startWithSinks(t);
     const messages = (): number | undefined => service.tallySinks()[0]?.messages;
     t.beforeEach(() => service.faults.clear());
 
@@ -142,15 +151,13 @@ for (const [version, send] of versions) {
 }
 
 test('half an answer begins with the status and headers of the right one', async (t) => {
-  const service = await start(t);
-  const [endpoint = ''] = endpointsOf(service, 1);
+  const { service, endpoint } = await startWithSinks(t);
   service.faults.inject({ kind: 'half' });
   const response = await fetch(endpoint, { method: 'POST', ...sending });
   assert.equal(response.status, 201);
   await assert.rejects(response.text());
 
-  const session = connect(service.origin);
-  t.after(() => session.destroy());
+  const session = connectTo(t, service);
   const stream = session.request({
     ':method': 'POST',
     ':path': new URL(endpoint).pathname,
@@ -171,11 +178,8 @@ test('half an answer begins with the status and headers of the right one', async
 });
 
 test('over HTTP/2 a reset takes the whole connection, a stream reset only its stream', async (t) => {
-  const service = await start(t);
-  const [endpoint = '', other = ''] = endpointsOf(service, 2);
-  const session = connect(service.origin);
-  session.on('error', () => undefined);
-  t.after(() => session.destroy());
+  const { service, endpoint, other } = await startWithSinks(t, 2);
+  const session = connectTo(t, service);
 
   service.faults.inject({ kind: 'reset-stream', endpoint, times: 1 });
   await assert.rejects(sendOn(session, endpoint, sending), /closed with 7|REFUSED_STREAM/);
@@ -192,12 +196,9 @@ test('over HTTP/2 a reset takes the whole connection, a stream reset only its st
 });
 
 test('GOAWAY names the last stream that is processed; every later one stays unprocessed', async (t) => {
-  const service = await start(t);
-  const endpoints = endpointsOf(service, 60);
+  const { service, endpoints } = await startWithSinks(t, 60);
   service.faults.inject({ kind: 'goaway', afterStreams: 20 });
-  const session = connect(service.origin);
-  session.on('error', () => undefined);
-  t.after(() => session.destroy());
+  const session = connectTo(t, service);
   const goAways: [number, number][] = [];
   session.on('goaway', (code, lastStreamId) => goAways.push([code, lastStreamId]));
   const isClosed = new Promise((resolve) => session.once('close', resolve));
@@ -216,13 +217,13 @@ test('GOAWAY names the last stream that is processed; every later one stays unpr
 });
 
 test('a sender that sends again what came after the last stream has each message accepted exactly once', async (t) => {
-  const service = await start(t, { limits: { maxConcurrentStreams: 1000 } });
-  const waiting = endpointsOf(service, 2000);
+  const { service, endpoints: waiting } = await startWithSinks(t, 2000, {
+    limits: { maxConcurrentStreams: 1000 },
+  });
   service.faults.inject({ kind: 'goaway', afterStreams: 100 });
   let sessions = 0;
   while (waiting.length > 0) {
-    const session = connect(service.origin);
-    session.on('error', () => undefined);
+    const session = connectTo(t, service);
     let lastStreamId = Infinity;
     session.once('goaway', (_code, id) => (lastStreamId = id));
     sessions += 1;
@@ -254,13 +255,10 @@ test('a sender that sends again what came after the last stream has each message
 });
 
 test('GOAWAY meets each new connection again, with the error code it was told', async (t) => {
-  const service = await start(t);
-  const [endpoint = ''] = endpointsOf(service, 1);
+  const { service, endpoint } = await startWithSinks(t);
   service.faults.inject({ kind: 'goaway', afterStreams: 2, code: 11 });
   for (let i = 0; i < 2; i += 1) {
-    const session = connect(service.origin);
-    session.on('error', () => undefined);
-    t.after(() => session.destroy());
+    const session = connectTo(t, service);
     const goAway = new Promise((resolve) => session.once('goaway', (code) => resolve(code)));
     assert.equal((await sendOn(session, endpoint, sending)).status, 201);
     void sendOn(session, endpoint, sending).catch(() => undefined);
@@ -269,8 +267,7 @@ test('GOAWAY meets each new connection again, with the error code it was told', 
 });
 
 test('over HTTP/1.1 the n-th answer of a connection says that it is the last', async (t) => {
-  const service = await start(t);
-  const [endpoint = ''] = endpointsOf(service, 1);
+  const { service, endpoint } = await startWithSinks(t);
   service.faults.inject({ kind: 'goaway', afterStreams: 1 });
   const { status, headers } = await sendByHttp1(endpoint, sending);
   assert.deepEqual([status, headers['connection']], [201, 'close']);
@@ -278,8 +275,7 @@ test('over HTTP/1.1 the n-th answer of a connection says that it is the last', a
 
 test('faults meet the next n, a share, one endpoint, or a while', async (t) => {
   let now = Date.now();
-  const service = await start(t, { now: () => now });
-  const [endpoint = '', other = ''] = endpointsOf(service, 2);
+  const { service, endpoint, other } = await startWithSinks(t, 2, { now: () => now });
   const cases: [string, Fault, (number | 'broken')[]][] = [
     ['the next two', { kind: 'status', status: 500, times: 2 }, [500, 500, 201, 201]],
     ['every fourth', { kind: 'status', status: 500, share: 0.25 }, [201, 201, 201, 500, 201, 201, 201, 500]],
@@ -301,8 +297,7 @@ test('faults meet the next n, a share, one endpoint, or a while', async (t) => {
   await t.test('a tenth of a thousand is a hundred', async () => {
     service.faults.clear();
     service.faults.inject({ kind: 'status', status: 500, share: 0.1 });
-    const session = connect(service.origin);
-    t.after(() => session.destroy());
+    const session = connectTo(t, service);
     const all = Array.from({ length: 1000 }, () => sendOn(session, endpoint, sending));
     const failed = (await Promise.all(all)).filter(({ status }: Received) => status === 500);
     assert.equal(failed.length, 100);
@@ -318,8 +313,7 @@ test('faults meet the next n, a share, one endpoint, or a while', async (t) => {
 });
 
 test('a request meets every delay and the first other fault', async (t) => {
-  const service = await start(t);
-  const [endpoint = ''] = endpointsOf(service, 1);
+  const { service, endpoint } = await startWithSinks(t);
   const first = service.faults.inject({ kind: 'status', status: 500, times: 1 });
   service.faults.inject({ kind: 'delay', ms: 1 });
   const second = service.faults.inject({ kind: 'status', status: 502 });
