@@ -7,7 +7,7 @@ import { delimiter, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 /** A program, or several of which one does, and the Debian package that brings it. */
-interface Program {
+export interface Program {
   /** On the path, or anywhere by an absolute path. */
   readonly names: readonly string[];
   readonly debianPackage: string;

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Browser, Page } from 'puppeteer-core';
+import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { type Backend, type PushServiceAccess, startBackend } from './backend.ts';
-import { openDemoPage, press, textOf } from './demo-page.ts';
+import { openDemoPage, press, received, textOf } from './demo-page.ts';
+import { startOtherSite } from './other-site.ts';
 
 /** A browser with a push service of its own. */
 export interface TestBrowser extends AsyncDisposable {
@@ -23,7 +25,13 @@ export interface BrowserTestContext {
   permit(url: string, state: 'granted' | 'denied'): Promise<void>;
   /** @param consoleErrors collects what the page writes to the console */
   open(consoleErrors?: string[]): Promise<Page>;
-  openSubscribed(): Promise<Page>;
+  /** Opens the page and subscribes: `row` is the one subscription that the service has stored. */
+  openSubscribed(): Promise<{ readonly page: Page; readonly row: StoredSubscription }>;
+  storedRow(): Promise<StoredSubscription>;
+  /** Sends to everybody, and waits until the page lists this message and no other. */
+  deliver(page: Page, heading: string, message: string): Promise<void>;
+  /** A page of another site that uses the service, where notifications are permitted. @param path without its first slash */
+  openOtherSite(path?: string): Promise<{ readonly page: Page; readonly url: string }>;
 }
 
 export type BrowserTest = (title: string, run: (context: BrowserTestContext) => Promise<void>) => void;
@@ -38,7 +46,8 @@ export function createBrowserTests(start: () => Promise<TestBrowser>, skip: fals
   return (title, run) =>
     test(title, { ...limit, skip }, async () => {
       const testBrowser = await (starting ??= start());
-      await using backend = await startBackend(testBrowser.access);
+      await using resources = new AsyncDisposableStack();
+      const backend = resources.use(await startBackend(testBrowser.access));
       const context: BrowserTestContext = {
         testBrowser,
         backend,
@@ -51,7 +60,24 @@ export function createBrowserTests(start: () => Promise<TestBrowser>, skip: fals
           const page = await context.open();
           await press(page, 'Subscribe');
           assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-          return page;
+          return { page, row: await context.storedRow() };
+        },
+        async storedRow() {
+          const [row, ...further] = await backend.subscriptions();
+          assert.ok(row);
+          assert.equal(further.length, 0, 'there is one subscription');
+          return row;
+        },
+        async deliver(page, heading, message) {
+          assert.deepEqual(await backend.sendToAll({ title: heading, message }), { accepted: 1 });
+          assert.deepEqual(await received(page, 1), [`${heading}: ${message}`]);
+        },
+        async openOtherSite(path = '') {
+          const { url } = resources.use(await startOtherSite(backend.url));
+          await context.permit(url, 'granted');
+          const page = await testBrowser.browser.newPage();
+          await page.goto(url + path);
+          return { page, url };
         },
       };
       try {

@@ -26,7 +26,7 @@ testNotifications(browserTest, []);
 browserTest(
   'whatever JSON values title and message have, a notification is shown',
   async ({ openSubscribed }) => {
-    const page = await openSubscribed();
+    const { page } = await openSubscribed();
     const push = await openPushInjection(page);
     const values = fc.jsonValue({ maxDepth: 2 });
     const payloads = fc.sample(fc.oneof(values, fc.record({ title: values, message: values })), {
@@ -45,13 +45,12 @@ browserTest(
 browserTest(
   'renotify alerts again, but not for the same message delivered again',
   async ({ backend, openSubscribed }) => {
-    const page = await openSubscribed();
-    const [row] = await backend.subscriptions();
+    const { page, row } = await openSubscribed();
     const message = { title: 'Again', message: '', tag: 'again', renotify: true };
     const [first, second] = [encodePayload(message), encodePayload(message)];
     const alerts: unknown[] = [];
     for (const [index, payload] of [first, first, second].entries()) {
-      await backend.sendPayload(row!, payload);
+      await backend.sendPayload(row, payload);
       await received(page, index + 1);
       alerts.push(...(await onScreen(page)).map(({ renotify }) => renotify));
     }
@@ -62,8 +61,7 @@ browserTest(
 browserTest(
   'Background Sync makes the service worker subscribe anew',
   async ({ backend, openSubscribed }) => {
-    const page = await openSubscribed();
-    const [former] = await backend.subscriptions();
+    const { page, row: former } = await openSubscribed();
     await page.evaluate(unsubscribeSilently);
     const { session, origin, registrationId } = await findServiceWorker(page);
 
@@ -74,7 +72,7 @@ browserTest(
       lastChance: false,
     });
 
-    await untilReplaced(backend, former!);
+    await untilReplaced(backend, former);
   },
 );
 
@@ -101,7 +99,7 @@ browserTest(
 browserTest(
   'the page fits a window 320 pixels wide, whatever it received',
   async ({ backend, openSubscribed }) => {
-    const page = await openSubscribed();
+    const { page } = await openSubscribed();
     await backend.sendToAll({ title: 'Long'.repeat(100), message: 'Longer'.repeat(100) });
     await received(page, 1);
     await page.setViewport({ width: 320, height: 640 });

@@ -17,13 +17,12 @@ import {
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Backend } from './backend.ts';
 import type { BrowserTest } from './browser-test.ts';
-import { startOtherSite } from './other-site.ts';
 import { until } from './until.ts';
 
 export function testDemoPage(browserTest: BrowserTest): void {
   browserTest(
     "a press on Subscribe stores this browser's subscription and says so",
-    async ({ backend, open }) => {
+    async ({ open, storedRow }) => {
       const consoleErrors: string[] = [];
       const page = await open(consoleErrors);
       assert.equal(await textOf(page, '#headline'), 'Not subscribed');
@@ -31,10 +30,9 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
       await press(page, 'Subscribe');
 
-      const [row, ...further] = await backend.subscriptions();
-      assert.equal(further.length, 0);
+      const row = await storedRow();
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-      assert.equal(await textOf(page, '#push-service'), new URL(row!.endpoint).host);
+      assert.equal(await textOf(page, '#push-service'), new URL(row.endpoint).host);
       assert.equal(await textOf(page, '#stored'), 'Stored');
       assert.deepEqual((await steps(page)).slice(-5), [
         'Asking the server for its public key.',
@@ -49,8 +47,8 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
   browserTest(
     'the page sends three strings, p256dh and auth in standard base64 with padding',
-    async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
+    async ({ backend, openSubscribed, storedRow }) => {
+      const { page } = await openSubscribed();
       // One key in fifteen looks the same in both alphabets; all six do in one run of ten million.
       for (let count = 0; count < 5; count += 1) {
         await press(page, 'Unsubscribe');
@@ -62,17 +60,17 @@ export function testDemoPage(browserTest: BrowserTest): void {
         assert.match(body['p256dh']!, /^[A-Za-z0-9+/]{87}=$/);
         assert.match(body['auth']!, /^[A-Za-z0-9+/]{22}==$/);
       }
-      const [row] = await backend.subscriptions();
+      const row = await storedRow();
       const [last] = backend.registrations.slice(-1) as [Record<string, string>];
-      assert.equal(last['endpoint'], row!.endpoint);
-      assert.equal(last['p256dh'], Buffer.from(row!.p256dh).toString('base64'));
+      assert.equal(last['endpoint'], row.endpoint);
+      assert.equal(last['p256dh'], Buffer.from(row.p256dh).toString('base64'));
     },
   );
 
   browserTest(
     'a message shows as a notification that stays, and in the open page',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
+      const { page } = await openSubscribed();
 
       assert.deepEqual(await backend.sendToAll({ title: 'Grüße 🔔', message: 'Zwei\nZeilen' }), {
         accepted: 1,
@@ -96,7 +94,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
   browserTest(
     'a second message replaces the notification of the first; the page lists both',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
+      const { page } = await openSubscribed();
 
       await backend.sendToAll({ title: 'First', message: '1' });
       await received(page, 1);
@@ -109,7 +107,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
   );
 
   browserTest('a message to two open pages reaches both', async ({ backend, open, openSubscribed }) => {
-    const pages = [await openSubscribed(), await open()];
+    const pages = [(await openSubscribed()).page, await open()];
     await backend.sendToAll({ title: 'Both', message: 'of you' });
     for (const page of pages) assert.deepEqual(await received(page, 1), ['Both: of you']);
   });
@@ -117,12 +115,11 @@ export function testDemoPage(browserTest: BrowserTest): void {
   browserTest(
     'whatever bytes the payload has, a notification is shown',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [row] = await backend.subscriptions();
+      const { page, row } = await openSubscribed();
       // Chromium discards a message whose plaintext is empty before any service worker sees it.
       const payloads = unusualPayloads.filter(({ payload }) => payload.length > 0);
       for (const [index, { payload, title, body }] of payloads.entries()) {
-        assert.equal(await backend.sendPayload(row!, Buffer.from(payload as string)), 'accepted');
+        assert.equal(await backend.sendPayload(row, Buffer.from(payload as string)), 'accepted');
         const [latest] = await received(page, index + 1);
         const notifications = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
         // Chromium gives no text where the bytes are not UTF-8.
@@ -137,7 +134,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
   );
 
   browserTest('a message arrives with no page open', async ({ testBrowser, backend, openSubscribed }) => {
-    const page = await openSubscribed();
+    const { page } = await openSubscribed();
     await page.close();
 
     assert.deepEqual(await backend.sendToAll({ title: 'Nobody home', message: 'still shown' }), {
@@ -156,8 +153,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
   browserTest(
     'a press on Unsubscribe removes the row, and a send to what was there is gone',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [row] = await backend.subscriptions();
+      const { page, row } = await openSubscribed();
 
       await press(page, 'Unsubscribe');
 
@@ -167,14 +163,14 @@ export function testDemoPage(browserTest: BrowserTest): void {
         'This browser is not subscribed any more.',
       ]);
       assert.deepEqual(await backend.subscriptions(), []);
-      assert.equal(await backend.sendTo(row!, { title: 'Too', message: 'late' }), 'gone');
+      assert.equal(await backend.sendTo(row, { title: 'Too', message: 'late' }), 'gone');
     },
   );
 
   browserTest(
     'who unsubscribes while the server is away is gone at the next send, and the row disappears',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
+      const { page } = await openSubscribed();
       await backend.stopService();
 
       await press(page, 'Unsubscribe');
@@ -189,9 +185,8 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
   browserTest(
     'after a change of the server key, loading the page subscribes anew',
-    async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [former] = await backend.subscriptions();
+    async ({ backend, openSubscribed, storedRow, deliver }) => {
+      const { page, row: former } = await openSubscribed();
       await backend.changeKeys();
 
       await reload(page);
@@ -200,78 +195,65 @@ export function testDemoPage(browserTest: BrowserTest): void {
         (await steps(page)).at(-1),
         'The server has a new key, so this browser has subscribed anew.',
       );
-      const [row, ...further] = await backend.subscriptions();
-      assert.equal(further.length, 0, 'the row of the old subscription is removed');
-      assert.notEqual(row!.endpoint, former!.endpoint);
-      assert.notEqual(row!.vapidPublicKey, former!.vapidPublicKey);
-      assert.deepEqual(await backend.sendToAll({ title: 'New key', message: 'same browser' }), {
-        accepted: 1,
-      });
-      assert.deepEqual(await received(page, 1), ['New key: same browser']);
+      const row = await storedRow();
+      assert.notEqual(row.endpoint, former.endpoint);
+      assert.notEqual(row.vapidPublicKey, former.vapidPublicKey);
+      await deliver(page, 'New key', 'same browser');
     },
   );
 
   browserTest(
     'messages arrive after a rotation of the keys, before the next visit and after it; then the former pair goes',
-    async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [former] = await backend.subscriptions();
+    async ({ backend, openSubscribed, storedRow, deliver }) => {
+      const { page, row: former } = await openSubscribed();
       await backend.rotateKeys();
 
-      assert.deepEqual(await backend.sendToAll({ title: 'Former key', message: 'arrives' }), { accepted: 1 });
-      assert.deepEqual(await received(page, 1), ['Former key: arrives']);
-      await assert.rejects(backend.retireKey(former!.vapidPublicKey), { code: 'ERR_KEY_IN_USE' });
+      await deliver(page, 'Former key', 'arrives');
+      await assert.rejects(backend.retireKey(former.vapidPublicKey), { code: 'ERR_KEY_IN_USE' });
 
       await reload(page);
 
-      const [row, ...further] = await backend.subscriptions();
-      assert.equal(further.length, 0, 'the row of the old subscription is removed');
-      assert.notEqual(row!.vapidPublicKey, former!.vapidPublicKey);
-      assert.deepEqual(await backend.sendToAll({ title: 'New key', message: 'arrives' }), { accepted: 1 });
-      assert.deepEqual(await received(page, 1), ['New key: arrives']);
+      const row = await storedRow();
+      assert.notEqual(row.vapidPublicKey, former.vapidPublicKey);
+      await deliver(page, 'New key', 'arrives');
 
-      await backend.retireKey(former!.vapidPublicKey);
-      assert.equal(await backend.sendTo(row!, { title: 'New key', message: 'alone' }), 'accepted');
+      await backend.retireKey(former.vapidPublicKey);
+      assert.equal(await backend.sendTo(row, { title: 'New key', message: 'alone' }), 'accepted');
       assert.deepEqual(await received(page, 2), ['New key: alone', 'New key: arrives']);
     },
   );
 
   browserTest(
     'after the server has lost its row, loading the page brings it back',
-    async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [former] = await backend.subscriptions();
-      await backend.forget(former!.id);
+    async ({ backend, openSubscribed, storedRow, deliver }) => {
+      const { page, row: former } = await openSubscribed();
+      await backend.forget(former.id);
 
       await reload(page);
 
       assert.equal(await textOf(page, '#stored'), 'Stored');
-      const [row] = await backend.subscriptions();
-      assert.equal(row!.endpoint, former!.endpoint);
-      assert.deepEqual(await backend.sendToAll({ title: 'Back', message: 'again' }), { accepted: 1 });
-      assert.deepEqual(await received(page, 1), ['Back: again']);
+      const row = await storedRow();
+      assert.equal(row.endpoint, former.endpoint);
+      await deliver(page, 'Back', 'again');
     },
   );
 
   browserTest(
     'when the push service drops a subscription, the service worker subscribes anew by itself',
-    async ({ testBrowser, backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [former] = await backend.subscriptions();
+    async ({ testBrowser, backend, openSubscribed, deliver }) => {
+      const { page, row: former } = await openSubscribed();
 
       await testBrowser.dropSubscriptions(backend.url);
 
-      await untilReplaced(backend, former!);
-      assert.deepEqual(await backend.sendToAll({ title: 'Again', message: 'anew' }), { accepted: 1 });
-      assert.deepEqual(await received(page, 1), ['Again: anew']);
+      await untilReplaced(backend, former);
+      await deliver(page, 'Again', 'anew');
     },
   );
 
   browserTest(
     'where the service answers 500 then, the service worker tries again until it is subscribed',
     async ({ testBrowser, backend, openSubscribed }) => {
-      await openSubscribed();
-      const [former] = await backend.subscriptions();
+      const { row: former } = await openSubscribed();
       const requests = await backend.startOutage();
 
       await testBrowser.dropSubscriptions(backend.url);
@@ -281,30 +263,29 @@ export function testDemoPage(browserTest: BrowserTest): void {
         () => 'The service worker has not asked for the key.',
       );
       assert.deepEqual(requests, ['GET /vapidKey'], 'nothing is made of a key that is none');
-      assert.equal((await backend.subscriptions())[0]!.endpoint, former!.endpoint);
+      assert.equal((await backend.subscriptions())[0]!.endpoint, former.endpoint);
       await backend.startService();
-      await untilReplaced(backend, former!);
+      await untilReplaced(backend, former);
     },
   );
 
   browserTest(
     'a subscription that was dropped without a word is replaced when the page is loaded',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [former] = await backend.subscriptions();
+      const { page, row: former } = await openSubscribed();
       await page.evaluate(unsubscribeSilently);
 
       await reload(page);
 
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-      await untilReplaced(backend, former!);
+      await untilReplaced(backend, former);
     },
   );
 
   browserTest(
     'who has unsubscribed stays so, also when the page is loaded again',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
+      const { page } = await openSubscribed();
       await press(page, 'Unsubscribe');
       await reload(page);
       assert.equal(await textOf(page, '#headline'), 'Not subscribed');
@@ -315,20 +296,19 @@ export function testDemoPage(browserTest: BrowserTest): void {
   browserTest(
     'an endpoint on permanently-removed.invalid makes the page subscribe anew',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [former] = await backend.subscriptions();
-      await page.evaluateOnNewDocument(removeEndpoint(former!.endpoint));
+      const { page, row: former } = await openSubscribed();
+      await page.evaluateOnNewDocument(removeEndpoint(former.endpoint));
 
       await reload(page);
 
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-      await untilReplaced(backend, former!);
+      await untilReplaced(backend, former);
     },
   );
 
   browserTest(
     'where the service takes another key while the page subscribes, the page subscribes with that one',
-    async ({ testBrowser, backend }) => {
+    async ({ testBrowser, backend, storedRow, deliver }) => {
       const page = await testBrowser.browser.newPage();
       await page.exposeFunction('changeKeys', () => backend.changeKeys());
       await page.evaluateOnNewDocument(changeKeysBeforeFirstPost);
@@ -336,14 +316,12 @@ export function testDemoPage(browserTest: BrowserTest): void {
       await press(page, 'Subscribe');
 
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-      const [row, ...further] = await backend.subscriptions();
-      assert.equal(further.length, 0);
+      const row = await storedRow();
       assert.deepEqual(await page.evaluate('postedKeys'), [
         await page.evaluate('postedKeys[0]'),
-        row!.vapidPublicKey,
+        row.vapidPublicKey,
       ]);
-      assert.deepEqual(await backend.sendToAll({ title: 'Right', message: 'key' }), { accepted: 1 });
-      assert.deepEqual(await received(page, 1), ['Right: key']);
+      await deliver(page, 'Right', 'key');
     },
   );
 
@@ -400,7 +378,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     'who unsubscribes while the push service is away is removed from the store',
     async (context) => {
       const { testBrowser, backend, openSubscribed } = context;
-      const page = await openSubscribed();
+      const { page } = await openSubscribed();
       await testBrowser.stopPushService();
 
       await press(page, 'Unsubscribe');
@@ -438,11 +416,8 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
   browserTest(
     'a page of another origin, with a service worker of its own, subscribes, receives and leaves',
-    async ({ testBrowser, backend, permit }) => {
-      await using site = await startOtherSite(backend.url);
-      await permit(site.url, 'granted');
-      const page = await testBrowser.browser.newPage();
-      await page.goto(site.url);
+    async ({ backend, openOtherSite }) => {
+      const { page } = await openOtherSite();
 
       await page.evaluate('client.subscribe().then(() => undefined)');
       assert.deepEqual(await backend.sendToAll({ title: 'Elsewhere', message: 'hello' }), { accepted: 1 });
@@ -461,11 +436,8 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
   browserTest(
     'a page load registers the script where the site has it now',
-    async ({ testBrowser, backend, permit }) => {
-      await using site = await startOtherSite(backend.url);
-      await permit(site.url, 'granted');
-      const page = await testBrowser.browser.newPage();
-      await page.goto(site.url);
+    async ({ backend, openOtherSite }) => {
+      const { page } = await openOtherSite();
       await page.evaluate('client.subscribe().then(() => undefined)');
 
       const result = await page.evaluate(`
@@ -482,12 +454,9 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
   browserTest(
     'a service worker that is not there is told with what to do',
-    async ({ testBrowser, backend, permit }) => {
+    async ({ backend, openOtherSite }) => {
       // It answers every other path with its page, as servers of single-page applications do.
-      await using site = await startOtherSite(backend.url);
-      await permit(site.url, 'granted');
-      const page = await testBrowser.browser.newPage();
-      await page.goto(site.url);
+      const { page } = await openOtherSite();
       const subscribeWith = (serviceWorkerUrl: string) =>
         page.evaluate(`
         import('${backend.url}client/index.js')

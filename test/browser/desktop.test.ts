@@ -1,40 +1,21 @@
 // Notifications on a real desktop: what the notification daemon shows, and what a click on it does.
 import assert from 'node:assert/strict';
-import { chromium, desktop as desktopPrograms, skipWithout } from '../../scripts/install-test-tools.ts';
+import { chromium } from '../../scripts/install-test-tools.ts';
 import { startChromium } from './chromium.ts';
-import { type Desktop, startDesktop } from './desktop.ts';
+import { createDesktopTests } from './desktop-test.ts';
 import { press, received } from './demo-page.ts';
-import { createBrowserTests } from './browser-test.ts';
-import { startOtherSite } from './other-site.ts';
 import { until } from './until.ts';
 
-let desktop: Desktop;
-
-const browserTest = createBrowserTests(
-  async () => {
-    desktop = await startDesktop(1200, 800);
-    const testBrowser = await startChromium({ isHeadless: false, environment: desktop.environment });
-    return {
-      ...testBrowser,
-      async [Symbol.asyncDispose]() {
-        await testBrowser[Symbol.asyncDispose]();
-        await desktop[Symbol.asyncDispose]();
-      },
-    };
-  },
-  skipWithout('the desktop tests', [chromium, ...desktopPrograms]),
+const { browserTest, desktop, untilShown } = createDesktopTests(
+  'the desktop tests',
+  chromium,
+  (environment) => startChromium({ isHeadless: false, environment }),
 );
-
-const untilShown = (count: number) =>
-  until(
-    async () => (await desktop.countNotifications()) === count,
-    () => `There are not ${count} notifications on the desktop.`,
-  );
 
 browserTest(
   'one notification is on the desktop, also after a second message',
   async ({ backend, openSubscribed }) => {
-    const page = await openSubscribed();
+    const { page } = await openSubscribed();
     await backend.sendToAll({ title: 'First', message: '1' });
     await untilShown(1);
     await backend.sendToAll({ title: 'Second', message: '2' });
@@ -48,7 +29,7 @@ browserTest(
 browserTest(
   'a click on the notification brings the page to the front',
   async ({ testBrowser, backend, openSubscribed }) => {
-    const page = await openSubscribed();
+    const { page } = await openSubscribed();
     const other = await testBrowser.browser.newPage();
     await other.bringToFront();
     assert.equal(await page.evaluate('document.visibilityState'), 'hidden');
@@ -68,7 +49,7 @@ browserTest(
 browserTest(
   'with no page open, a click opens one that lists the message',
   async ({ testBrowser, backend, openSubscribed }) => {
-    await (await openSubscribed()).close();
+    await (await openSubscribed()).page.close();
     await backend.sendToAll({ title: 'While you were out', message: 'somebody rang' });
     await untilShown(1);
 
@@ -85,11 +66,8 @@ browserTest(
 
 browserTest(
   'with the script in another folder, a click opens the folder that the page and the script share',
-  async ({ testBrowser, backend, permit }) => {
-    await using site = await startOtherSite(backend.url);
-    await permit(site.url, 'granted');
-    const page = await testBrowser.browser.newPage();
-    await page.goto(`${site.url}some/article`);
+  async ({ testBrowser, backend, openOtherSite }) => {
+    const { page, url } = await openOtherSite('some/article');
     await page.evaluate(`
       import('${backend.url}client/index.js').then(({ createClient }) =>
         createClient({ serviceUrl: '${backend.url}', serviceWorkerUrl: '/assets/worker.js' })
@@ -100,7 +78,7 @@ browserTest(
     await untilShown(1);
 
     await Promise.all([
-      testBrowser.browser.waitForTarget((candidate) => candidate.url() === site.url),
+      testBrowser.browser.waitForTarget((candidate) => candidate.url() === url),
       desktop.clickNotification(),
     ]);
   },

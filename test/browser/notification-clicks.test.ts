@@ -2,17 +2,12 @@
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  chromium,
-  desktop as desktopPrograms,
-  firefox,
-  skipWithout,
-} from '../../scripts/install-test-tools.ts';
-import { createBrowserTests, type TestBrowser } from './browser-test.ts';
+import { chromium, firefox } from '../../scripts/install-test-tools.ts';
+import type { TestBrowser } from './browser-test.ts';
 import { startChromium } from './chromium.ts';
-import { type Desktop, startDesktop } from './desktop.ts';
+import { createDesktopTests } from './desktop-test.ts';
 import { startFirefox } from './firefox.ts';
-import { startOtherSite, subscribeWithHooks } from './other-site.ts';
+import { subscribeWithHooks } from './other-site.ts';
 import { until } from './until.ts';
 
 const browsers = {
@@ -35,27 +30,11 @@ const order = {
 
 for (const [name, { tool, start }] of Object.entries(browsers)) {
   suite(name, () => {
-    let desktop: Desktop;
-    const browserTest = createBrowserTests(
-      async () => {
-        desktop = await startDesktop(1200, 800);
-        const testBrowser = await start(desktop.environment);
-        return {
-          ...testBrowser,
-          async [Symbol.asyncDispose]() {
-            await testBrowser[Symbol.asyncDispose]();
-            await desktop[Symbol.asyncDispose]();
-          },
-        };
-      },
-      skipWithout(`the tests of clicks in ${name}`, [tool, ...desktopPrograms]),
+    const { browserTest, desktop, untilShown } = createDesktopTests(
+      `the tests of clicks in ${name}`,
+      tool,
+      start,
     );
-
-    const untilShown = (count: number) =>
-      until(
-        async () => (await desktop.countNotifications()) === count,
-        () => `There are not ${count} notifications on the desktop.`,
-      );
 
     browserTest('a click opens the url of the message', async ({ testBrowser, backend, openSubscribed }) => {
       await openSubscribed();
@@ -119,11 +98,8 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
 
     browserTest(
       "the site's own service worker acts on a click, or leaves it",
-      async ({ testBrowser, backend, permit }) => {
-        await using site = await startOtherSite(backend.url);
-        await permit(site.url, 'granted');
-        const page = await testBrowser.browser.newPage();
-        await page.goto(`${site.url}hooks/`);
+      async ({ testBrowser, backend, openOtherSite }) => {
+        const { page, url } = await openOtherSite('hooks/');
         await page.evaluate(subscribeWithHooks(backend.url));
         const actions = [
           { title: 'Own', action: 'own' },
@@ -132,19 +108,19 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
         await backend.sendToAll({ title: 'order', message: '', actions });
         await untilShown(1);
         await desktop.clickAction('Own');
-        await untilOpen(testBrowser, `${site.url}?own=ORDER`);
+        await untilOpen(testBrowser, `${url}?own=ORDER`);
         await untilShown(0);
         await backend.sendToAll({ title: 'order', message: '', actions });
         await untilShown(1);
         await desktop.clickAction('Left');
-        await untilOpen(testBrowser, `${site.url}?left`);
+        await untilOpen(testBrowser, `${url}?left`);
       },
     );
 
     browserTest(
       'where a tab has the url already, it comes to the front',
       async ({ testBrowser, backend, openSubscribed }) => {
-        const first = await openSubscribed();
+        const { page: first } = await openSubscribed();
         const page = await testBrowser.browser.newPage();
         await page.goto(`${backend.url}?order=7`);
         await first.bringToFront();

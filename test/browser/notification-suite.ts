@@ -6,8 +6,8 @@ import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { received, textOf, waitFor } from './demo-page.ts';
+import { subscribeWithHooks } from './other-site.ts';
 import { until } from './until.ts';
-import { startOtherSite, subscribeWithHooks } from './other-site.ts';
 
 const picture =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -50,7 +50,7 @@ export const onScreen = async (page: Page) => (await page.evaluate(readNotificat
 /** @param dropped the members that this browser does not have */
 export function testNotifications(browserTest: BrowserTest, dropped: readonly string[]): void {
   browserTest('each member of a message arrives as it was sent', async ({ backend, openSubscribed }) => {
-    const page = await openSubscribed();
+    const { page } = await openSubscribed();
     await backend.sendToAll(fullMessage);
     await received(page, 1);
     const [notification, ...further] = await onScreen(page);
@@ -85,7 +85,7 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
   browserTest(
     'the declarative form shows as the same message without it',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
+      const { page } = await openSubscribed();
       const message = { ...fullMessage, url: `${backend.url}?order=7`, icon: picture, badge: picture };
       const actions = message.actions.map((action) => ({ ...action, url: message.url }));
       const shown: Notifications[] = [];
@@ -105,11 +105,8 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
 
   browserTest(
     "the site's own service worker changes what is shown; where it fails, the message is shown as it came",
-    async ({ testBrowser, backend, permit }) => {
-      await using site = await startOtherSite(backend.url);
-      await permit(site.url, 'granted');
-      const page = await testBrowser.browser.newPage();
-      await page.goto(`${site.url}hooks/`);
+    async ({ backend, openOtherSite }) => {
+      const { page } = await openOtherSite('hooks/');
       await page.evaluate(subscribeWithHooks(backend.url));
       for (const [index, title] of ['broken', 'same', 'changed'].entries()) {
         await backend.sendToAll({ title, message: 'm', url: '/7', tag: 'sent' });
@@ -128,7 +125,7 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
   );
 
   browserTest('two tags show two notifications, the same tag one', async ({ backend, openSubscribed }) => {
-    const page = await openSubscribed();
+    const { page } = await openSubscribed();
     const messages: readonly Message[] = [
       { title: 'A1', message: '', tag: 'a' },
       { title: 'B1', message: '', tag: 'b' },
@@ -145,12 +142,11 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
   browserTest(
     'tag: null replaces nothing but the same message delivered again',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [row] = await backend.subscriptions();
+      const { page, row } = await openSubscribed();
       const first = encodePayload({ title: 'First', message: '', tag: null });
       const second = encodePayload({ title: 'Second', message: '', tag: null });
       for (const [index, payload] of [first, second, first].entries()) {
-        await backend.sendPayload(row!, payload);
+        await backend.sendPayload(row, payload);
         await received(page, index + 1);
       }
       assert.deepEqual(titles(await onScreen(page)), ['First', 'Second']);
@@ -160,7 +156,7 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
   browserTest(
     'what was shown is reported where the message asks for it, once the service can be reached',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
+      const { page } = await openSubscribed();
       await backend.sendToAll({ title: 'Silent', message: '' });
       const requests = await backend.startOutage();
       const first = await backend.sendWithReceipts({ title: 'First', message: '' });
@@ -186,8 +182,7 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
   browserTest(
     'a message whose members no browser can show is shown by its texts',
     async ({ backend, openSubscribed }) => {
-      const page = await openSubscribed();
-      const [row] = await backend.subscriptions();
+      const { page, row } = await openSubscribed();
       const payloads = [
         { title: '0', message: 'm', dir: 'up' },
         { title: '1', message: 'm', actions: 'none' },
@@ -197,7 +192,7 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
         { title: '5', message: 'm', icon: 'http://', url: 7, appBadge: 'many' },
       ];
       for (const [index, payload] of payloads.entries()) {
-        await backend.sendPayload(row!, Buffer.from(JSON.stringify(payload)));
+        await backend.sendPayload(row, Buffer.from(JSON.stringify(payload)));
         await received(page, index + 1);
         assert.ok(titles(await onScreen(page)).includes(String(index)), `payload ${index}`);
       }
