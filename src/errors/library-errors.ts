@@ -53,7 +53,10 @@ export const libraryErrors = {
     'The database was made by a newer Deskbell',
     'Update Deskbell, or use another data directory.',
   ),
-  ERR_CONFIGURATION: entry('The configuration is not valid', 'Fix the entry named in the message.'),
+  ERR_CONFIGURATION: entry(
+    'The configuration is not valid',
+    'Settings and options are described in docs/configuration.md.',
+  ),
   ERR_NODE_VERSION: entry('This version of Node is too old', 'Install Node 24 or newer.'),
   ERR_USAGE: entry('The command was not used as its help says', 'See --help.'),
   ERR_FILE: entry('A file or folder cannot be used', 'Check the path, its permissions and the disk.'),

@@ -25,11 +25,6 @@ export class ActionRequest {
     return this.#request.url;
   }
 
-  /** Path parameters by name, percent-decoded. */
-  get params(): Readonly<Record<string, string>> {
-    return this.#request.params as Record<string, string>;
-  }
-
   /** As parsed; `undefined` where there is none. */
   get body(): unknown {
     return this.#request.body;
