@@ -65,6 +65,7 @@ export const operatorErrors = {
   ERR_INTERNAL,
   ERR_STORE_UNAVAILABLE,
   ERR_SUBSCRIPTION_INVALID,
+  ERR_FIELD_TYPE: answer(400, fieldErrors.ERR_FIELD_TYPE),
   ERR_FIELD_VALUE: answer(400, fieldErrors.ERR_FIELD_VALUE),
   ERR_MESSAGE_INVALID: answer(400, libraryErrors.ERR_MESSAGE_INVALID),
   ERR_PAYLOAD_TOO_LARGE: answer(400, libraryErrors.ERR_PAYLOAD_TOO_LARGE),

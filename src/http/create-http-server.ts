@@ -33,11 +33,17 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-/** @param tls without it, the listener speaks plain HTTP */
+export interface ListenerSettings {
+  /** Without them, the listener speaks plain HTTP. */
+  readonly tls?: TlsFiles | undefined;
+  /** Characters of one parameter in a path. Default: 100. */
+  readonly maxParamLength?: number | undefined;
+}
+
 export function createHttpServer(
   options: HttpServerOptions,
   rules: ResponseRules,
-  tls?: TlsFiles,
+  { tls, maxParamLength = 100 }: ListenerSettings = {},
 ): FastifyInstance {
   const http = {
     headersTimeout: options.headersTimeoutMs ?? 10_000,
@@ -50,6 +56,7 @@ export function createHttpServer(
   };
   const app = Fastify({
     ...(tls === undefined ? { http } : { https: { ...http, ...tls } }),
+    routerOptions: { maxParamLength: maxParamLength },
     requestTimeout: options.requestTimeoutMs ?? 30_000,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 10_000,
     // A request that arrives while the server closes is still answered, with `connection: close`.

@@ -1,5 +1,8 @@
-// JSON answers as text: a string is answered as a JSON string, quotes included, and an int64 with every digit.
+// JSON answers as text: a string is answered as a JSON string, quotes included, and an int64 with every digit. Characters
+// that a terminal would obey are escaped.
 import type { FastifyReply } from 'fastify';
+
+import { escapeControls } from '../errors/escape-controls.ts';
 
 export const jsonContentType = 'application/json; charset=utf-8';
 
@@ -12,5 +15,5 @@ export function exactNumber(integer: bigint): unknown {
 }
 
 export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
-  return reply.header('content-type', jsonContentType).send(JSON.stringify(value));
+  return reply.header('content-type', jsonContentType).send(escapeControls(JSON.stringify(value)));
 }

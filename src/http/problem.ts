@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import { escapeControls } from '../errors/escape-controls.ts';
 import { serviceErrors, type ServiceErrorCode } from '../errors/service-errors.ts';
 import type { Log } from './log.ts';
 import type { AnsweredErrors, ResponseRules } from './response-rules.ts';
@@ -61,7 +62,7 @@ export function sendProblems(app: FastifyInstance, { rules, log, bodyLimitBytes 
     const problem = toProblem(fault, rules.errors);
     if (problem.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
     // Bytes, because Fastify adds a charset to the type of text, and this type has no parameters (RFC 9457 §3).
-    const body = Buffer.from(JSON.stringify(problem));
+    const body = Buffer.from(escapeControls(JSON.stringify(problem)));
     return reply.code(problem.status).header('content-type', problemType).send(body);
   });
 }

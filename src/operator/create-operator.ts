@@ -35,6 +35,8 @@ export interface OperatorOptions
 }
 
 const bodyLimitBytes = 1024 * 1024;
+/** An origin: a host name has at most 253 characters. */
+const maxParamLength = 300;
 
 /** Nothing of the listener is for caches, frames or other origins. */
 const headers = {
@@ -60,7 +62,10 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   const { store, sender, log, hashPerson, host, hosts = [], tls, isBehindProxy = false } = options;
   assertProtected(options);
   const isSecure = tls !== undefined || isBehindProxy;
-  const app = createHttpServer({ ...options, trustProxy: isBehindProxy ? 1 : false }, rules, tls);
+  const app = createHttpServer({ ...options, trustProxy: isBehindProxy ? 1 : false }, rules, {
+    tls,
+    maxParamLength,
+  });
   app.setValidatorCompiler(compileConvertingValidator);
   app.setSerializerCompiler(() => JSON.stringify);
   readJsonBodies(app, bodyLimitBytes);

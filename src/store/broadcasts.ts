@@ -117,6 +117,8 @@ export interface Recipient extends Subscription {
 
 /** One attempt as it is remembered: no endpoint, no keys, no payload. */
 export interface AttemptRecord {
+  /** Ascending. */
+  readonly id: number;
   readonly broadcastId: number;
   /** Absent for a row of a list that is no stored subscription. */
   readonly subscriptionId?: number | undefined;
@@ -174,6 +176,8 @@ export interface BroadcastStore {
   attempts(filter: {
     readonly broadcastId?: number | undefined;
     readonly subscriptionId?: number | undefined;
+    readonly outcome?: string | undefined;
+    readonly beforeId?: number | undefined;
     readonly limit: number;
   }): Promise<readonly AttemptRecord[]>;
 }

@@ -1,29 +1,77 @@
-// The description document of the operator's API: valid OpenAPI 3.1, complete, and true in what it says of each route.
+// The description document of the operator's API: valid OpenAPI 3.1, complete, and true: its examples work, and the answers
+// are as it says.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Ajv } from 'ajv';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import type { OpenApiDocument } from '../../src/http/description/openapi-document.ts';
-import { startOperator } from './running-operator.ts';
+import type { OpenApiDocument, OperationObject } from '../../src/http/description/openapi-document.ts';
+import { startOperator, startStage } from './running-operator.ts';
 
-test('/openapi.json is valid OpenAPI 3.1 and describes every route of the API', async (t) => {
+type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
+type Responses = Readonly<Record<string, { readonly content?: Content }>>;
+
+const operationsOf = ({ paths }: OpenApiDocument): readonly (readonly [string, string, OperationObject])[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => [method.toUpperCase(), path, operation] as const),
+  );
+
+test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and needs a token', async (t) => {
   const { app, read } = await startOperator(t);
   const document = await read<OpenApiDocument>('/openapi.json');
   const { valid, errors } = await new Validator().validate(
     structuredClone(document) as object as Record<string, unknown>,
   );
   assert(valid, JSON.stringify(errors));
-  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-  );
-  for (const route of described) {
-    const [method = '', path = ''] = route.split(' ');
-    assert(app.hasRoute({ method: method as 'GET', url: path.replaceAll(/\{(\w+)\}/g, ':$1') }), route);
+  for (const [method, path, { security, responses }] of operationsOf(document)) {
+    const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    assert(app.hasRoute({ method: method as 'GET', url }), `${method} ${path}`);
+    assert.deepEqual(security, [{ token: [] }], path);
+    assert('401' in responses && '403' in responses && '421' in responses, path);
   }
-  for (const [path, methods] of Object.entries(document.paths)) {
-    for (const [method, { security, responses }] of Object.entries(methods)) {
-      const where = `${method} ${path}`;
-      assert.deepEqual(security, [{ token: [] }], where);
-      assert('401' in responses && '403' in responses && '421' in responses, where);
+});
+
+test('every example of a request works, and every answer has the form that the description says', async (t) => {
+  const { ask, read, sender } = await startStage(t, [{ user: '42', tags: ['news'] }, {}]);
+  await (
+    await sender.broadcast('all', { title: 'Ding dong', message: 'Tea is ready' })
+  ).finished;
+  await sender.createBroadcast(
+    'all',
+    { title: 'Later', message: 'Tea' },
+    { startAt: new Date('2099-01-01T00:00Z') },
+  );
+  const document = await read<OpenApiDocument>('/openapi.json');
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  const operations = operationsOf(document);
+  // What removes comes last; a broadcast is paused, resumed and cancelled in the order of the document.
+  const ordered = operations.toSorted(
+    ([one], [other]) => Number(one === 'DELETE') - Number(other === 'DELETE'),
+  );
+  for (const [method, path, { requestBody, responses }] of ordered) {
+    if (path.startsWith('/v1/held-deletions/')) continue;
+    const isOfBroadcast = path.startsWith('/v1/broadcasts/');
+    const id = isOfBroadcast || method === 'DELETE' ? 2 : 1;
+    const query = method === 'DELETE' && !path.includes('{') ? '?user=42' : '';
+    const body = requestBody?.content['application/json'].example;
+    const response = await ask(path.replace('{id}', String(id)) + query, { method, body });
+    const text = await response.text();
+    const where = `${method} ${path}: ${response.status} ${text}`;
+    assert(response.ok, where);
+    const described = (responses as Responses)[response.status];
+    assert(described, where);
+    const schema = described.content?.['application/json']?.schema;
+    assert.equal(schema === undefined, text === '', where);
+    if (schema === undefined) continue;
+    assert(ajv.validate(schema, JSON.parse(text)), `${where} ${JSON.stringify(ajv.errors)}`);
+  }
+  for (const [method, path, { responses }] of operations) {
+    for (const [status, { content }] of Object.entries(responses as Responses)) {
+      const json = content?.['application/json'];
+      if (json === undefined) continue;
+      assert(
+        ajv.validate(json.schema, json.example),
+        `${method} ${path} ${status}: ${JSON.stringify(ajv.errors)}`,
+      );
     }
   }
 });

@@ -5,6 +5,11 @@ import type { FastifyInstance } from 'fastify';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
 import { createOperator, type OperatorOptions } from '../../src/operator/create-operator.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { createUserAgent } from '../../src/push-service/browser-side/user-agent.ts';
+import { startPushService } from '../../src/push-service/start-push-service.ts';
+import type { UserAndTags } from '../../src/store/people.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { OperatorRole } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -93,6 +98,23 @@ export async function startOperator(
     return JSON.parse(text) as Body;
   };
   return { app, base, port, store, sender, records, add, ask, read };
+}
+
+/** A listener with a push service and as many subscribed user agents as there are owners. */
+export async function startStage(t: Pick<TestContext, 'after'>, owners: readonly UserAndTags[] = [{}]) {
+  const pushService = await startPushService();
+  const operator = await startOperator(t, { senderOptions: { pushServices: [pushService.origin] } });
+  const { store } = operator;
+  const publicKey = (await store.vapidKeys.current())!;
+  const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+  const policy = createEndpointPolicy([pushService.origin]);
+  for (const owner of owners) {
+    const subscription = parseSubscription(await userAgent.subscribe(publicKey), policy);
+    await store.subscriptions.put(subscription, publicKey, { assign: owner });
+  }
+  t.after(() => userAgent.close());
+  t.after(() => pushService.close());
+  return { ...operator, pushService, userAgent };
 }
 
 export const codeOf = async (response: Response): Promise<string> =>

@@ -641,8 +641,11 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       }));
       const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
       const subscriptionId = row?.id ?? 0;
-      assert.deepEqual(await store.broadcasts.attempts({ subscriptionId, limit: 10 }), [
+      const attempts = await store.broadcasts.attempts({ subscriptionId, limit: 10 });
+      const withoutIds = attempts.map((attempt) => ({ ...attempt, id: undefined }));
+      assert.deepEqual(withoutIds, [
         {
+          id: undefined,
           broadcastId: second.id,
           subscriptionId,
           atMs: nowMs,
@@ -654,6 +657,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
           detail: 'TTL',
         },
         {
+          id: undefined,
           broadcastId: first.id,
           subscriptionId,
           atMs: nowMs - 1,
@@ -669,6 +673,11 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal((await store.broadcasts.attempts(ofBoth)).length, 1);
       assert.equal((await store.broadcasts.attempts({ broadcastId: first.id, limit: 10 })).length, 3);
       assert.equal((await store.broadcasts.attempts({ broadcastId: first.id, limit: 2 })).length, 2);
+      const [newer, older] = attempts;
+      const before = await store.broadcasts.attempts({ subscriptionId, beforeId: newer!.id, limit: 10 });
+      assert.deepEqual(before, [older]);
+      const rejected = await store.broadcasts.attempts({ subscriptionId, outcome: 'rejected', limit: 10 });
+      assert.deepEqual(rejected, [newer]);
     });
 
     test('the attempt log of a broadcast is bounded, and failures have their own room in it', async () => {

@@ -105,8 +105,11 @@ export function createOpenApiDocument(
   };
 }
 
-const toTemplate = (path: string, lastSegment: string | undefined): string =>
-  lastSegment === undefined ? path : path.replace(/\*$/, `{${lastSegment}}`);
+/** `/v1/things/:id` → `/v1/things/{id}` */
+function toTemplate(path: string, lastSegment: string | undefined): string {
+  const whole = lastSegment === undefined ? path : path.replace(/\*$/, `:${lastSegment}`);
+  return whole.replaceAll(/:(\w+)/g, '{$1}');
+}
 
 function toOperationObject(
   { tag, summary, description: text, headers = {}, responses, errors = [], security }: Operation,

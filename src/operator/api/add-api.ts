@@ -9,7 +9,11 @@ import { requireToken } from '../access.ts';
 import { operatorDescription } from '../description.ts';
 import type { OperatorParts } from '../parts.ts';
 import { addAuditRoutes } from './audit.ts';
+import { addBroadcastRoutes } from './broadcasts.ts';
+import { addHeldDeletionRoutes } from './held-deletions.ts';
 import { addKeyRoutes } from './keys.ts';
+import { addMessageRoutes } from './messages.ts';
+import { addSubscriptionRoutes } from './subscriptions.ts';
 
 const openApiOperation: Operation = {
   tag: 'Installation',
@@ -22,7 +26,14 @@ const openApiOperation: Operation = {
 
 export function addApi(app: ServiceApp, parts: OperatorParts): void {
   requireToken(app, parts.store.operators);
+  app.addHook('onRoute', ({ url, config }) => {
+    if (config?.operation === undefined) throw new Error(`The route ${url} is not described.`);
+  });
   const routes = collectRoutes(app);
+  addMessageRoutes(app, parts);
+  addBroadcastRoutes(app, parts);
+  addSubscriptionRoutes(app, parts);
+  addHeldDeletionRoutes(app, parts);
   addKeyRoutes(app, parts);
   addAuditRoutes(app, parts);
   app.get('/openapi.json', { config: { operation: openApiOperation } }, (_request, reply) =>

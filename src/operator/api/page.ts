@@ -1,7 +1,7 @@
 // Lists come in pages: `?limit=` and `?cursor=`, and in the answer `items` and `next`, the cursor of the next page.
 import { Type, type Schema } from '../../http/schema.ts';
 
-const defaultLimit = 50;
+export const defaultLimit = 50;
 const maxLimit = 500;
 
 /** Query parameters of every list. A cursor is opaque to clients. */

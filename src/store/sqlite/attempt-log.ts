@@ -1,5 +1,5 @@
 // The attempt log: what was tried, when, and what came of it. It is bounded, and holds nothing that is secret.
-import type { AttemptRecord } from '../broadcasts.ts';
+import type { AttemptRecord, BroadcastStore } from '../broadcasts.ts';
 import type { RowResult } from '../ledger.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
@@ -24,14 +24,13 @@ export interface AttemptLog {
   ): void;
   /** Drops what belongs to old broadcasts. Inside a transaction. */
   prune(): void;
-  find(filter: {
-    readonly broadcastId?: number | undefined;
-    readonly subscriptionId?: number | undefined;
-    readonly limit: number;
-  }): readonly AttemptRecord[];
+  find(filter: AttemptFilter): readonly AttemptRecord[];
 }
 
+type AttemptFilter = Parameters<BroadcastStore['attempts']>[0];
+
 interface AttemptRow {
+  readonly id: number;
   readonly broadcast_id: number;
   readonly subscription_id: number | null;
   readonly at_ms: number;
@@ -42,6 +41,13 @@ interface AttemptRow {
   readonly reason: string | null;
   readonly detail: string | null;
 }
+
+const conditionTexts = {
+  broadcastId: 'broadcast_id = :broadcastId',
+  subscriptionId: 'subscription_id = :subscriptionId',
+  outcome: 'outcome = :outcome',
+  beforeId: 'id < :beforeId',
+} as const;
 
 export function createAttemptLog(database: SqliteDatabase): AttemptLog {
   const insert = database.prepare<{
@@ -64,21 +70,19 @@ export function createAttemptLog(database: SqliteDatabase): AttemptLog {
       delete from attempts where broadcast_id <=
         (select id from broadcasts order by id desc limit 1 offset ${maxBroadcasts})
     `);
-  const find = {
-    all: database.prepare<{ limit: number }, AttemptRow>(
-      'select * from attempts order by id desc limit :limit',
-    ),
-    ofBroadcast: database.prepare<{ broadcastId: number; limit: number }, AttemptRow>(
-      'select * from attempts where broadcast_id = :broadcastId order by id desc limit :limit',
-    ),
-    ofSubscription: database.prepare<{ subscriptionId: number; limit: number }, AttemptRow>(
-      'select * from attempts where subscription_id = :subscriptionId order by id desc limit :limit',
-    ),
-    ofBoth: database.prepare<{ broadcastId: number; subscriptionId: number; limit: number }, AttemptRow>(`
-        select * from attempts
-        where broadcast_id = :broadcastId and subscription_id = :subscriptionId
-        order by id desc limit :limit
-      `),
+  const find = ({ broadcastId, subscriptionId, outcome, beforeId, limit }: AttemptFilter) => {
+    const conditions = {
+      ...(broadcastId !== undefined && { broadcastId }),
+      ...(subscriptionId !== undefined && { subscriptionId }),
+      ...(outcome !== undefined && { outcome }),
+      ...(beforeId !== undefined && { beforeId }),
+    };
+    const texts = Object.keys(conditions).map((name) => conditionTexts[name as keyof typeof conditionTexts]);
+    const where = texts.length === 0 ? '' : `where ${texts.join(' and ')}`;
+    const select = `select * from attempts ${where} order by id desc limit :limit`;
+    return database
+      .prepare<Record<string, number | string>, AttemptRow>(select)
+      .all({ ...conditions, limit });
   };
 
   return {
@@ -101,16 +105,9 @@ export function createAttemptLog(database: SqliteDatabase): AttemptLog {
     prune: () => {
       prune.run({});
     },
-    find: ({ broadcastId, subscriptionId, limit }) => {
-      const rows =
-        broadcastId === undefined
-          ? subscriptionId === undefined
-            ? find.all.all({ limit })
-            : find.ofSubscription.all({ subscriptionId, limit })
-          : subscriptionId === undefined
-            ? find.ofBroadcast.all({ broadcastId, limit })
-            : find.ofBoth.all({ broadcastId, subscriptionId, limit });
-      return rows.map((row) => ({
+    find: (filter) =>
+      find(filter).map((row) => ({
+        id: row.id,
         broadcastId: row.broadcast_id,
         subscriptionId: row.subscription_id ?? undefined,
         atMs: row.at_ms,
@@ -120,7 +117,6 @@ export function createAttemptLog(database: SqliteDatabase): AttemptLog {
         status: row.status ?? undefined,
         reason: row.reason ?? undefined,
         detail: row.detail ?? undefined,
-      }));
-    },
+      })),
   };
 }

@@ -1,0 +1,245 @@
+// /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
+import type { Audience } from '../../delivery/audience.ts';
+import { broadcastToJson } from '../../delivery/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { sendJson } from '../../http/json-text.ts';
+import { Type } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { searchBroadcasts } from '../../store/broadcast-search.ts';
+import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
+import type { OperatorParts } from '../parts.ts';
+import { attemptSchema, attemptExample, attemptToJson } from './attempt.ts';
+import { broadcastExample, broadcastSchema, states } from './broadcast-schema.ts';
+import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
+import { describe } from './operation.ts';
+import { defaultLimit, pageOf, pageQuery, readPage } from './page.ts';
+
+export const idParams = Type.Object({ id: Type.Integer({ minimum: 1 }) });
+
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
+
+const createBody = Type.Object(
+  {
+    audience: Type.Unsafe<Audience>({
+      description: 'Every subscription, or some by id, or some that need not be stored.',
+      anyOf: [
+        { type: 'string', const: 'all' },
+        {
+          type: 'object',
+          required: ['ids'],
+          additionalProperties: false,
+          properties: { ids: { type: 'array', minItems: 1, items: { type: 'integer', minimum: 1 } } },
+        },
+        {
+          type: 'object',
+          required: ['subscriptions'],
+          additionalProperties: false,
+          properties: { subscriptions: { type: 'array', minItems: 1, items: { type: 'object' } } },
+        },
+      ],
+    }),
+    message: messageSchema,
+    startAt: time('Nothing is sent before it. Default: now.'),
+    receipts: Type.Optional(
+      Type.Boolean({ description: 'Asks browsers to report what became of the notification.' }),
+    ),
+    ...pushOptionSchemas,
+  },
+  {
+    additionalProperties: false,
+    examples: [{ audience: 'all', message: exampleMessage, startAt: '2037-01-01T09:00:00+01:00' }],
+  },
+);
+
+const listQuery = Type.Object(
+  {
+    ...pageQuery,
+    text: Type.Optional(Type.String({ description: 'Somewhere in title or message, whatever the case.' })),
+    state: Type.Optional(Type.Unsafe<(typeof states)[number]>({ type: 'string', enum: states })),
+    since: time('Whose start is not before it.'),
+    until: time('Whose start is before it.'),
+  },
+  { additionalProperties: false },
+);
+
+const attemptsQuery = Type.Object(
+  {
+    ...pageQuery,
+    outcome: Type.Optional(Type.String({ enum: ['accepted', 'gone', 'rejected', 'retry'] })),
+    subscription: Type.Optional(Type.Integer({ minimum: 1, description: 'Of this subscription only.' })),
+  },
+  { additionalProperties: false },
+);
+
+const idempotencyKey = {
+  'Idempotency-Key': {
+    description:
+      'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +
+      'broadcast: it is answered with the first one.',
+    schema: { type: 'string', maxLength: 200 },
+  },
+};
+
+export function addBroadcastRoutes(app: ServiceApp, { store: { broadcasts }, sender }: OperatorParts): void {
+  const createOperation = describe({
+    tag: 'Sending',
+    summary: 'Makes a broadcast',
+    description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
+    headers: idempotencyKey,
+    status: 201,
+    schema: broadcastSchema,
+    example: broadcastExample,
+    errors: [
+      'ERR_MESSAGE_INVALID',
+      'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_SUBSCRIPTION_INVALID',
+      'ERR_FIELD_VALUE',
+      'ERR_IDEMPOTENCY_KEY',
+    ],
+  });
+  app.post(
+    '/v1/broadcasts',
+    {
+      schema: { body: createBody },
+      config: {
+        operation: {
+          ...createOperation,
+          responses: { ...createOperation.responses, 200: createOperation.responses[201]! },
+        },
+        audit: { action: 'broadcast.create' },
+      },
+    },
+    async (request, reply) => {
+      const { audience, message, startAt, ...options } = request.body;
+      const key = request.headers['idempotency-key'];
+      const { broadcast, isNew } = await sender.createBroadcast(audience, message, {
+        ...options,
+        startAt: startAt === undefined ? undefined : new Date(readTime(startAt, 'startAt')),
+        idempotencyKey: key === undefined ? undefined : String(key),
+      });
+      request.auditTarget = `broadcast ${broadcast.id}`;
+      reply.code(isNew ? 201 : 200).header('location', `/v1/broadcasts/${broadcast.id}`);
+      return sendJson(reply, broadcastToJson(broadcast));
+    },
+  );
+
+  app.get(
+    '/v1/broadcasts',
+    {
+      schema: { querystring: listQuery },
+      config: {
+        operation: describe({
+          tag: 'Sending',
+          summary: 'Broadcasts, newest first',
+          description: 'A page of a search may have fewer items than asked for, and yet a next one.',
+          schema: pageOf(broadcastSchema),
+          example: { items: [broadcastExample], next: null },
+        }),
+      },
+    },
+    async ({ query: { limit = defaultLimit, cursor, text, state, since, until } }, reply) => {
+      const filter = {
+        text,
+        state,
+        sinceMs: since === undefined ? undefined : readTime(since, 'since'),
+        untilMs: until === undefined ? undefined : readTime(until, 'until'),
+      };
+      const found = await searchBroadcasts(broadcasts, filter, { beforeId: cursor, limit });
+      return sendJson(reply, {
+        items: found.broadcasts.map(broadcastToJson),
+        next: found.nextBeforeId ?? null,
+      });
+    },
+  );
+
+  app.get(
+    '/v1/broadcasts/:id',
+    {
+      schema: { params: idParams },
+      config: {
+        operation: describe({
+          tag: 'Sending',
+          summary: 'One broadcast with its counts',
+          schema: broadcastSchema,
+          example: broadcastExample,
+          errors: ['ERR_BROADCAST_NOT_FOUND'],
+        }),
+      },
+    },
+    async ({ params: { id } }, reply) =>
+      sendJson(reply, broadcastToJson(await findBroadcast(broadcasts, id))),
+  );
+
+  app.get(
+    '/v1/broadcasts/:id/attempts',
+    {
+      schema: { params: idParams, querystring: attemptsQuery },
+      config: {
+        operation: describe({
+          tag: 'Sending',
+          summary: 'The attempts of a broadcast, newest first',
+          description:
+            'A thousand accepted ones and ten thousand others are kept of each of the newest hundred broadcasts.',
+          schema: pageOf(attemptSchema),
+          example: { items: [attemptExample], next: null },
+          errors: ['ERR_BROADCAST_NOT_FOUND'],
+        }),
+      },
+    },
+    async ({ params: { id }, query: { limit, cursor, outcome, subscription } }, reply) => {
+      await findBroadcast(broadcasts, id);
+      const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
+      const { items, next } = await readPage(limit, (count) =>
+        broadcasts.attempts({ ...filter, limit: count }),
+      );
+      return sendJson(reply, { items: items.map(attemptToJson), next });
+    },
+  );
+
+  const change = (name: 'pause' | 'resume' | 'cancel', summary: string): void => {
+    app.post(
+      `/v1/broadcasts/:id/${name}`,
+      {
+        schema: { params: idParams },
+        config: {
+          operation: describe({
+            tag: 'Sending',
+            summary,
+            schema: broadcastSchema,
+            example: broadcastExample,
+            errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_BROADCAST_STATE'],
+          }),
+          audit: { action: `broadcast.${name}`, target: targetOf },
+        },
+      },
+      async ({ params: { id } }, reply) => sendJson(reply, broadcastToJson(await broadcasts[name](id))),
+    );
+  };
+  change('pause', 'Pauses a broadcast');
+  change('resume', 'Resumes a broadcast that is paused');
+  change('cancel', 'Cancels a broadcast');
+}
+
+const targetOf = ({ params }: { readonly params: unknown }): string =>
+  `broadcast ${(params as { readonly id: number }).id}`;
+
+/** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND */
+export async function findBroadcast(
+  broadcasts: Pick<BroadcastStore, 'find'>,
+  id: number,
+): Promise<Broadcast> {
+  const broadcast = await broadcasts.find(id);
+  if (broadcast !== undefined) return broadcast;
+  throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
+}
+
+/** ISO 8601 with a zone: a time without one would mean another moment on another machine. */
+function readTime(text: string, name: string): number {
+  const timeMs = Date.parse(text);
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(timeMs))
+    return timeMs;
+  const detail = `${name} is not a time with a zone, such as 2027-01-01T09:00:00Z.`;
+  throw new DeskbellError('ERR_FIELD_VALUE', detail, {
+    fields: [{ pointer: `/${name}`, code: 'ERR_FIELD_VALUE', detail }],
+  });
+}

@@ -1,0 +1,84 @@
+// POST /v1/messages: one message to one subscription, or to the devices of a person; answers what the push service said.
+import type { SubscriptionInput } from '../../delivery/sender.ts';
+import { sendJson } from '../../http/json-text.ts';
+import { Type } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import type { OperatorParts } from '../parts.ts';
+import { sendMessage } from '../send-message.ts';
+import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
+import { describe } from './operation.ts';
+
+const body = Type.Object(
+  {
+    to: Type.Object(
+      {
+        id: Type.Optional(Type.Integer({ minimum: 1, description: 'Of a stored subscription.' })),
+        user: Type.Optional(Type.String({ description: 'All subscriptions of this person, at most 100.' })),
+        subscription: Type.Optional(
+          Type.Unsafe<SubscriptionInput>({
+            type: 'object',
+            description: 'One that need not be stored, as PushSubscription.toJSON() gives it.',
+          }),
+        ),
+      },
+      { description: 'One of them.', additionalProperties: false },
+    ),
+    message: messageSchema,
+    ...pushOptionSchemas,
+  },
+  { additionalProperties: false, examples: [{ to: { id: 1 }, message: exampleMessage, urgency: 'high' }] },
+);
+
+const sent = Type.Object({
+  id: Type.Optional(Type.Integer()),
+  pushService: Type.String(),
+  outcome: Type.String({
+    enum: ['accepted', 'gone', 'retry', 'rejected'],
+    description:
+      'accepted: the push service took the message. gone: the subscription has ended. retry: may be accepted later. rejected: ' +
+      'will not be accepted as it is.',
+  }),
+  status: Type.Optional(Type.Integer({ description: 'HTTP status of the push service’s answer.' })),
+  reason: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
+  retryAfterSeconds: Type.Optional(Type.Integer()),
+});
+
+const operation = describe({
+  tag: 'Sending',
+  summary: 'Sends one message and answers what the push service said',
+  description:
+    'Nothing is stored or tried again. To many subscriptions, make a broadcast. Where the answer is lost and the request ' +
+    'repeated, the message is sent twice; it replaces itself on the screen unless its tag is null.',
+  schema: Type.Object({ items: Type.Array(sent) }),
+  example: {
+    items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
+  },
+  errors: [
+    'ERR_MESSAGE_INVALID',
+    'ERR_PAYLOAD_TOO_LARGE',
+    'ERR_SUBSCRIPTION_INVALID',
+    'ERR_SUBSCRIPTION_NOT_FOUND',
+    'ERR_FIELD_VALUE',
+  ],
+});
+
+export function addMessageRoutes(app: ServiceApp, parts: OperatorParts): void {
+  app.post(
+    '/v1/messages',
+    { schema: { body }, config: { operation, audit: { action: 'message.send' } } },
+    async (request, reply) => {
+      const { to, message, ...options } = request.body;
+      request.auditTarget = describeTarget(to, parts);
+      return sendJson(reply, { items: await sendMessage(parts, to, message, options) });
+    },
+  );
+}
+
+function describeTarget(
+  { id, user }: { readonly id?: number; readonly user?: string },
+  { hashPerson }: OperatorParts,
+): string {
+  if (user !== undefined) return `user ${hashPerson(user)}`;
+  return id === undefined ? 'subscription' : `subscription ${id}`;
+}

@@ -1,0 +1,41 @@
+// Finds subscriptions by person, tags and push service: in the order of ids, a bounded number of rows looked at each time.
+import type { AudienceExpression } from '../store/people.ts';
+import type { StoredSubscription, SubscriptionStore } from '../store/subscriptions.ts';
+
+export interface SubscriptionFilter {
+  /** As `checkExpression` gives it. */
+  readonly matching?: AudienceExpression | undefined;
+  /** Origin. */
+  readonly pushService?: string | undefined;
+}
+
+export interface FoundSubscriptions {
+  readonly subscriptions: readonly StoredSubscription[];
+  /** Where to go on (`afterId`); absent where no further row is left. */
+  readonly nextAfterId?: number | undefined;
+}
+
+/** Rows that one call looks at, at most: some milliseconds. */
+const searchedAtOnce = 10_000;
+const readAtOnce = 1000;
+
+/** @param range `limit`: how many to find at most */
+export async function findSubscriptions(
+  store: Pick<SubscriptionStore, 'page'>,
+  { matching, pushService }: SubscriptionFilter,
+  range: { readonly afterId?: number | undefined; readonly limit: number },
+): Promise<FoundSubscriptions> {
+  const subscriptions: StoredSubscription[] = [];
+  let { afterId = 0 } = range;
+  const readCount = pushService === undefined ? range.limit + 1 : readAtOnce;
+  for (let searched = 0; searched < searchedAtOnce; searched += readCount) {
+    const rows = await store.page({ afterId, limit: readCount, matching });
+    for (const row of rows) {
+      if (subscriptions.length === range.limit) return { subscriptions, nextAfterId: afterId };
+      afterId = row.id;
+      if (pushService === undefined || new URL(row.endpoint).origin === pushService) subscriptions.push(row);
+    }
+    if (rows.length < readCount) return { subscriptions };
+  }
+  return { subscriptions, nextAfterId: afterId };
+}

@@ -1,0 +1,99 @@
+// One message to one subscription, or to all devices of a person, and what came of it.
+import type { SendResult, SubscriptionInput } from '../delivery/sender.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Message } from '../protocol/message/message.ts';
+import type { PushOptions } from '../protocol/request.ts';
+import { checkUser } from '../store/check-people.ts';
+import type { StoredSubscription } from '../store/subscriptions.ts';
+import type { OperatorParts } from './parts.ts';
+
+/** Exactly one of them. */
+export interface Addressees {
+  /** Of a stored subscription. */
+  readonly id?: number | undefined;
+  /** All subscriptions of this person. */
+  readonly user?: string | undefined;
+  /** One that need not be stored. */
+  readonly subscription?: SubscriptionInput | undefined;
+}
+
+export interface SentMessage {
+  /** Absent for a subscription that was given with the request. */
+  readonly id?: number | undefined;
+  /** Origin. */
+  readonly pushService: string;
+  readonly outcome: string;
+  /** HTTP status of the push service's answer. */
+  readonly status?: number | undefined;
+  readonly reason?: string | undefined;
+  /** The push service's own words. */
+  readonly detail?: string | undefined;
+  /** When to try again. */
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** More would be a broadcast. */
+const maxDevices = 100;
+
+/** @throws {DeskbellError} before anything is sent: ERR_SUBSCRIPTION_NOT_FOUND, ERR_FIELD_VALUE, and what `Sender.send` throws */
+export async function sendMessage(
+  { store, sender }: OperatorParts,
+  to: Addressees,
+  message: Message,
+  options: PushOptions,
+): Promise<readonly SentMessage[]> {
+  const { id, user, subscription } = to;
+  if ([id, user, subscription].filter((one) => one !== undefined).length !== 1) {
+    throw new DeskbellError('ERR_FIELD_VALUE', 'Give one of id, user and subscription in "to".');
+  }
+  if (subscription !== undefined) {
+    const result = await sender.send(subscription, message, options);
+    return [describe(undefined, subscription.endpoint, result)];
+  }
+  const rows = id === undefined ? await devicesOf(user!, store) : await stored(id, store);
+  return Promise.all(
+    rows.map(async (row) => describe(row.id, row.endpoint, await sender.send(row, message, options))),
+  );
+}
+
+async function stored(
+  id: number,
+  { subscriptions }: OperatorParts['store'],
+): Promise<readonly StoredSubscription[]> {
+  const row = await subscriptions.findById(id);
+  if (row !== undefined) return [row];
+  throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', `There is no subscription ${id}.`);
+}
+
+async function devicesOf(
+  user: string,
+  { subscriptions }: OperatorParts['store'],
+): Promise<readonly StoredSubscription[]> {
+  const matching = { user: checkUser(user, '/to/user') };
+  const rows = await subscriptions.page({ afterId: 0, limit: maxDevices + 1, matching });
+  if (rows.length === 0)
+    throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'The user has no subscription.');
+  if (rows.length <= maxDevices) return rows;
+  throw new DeskbellError(
+    'ERR_FIELD_VALUE',
+    `The user has more than ${maxDevices} subscriptions; make a broadcast to this user.`,
+  );
+}
+
+function describe(id: number | undefined, endpoint: string, { outcome, response }: SendResult): SentMessage {
+  const { reason, detail, afterMs } = {
+    reason: undefined,
+    afterMs: undefined,
+    detail: undefined,
+    ...outcome,
+  };
+  return {
+    id,
+    pushService: new URL(endpoint).origin,
+    outcome: outcome.kind,
+    status: response?.status,
+    reason,
+    detail,
+    retryAfterSeconds: afterMs === undefined ? undefined : Math.ceil(afterMs / 1000),
+  };
+}

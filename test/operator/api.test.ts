@@ -1,0 +1,268 @@
+// The operator's API against a real store and a real push service.
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { UserAndTags } from '../../src/store/people.ts';
+import { codeOf, startStage, type RunningOperator } from './running-operator.ts';
+
+interface Page<Item = Record<string, unknown>> {
+  readonly items: readonly Item[];
+  readonly next: number | null;
+}
+
+interface Shown {
+  readonly id: number;
+  readonly state: string;
+  readonly audience: number;
+}
+
+const message = { title: 'Ding dong', message: 'Tea is ready' };
+
+async function assignedIn(response: Response) {
+  const { user, tags } = (await response.json()) as UserAndTags;
+  return [response.status, user, tags];
+}
+
+async function auditOf({ read }: RunningOperator) {
+  const { items } = await read<Page>('/v1/audit');
+  return items.map(({ operator, action, target, status }) => [operator, action, target, status]);
+}
+
+suite('POST /v1/messages', () => {
+  test('sends to an id and answers what the push service said', async (t) => {
+    const stage = await startStage(t);
+    const { items } = await stage.read<Page>('/v1/messages', {
+      method: 'POST',
+      body: { to: { id: 1 }, message },
+    });
+    assert.deepEqual(items, [
+      { id: 1, pushService: stage.pushService.origin, outcome: 'accepted', status: 201 },
+    ]);
+    assert.deepEqual(JSON.parse((await stage.userAgent.nextMessage()).text()), message);
+    assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'subscription 1', 200]]);
+  });
+
+  test('sends to every device of a user, and the audit names the user by a hash only', async (t) => {
+    const stage = await startStage(t, [{ user: 'ada' }, { user: 'bob' }, { user: 'ada' }]);
+    const body = { to: { user: 'ada' }, message };
+    const { items } = await stage.read<Page>('/v1/messages', { method: 'POST', body });
+    assert.deepEqual(
+      items.map(({ id, outcome }) => [id, outcome]),
+      [
+        [1, 'accepted'],
+        [3, 'accepted'],
+      ],
+    );
+    assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'user #3', 200]]);
+  });
+
+  test('a subscription that need not be stored is sent to', async (t) => {
+    const stage = await startStage(t, []);
+    const subscription = await stage.userAgent.subscribe((await stage.store.vapidKeys.current())!);
+    const body = { to: { subscription }, message };
+    const { items } = await stage.read<Page>('/v1/messages', { method: 'POST', body });
+    assert.deepEqual(items, [{ pushService: stage.pushService.origin, outcome: 'accepted', status: 201 }]);
+  });
+
+  test('what is not valid is named, nothing is sent, and the audit has the refusal', async (t) => {
+    const stage = await startStage(t);
+    const post = (body: unknown) => stage.ask('/v1/messages', { method: 'POST', body });
+    for (const [body, status, code] of [
+      [{ to: {}, message }, 400, 'ERR_FIELD_VALUE'],
+      [{ to: { id: 1, user: 'ada' }, message }, 400, 'ERR_FIELD_VALUE'],
+      [{ to: { id: 99 }, message }, 404, 'ERR_SUBSCRIPTION_NOT_FOUND'],
+      [{ to: { user: 'nobody' }, message }, 404, 'ERR_SUBSCRIPTION_NOT_FOUND'],
+      [{ to: { subscription: { endpoint: 'x' } }, message }, 400, 'ERR_SUBSCRIPTION_INVALID'],
+      [{ to: { id: 1 }, message: { ...message, icon: 'ftp://x' } }, 400, 'ERR_MESSAGE_INVALID'],
+      [{ to: { id: 1 }, message: { ...message, data: 'x'.repeat(5000) } }, 400, 'ERR_PAYLOAD_TOO_LARGE'],
+      [{ to: { id: 1 }, message, ttl: 1 }, 400, 'ERR_REQUEST_INVALID'],
+      [{ to: { id: '1' }, message }, 400, 'ERR_REQUEST_INVALID'],
+      ['{', 400, 'ERR_JSON_MALFORMED'],
+      [JSON.stringify({ to: { id: 1 }, message, pad: 'x'.repeat(1024 * 1024) }), 413, 'ERR_BODY_TOO_LARGE'],
+    ] as const) {
+      const response = await post(body);
+      assert.deepEqual([response.status, await codeOf(response)], [status, code]);
+      assert.equal(response.headers.get('content-type'), 'application/problem+json');
+    }
+    const statuses = (await auditOf(stage)).map(([, , , status]) => status);
+    // What never became a request for a change (the last four) leaves no record.
+    assert.deepEqual(statuses, [400, 400, 400, 404, 404, 400, 400]);
+  });
+});
+
+suite('/v1/broadcasts', () => {
+  test('one is made once for its key, listed, found, paused, resumed and cancelled', async (t) => {
+    const stage = await startStage(t, [{}, {}]);
+    const { ask, read } = stage;
+    const body = { audience: 'all', message, startAt: '2099-01-01T09:00:00Z', urgency: 'low' };
+    const post = (headers: Record<string, string>, changed = {}) =>
+      ask('/v1/broadcasts', { method: 'POST', body: { ...body, ...changed }, headers });
+    const created = await post({ 'idempotency-key': 'tea-1' });
+    assert.equal(created.status, 201);
+    const first = (await created.json()) as Shown;
+    assert.deepEqual([first.state, first.audience], ['scheduled', 2]);
+    assert.equal(created.headers.get('location'), `/v1/broadcasts/${first.id}`);
+    const again = await post({ 'idempotency-key': 'tea-1' });
+    assert.deepEqual([again.status, ((await again.json()) as Shown).id], [200, first.id]);
+    const other = await post({ 'idempotency-key': 'tea-1' }, { urgency: 'high' });
+    assert.deepEqual([other.status, await codeOf(other)], [422, 'ERR_IDEMPOTENCY_KEY']);
+    const second = (await (await post({}, { audience: { ids: [2] } })).json()) as Shown;
+
+    const page = await read<Page<Shown>>('/v1/broadcasts?limit=1');
+    assert.deepEqual([page.items.map(({ id }) => id), page.next], [[second.id], second.id]);
+    const rest = await read<Page<Shown>>(`/v1/broadcasts?limit=1&cursor=${page.next}`);
+    assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [[first.id], null]);
+    assert.equal((await read<Page>('/v1/broadcasts?text=TEA&state=scheduled')).items.length, 2);
+    assert.equal((await read<Page>('/v1/broadcasts?text=coffee')).items.length, 0);
+    assert.equal((await read<Page>('/v1/broadcasts?since=2100-01-01T00:00:00Z')).items.length, 0);
+
+    const change = async (name: string) => {
+      const response = await ask(`/v1/broadcasts/${first.id}/${name}`, { method: 'POST' });
+      return response.ok ? ((await response.json()) as Shown).state : codeOf(response);
+    };
+    assert.equal(await change('pause'), 'paused');
+    assert.equal(await change('resume'), 'scheduled');
+    assert.equal(await change('cancel'), 'cancelled');
+    assert.equal(await change('pause'), 'ERR_BROADCAST_STATE');
+    assert.equal((await read<Shown>(`/v1/broadcasts/${first.id}`)).state, 'cancelled');
+    assert.equal(await codeOf(await ask('/v1/broadcasts/99')), 'ERR_BROADCAST_NOT_FOUND');
+    assert.equal(await codeOf(await ask('/v1/broadcasts/99/attempts')), 'ERR_BROADCAST_NOT_FOUND');
+    assert.deepEqual((await auditOf(stage)).slice(0, 5), [
+      ['tester', 'broadcast.pause', 'broadcast 1', 409],
+      ['tester', 'broadcast.cancel', 'broadcast 1', 200],
+      ['tester', 'broadcast.resume', 'broadcast 1', 200],
+      ['tester', 'broadcast.pause', 'broadcast 1', 200],
+      ['tester', 'broadcast.create', 'broadcast 2', 201],
+    ]);
+  });
+
+  test('its attempts come in pages and by outcome', async (t) => {
+    const { sender, read } = await startStage(t, [{}, {}, {}]);
+    const run = await sender.broadcast('all', message);
+    await run.finished;
+    const first = await read<Page<{ id: number; subscriptionId: number }>>(
+      '/v1/broadcasts/1/attempts?limit=2',
+    );
+    assert.equal(first.items.length, 2);
+    const rest = await read<Page<{ id: number }>>(`/v1/broadcasts/1/attempts?limit=2&cursor=${first.next}`);
+    assert.deepEqual([rest.items.length, rest.next], [1, null]);
+    assert.equal((await read<Page>('/v1/broadcasts/1/attempts?outcome=accepted')).items.length, 3);
+    assert.equal((await read<Page>('/v1/broadcasts/1/attempts?outcome=gone')).items.length, 0);
+    assert.equal((await read<Page>('/v1/broadcasts/1/attempts?subscription=2')).items.length, 1);
+    assert.equal((await read<Page>('/v1/subscriptions/2/attempts')).items.length, 1);
+  });
+
+  test('times and filters that are not valid are named', async (t) => {
+    const { ask } = await startStage(t, []);
+    for (const query of [
+      'since=yesterday',
+      'since=2027-01-01T09:00:00',
+      'state=lost',
+      'limit=501',
+      'cursor=x',
+      'page=2',
+    ]) {
+      assert.equal((await ask(`/v1/broadcasts?${query}`)).status, 400, query);
+    }
+  });
+});
+
+suite('/v1/subscriptions', () => {
+  test('they are listed by person, tags and push service, in pages, and show no endpoint and no key', async (t) => {
+    const { read, pushService } = await startStage(t, [
+      { user: 'ada', tags: ['news', 'de'] },
+      { user: 'bob', tags: ['news'] },
+      {},
+      { user: 'ada' },
+    ]);
+    const ids = async (query: string) =>
+      (await read<Page<{ id: number }>>(`/v1/subscriptions?${query}`)).items.map(({ id }) => id);
+    const page = await read<Page<{ id: number }>>('/v1/subscriptions?limit=3');
+    assert.deepEqual([page.items.length, page.next], [3, 3]);
+    assert.deepEqual(await ids(`limit=3&cursor=${page.next}`), [4]);
+    assert.deepEqual(await ids('user=ada'), [1, 4]);
+    assert.deepEqual(await ids('tag=news,de'), [1]);
+    assert.deepEqual(await ids('anyTag=de,news&notTag=de'), [2]);
+    assert.deepEqual(await ids('user=ada&tag=news'), [1]);
+    assert.deepEqual(await ids(`pushService=${encodeURIComponent(pushService.origin)}&limit=2`), [1, 2]);
+    assert.deepEqual(await ids('pushService=https%3A%2F%2Ffcm.googleapis.com'), []);
+    const text = JSON.stringify(await read('/v1/subscriptions'));
+    assert(!/endpoint|p256dh|auth/.test(text) && !text.includes(`${pushService.origin}/`), text);
+  });
+
+  test('user and tags are assigned, one without the other too', async (t) => {
+    const stage = await startStage(t, [{ user: 'ada', tags: ['news'] }]);
+    const patch = (body: unknown, id = 1) => stage.ask(`/v1/subscriptions/${id}`, { method: 'PATCH', body });
+    assert.deepEqual(await assignedIn(await patch({ tags: ['b', 'a'] })), [200, 'ada', ['a', 'b']]);
+    assert.deepEqual(await assignedIn(await patch({ user: 'bob' })), [200, 'bob', ['a', 'b']]);
+    assert.deepEqual(await assignedIn(await patch({ user: null, tags: [] })), [200, undefined, []]);
+    for (const [body, id, status] of [
+      [{}, 1, 400],
+      [{ tags: ['no comma, please'] }, 1, 400],
+      [{ user: '' }, 1, 400],
+      [{ user: 'ada' }, 9, 404],
+    ] as const) {
+      assert.equal((await patch(body, id)).status, status, JSON.stringify(body));
+    }
+  });
+
+  test('one is removed; a person is removed with every trace, and the audit keeps a hash only', async (t) => {
+    const stage = await startStage(t, [{ user: 'ada' }, {}, { user: 'ada' }]);
+    const remove = (path: string) => stage.ask(`/v1/subscriptions${path}`, { method: 'DELETE' });
+    assert.equal((await remove('/2')).status, 204);
+    assert.equal((await remove('/2')).status, 404);
+    assert.equal((await remove('')).status, 400);
+    const removed = await remove('?user=ada');
+    assert.deepEqual(
+      [removed.status, await removed.json()],
+      [200, { subscriptions: 2, ended: 0, broadcasts: 0, recipients: 0, attempts: 0 }],
+    );
+    assert.equal(await stage.store.subscriptions.count(), 0);
+    const records = await auditOf(stage);
+    assert.deepEqual(records[0], ['tester', 'person.remove', 'user #3', 200]);
+    assert(!JSON.stringify(records).includes('ada'));
+  });
+});
+
+test('held deletions are listed, and confirmed or discarded by their origin', async (t) => {
+  const { ask, read } = await startStage(t);
+  assert.deepEqual(await read('/v1/held-deletions'), { items: [] });
+  const origin = encodeURIComponent(`https://${'a'.repeat(63)}.${'b'.repeat(63)}.push.example`);
+  for (const name of ['confirm', 'discard']) {
+    const response = await ask(`/v1/held-deletions/${origin}/${name}`, { method: 'POST' });
+    assert.deepEqual([response.status, await codeOf(response)], [404, 'ERR_SUBSCRIPTION_NOT_FOUND']);
+  }
+});
+
+test('an operator who may only read changes nothing, and leaves no record', async (t) => {
+  const stage = await startStage(t);
+  const headers = { authorization: `Bearer ${await stage.add('viewer', 'read')}` };
+  for (const [method, path, body] of [
+    ['POST', '/v1/messages', { to: { id: 1 }, message }],
+    ['POST', '/v1/broadcasts', { audience: 'all', message }],
+    ['POST', '/v1/broadcasts/1/cancel', undefined],
+    ['PATCH', '/v1/subscriptions/1', { tags: ['x'] }],
+    ['DELETE', '/v1/subscriptions/1', undefined],
+    ['DELETE', '/v1/subscriptions?user=ada', undefined],
+    ['POST', '/v1/held-deletions/x/confirm', undefined],
+  ] as const) {
+    const response = await stage.ask(path, { method, body, headers });
+    assert.deepEqual([response.status, await codeOf(response)], [403, 'ERR_TOKEN_ROLE'], `${method} ${path}`);
+  }
+  assert.equal((await stage.ask('/v1/subscriptions', { headers })).status, 200);
+  assert.equal(await stage.store.subscriptions.count(), 1);
+  assert.deepEqual(await auditOf(stage), []);
+});
+
+test('words of strangers are answered as JSON that no terminal obeys', async (t) => {
+  const hostile = '<script>alert(1)</script>\u001b[2J\u009b31m\u202e';
+  const { ask } = await startStage(t, []);
+  const body = { audience: 'all', message: { title: hostile, message: hostile } };
+  const headers = { 'idempotency-key': '<b>\u009b31m' };
+  const made = await ask('/v1/broadcasts', { method: 'POST', body, headers });
+  const text = await made.text();
+  assert.equal(made.status, 201, text);
+  assert.match(made.headers.get('content-type') ?? '', /^application\/json/);
+  assert.equal(made.headers.get('x-content-type-options'), 'nosniff');
+  const problem = await (await ask(`/v1/broadcasts?text=%C2%9B31m&state=%3Cb%3E%C2%9B`)).text();
+  for (const answer of [text, problem]) assert.match(answer, /^[\x20-\x7e]*$/);
+});
