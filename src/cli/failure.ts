@@ -27,11 +27,17 @@ const systemErrors: Readonly<Record<string, string>> = {
 export function formatError(error: unknown, { debug = false }: { readonly debug?: boolean } = {}): string {
   const fault = asDeskbellError(error);
   if (debug) return `deskbell: ${fault.stack}${causesOf(fault)}`;
-  const reason = reasonOf(fault.cause);
-  const message = fault.message.replace(/\.$/, '') + (reason === undefined ? '' : `: ${reason}`);
+  const message = describeError(fault);
   const { remedy } = catalogue[fault.code];
   const isNamed = message.includes(remedy.replace(/\.$/, ''));
   return oneLine(`deskbell: ${message}.${isNamed ? '' : ` ${remedy}`} [${fault.code}]`);
+}
+
+/** What was wrong, without remedy, code and full stop. */
+export function describeError(error: unknown): string {
+  const fault = asDeskbellError(error);
+  const reason = reasonOf(fault.cause);
+  return fault.message.replace(/\.$/, '') + (reason === undefined ? '' : `: ${reason}`);
 }
 
 export const exitCodeOf = (error: unknown): number =>

@@ -40,7 +40,7 @@ export async function openSender(
   return createSender({
     vapid: { ...vapidKeys, subject },
     pushServices,
-    ca: await Promise.all(ca.map(readCertificate)),
+    ca: await readCertificates(ca),
     connectTimeoutMs,
     responseTimeoutMs,
     encryption,
@@ -51,6 +51,10 @@ export async function openSender(
     ...proxyFromEnvironment(environment),
   });
 }
+
+/** @throws {DeskbellError} ERR_FILE, ERR_CONFIGURATION for a file without a certificate */
+export const readCertificates = (paths: readonly string[]): Promise<string[]> =>
+  Promise.all(paths.map(readCertificate));
 
 async function readCertificate(path: string): Promise<string> {
   let text: string;

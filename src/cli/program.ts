@@ -5,6 +5,7 @@ import { createCommand } from './command.ts';
 import { backupCommand } from './commands/backup.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
 import { demoCommand } from './commands/demo.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { heldDeletionsCommand } from './commands/held-deletions.ts';
 import { keysCommand } from './commands/keys.ts';
 import { operatorsCommand } from './commands/operators.ts';
@@ -57,6 +58,7 @@ function createProgram(context: Context): Command {
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(operatorsCommand(context))
+    .addCommand(doctorCommand(context))
     .addCommand(backupCommand(context))
     .addCommand(restoreCommand(context))
     .addCommand(sessionCommand(context))

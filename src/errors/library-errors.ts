@@ -72,6 +72,7 @@ export const libraryErrors = {
     'The data directory has a database already',
     'Name another --data, or stop what uses it and move it away.',
   ),
+  ERR_FAULTS_FOUND: entry('`deskbell doctor` has found faults', 'Do what it names for each.'),
   ERR_SUBSCRIPTION_NOT_FOUND: entry('There is no such subscription', 'See `deskbell subscriptions list`.'),
   ERR_NOT_ACCEPTED: entry(
     'The push service did not accept a message',

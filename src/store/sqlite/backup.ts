@@ -1,9 +1,8 @@
 // A backup is one file: a copy of the database with a table more, for the files that lay beside it. Without such files it
 // is a database as it would be in a data directory.
 import { DatabaseSync, backup } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { assertNotEmpty, assertRegular } from './database-file-checks.ts';
+import { assertWhole, existing, untouched, withDatabase } from './existing-file.ts';
 import { assertOurs, readVersion } from './open-database-file.ts';
 import { toStoreError } from './sqlite-error.ts';
 
@@ -75,30 +74,4 @@ export function takeBackupFiles(path: string): readonly BackupFile[] {
     database.exec('pragma secure_delete = on; drop table backup_files');
     return rows.map(({ name, content }) => ({ name: String(name), content: content as Uint8Array }));
   });
-}
-
-/** Is not created where there is none. */
-const existing = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
-
-/** Nothing is written to it, or beside it. */
-const untouched = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=ro&immutable=1`);
-
-function withDatabase<Result>(url: URL, path: string, work: (database: DatabaseSync) => Result): Result {
-  assertRegular(path);
-  let database: DatabaseSync | undefined;
-  try {
-    database = new DatabaseSync(url);
-    return work(database);
-  } catch (error) {
-    throw toStoreError(error, path);
-  } finally {
-    database?.close();
-  }
-}
-
-function assertWhole(database: DatabaseSync, path: string): void {
-  assertNotEmpty(path);
-  const [first] = database.prepare('pragma quick_check(1)').all();
-  if (first?.['quick_check'] === 'ok') return;
-  throw new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} is damaged.`);
 }

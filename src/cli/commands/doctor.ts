@@ -1,0 +1,63 @@
+// `deskbell doctor`: looks at all that an installation needs, and says what to do about what is wrong.
+import type { Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { readCertificates, senderSettings } from '../open-sender.ts';
+import type { Output } from '../output.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+export function doctorCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'doctor',
+    description:
+      'Checks the installation. Looks at versions, data directory, disk, database, keys, subject, open files, encryption, and ' +
+      'the way to each push service, where it sends nothing. Changes nothing. Give it the options that the service ' +
+      'and its workers have. The exit code is 1 if there is a fault.',
+    settings: ['data', ...senderSettings],
+    examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],
+  })
+    .option('--json', 'Prints JSON Lines: one finding each.')
+    .action(async (flags: { readonly json?: true }) => {
+      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      const { data, subject, pushServices, connectTimeoutMs, encryption } = configuration;
+      const { examineData, examineSubject } = await import('../doctor/examine-data.ts');
+      const { examineEncryption, examineNode, examineOpenFiles } =
+        await import('../doctor/examine-machine.ts');
+      const { examineNetwork } = await import('../doctor/examine-network.ts');
+      const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
+      const ca = await readCertificates(configuration.ca);
+      const network = { pushServices, ca, connectTimeoutMs, ...proxyFromEnvironment(environment) };
+      const findings = [
+        examineNode(),
+        ...(await examineData(data)),
+        examineSubject(subject),
+        await examineOpenFiles(),
+        examineEncryption(encryption),
+        ...(await examineNetwork(network)),
+      ];
+      for (const finding of findings) {
+        await output.line(flags.json ? JSON.stringify(finding) : format(finding, findings, output));
+      }
+      const faults = findings.filter(({ status }) => status === 'fault').length;
+      if (faults === 0) return;
+      throw new DeskbellError(
+        'ERR_FAULTS_FOUND',
+        faults === 1 ? 'There is a fault' : `There are ${faults} faults`,
+      );
+    });
+}
+
+const styles = { ok: 'green', warning: 'yellow', fault: 'red' } as const;
+
+/** `warning  subject         there is none, and sending needs one`, and the cure below. */
+function format(
+  { subject, status, detail, cure }: Finding,
+  all: readonly Finding[],
+  { style }: Output,
+): string {
+  const width = Math.max(...all.map((finding) => finding.subject.length));
+  const line = `${style(styles[status], status.padEnd(7))}  ${subject.padEnd(width)}  ${detail}`;
+  return cure === undefined ? line : `${line}\n${' '.repeat(width + 11)}→ ${cure}`;
+}

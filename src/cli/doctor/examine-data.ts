@@ -1,0 +1,118 @@
+// The data directory: rights, room on the disk, database, keys, and the subject that they sign for.
+import { existsSync } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
+import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
+import { readKeyRing } from '../../keys/key-ring.ts';
+import { readSecretFiles } from '../../keys/secret-files.ts';
+import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';
+import { inspectDatabase, type DatabaseState } from '../../store/sqlite/existing-file.ts';
+import { variableOf } from '../configuration.ts';
+import { requireData } from '../data.ts';
+import { databasePathOf } from '../data-directory.ts';
+import { formatBytes } from '../format-bytes.ts';
+import { examine, type Finding } from './finding.ts';
+
+/** Below the first a broadcast may fill it soon; below the second commits fail. */
+const littleRoomBytes = 1e9;
+const noRoomBytes = 50e6;
+
+/** Without a directory there is nothing else to look at. */
+export async function examineData(directory: string): Promise<readonly Finding[]> {
+  const rights = await examine('data directory', () => examineRights(directory));
+  if (!existsSync(directory)) return [rights];
+  let state: DatabaseState | undefined;
+  const database = await examine('database', () => {
+    const path = databasePathOf(directory);
+    if (!existsSync(path)) return noDatabase;
+    state = inspectDatabase(path);
+    return describeDatabase(state, path);
+  });
+  const keys = await examine('keys', () => examineKeys(directory, state?.currentKey));
+  return [rights, await examine('disk', () => examineRoom(directory)), database, keys];
+}
+
+/** @param subject as configured */
+export function examineSubject(subject: string | undefined): Finding {
+  if (subject === undefined) {
+    return {
+      subject: 'subject',
+      status: 'warning',
+      detail: 'there is none, and sending needs one',
+      cure: `Set ${variableOf('subject')} (or --subject, or "subject" in the configuration file) to a mailto: or https: URI.`,
+    };
+  }
+  const fault = findAppleSubjectFault(subject);
+  if (fault === undefined) return { subject: 'subject', status: 'ok', detail: subject };
+  return {
+    subject: 'subject',
+    status: 'warning',
+    detail: fault,
+    cure: 'Give a contact at a domain of yours; until then nothing is sent to Safari.',
+  };
+}
+
+const noDatabase: Finding = {
+  subject: 'database',
+  status: 'warning',
+  detail: 'there is none yet',
+  cure: 'The first start of "deskbell serve" makes it. If there was one, restore it: "deskbell restore".',
+};
+
+async function examineRights(directory: string): Promise<Finding> {
+  const subject = 'data directory';
+  await requireData(directory);
+  assertDirectoryIsProtected(directory);
+  await readSecretFiles(directory);
+  const { uid } = await stat(directory);
+  const self = process.getuid?.() ?? uid;
+  if (uid === self) return { subject, status: 'ok', detail: directory };
+  return {
+    subject,
+    status: 'warning',
+    detail: `${directory} belongs to the user ${uid}, and this command runs as ${self}`,
+    cure: 'Run the command as the user that the service runs as.',
+  };
+}
+
+async function examineRoom(directory: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(directory);
+  return describeRoom(bavail * bsize);
+}
+
+export function describeRoom(bytes: number): Finding {
+  const subject = 'disk';
+  const detail = `${formatBytes(bytes)} free`;
+  if (bytes >= littleRoomBytes) return { subject, status: 'ok', detail };
+  return {
+    subject,
+    status: bytes < noRoomBytes ? 'fault' : 'warning',
+    detail,
+    cure: 'Make room. Sending stops while the disk is full, and goes on when there is room.',
+  };
+}
+
+function describeDatabase({ schema, newestSchema }: DatabaseState, path: string): Finding {
+  const subject = 'database';
+  if (schema === newestSchema) return { subject, status: 'ok', detail: `whole, schema ${schema}` };
+  return {
+    subject,
+    status: 'warning',
+    detail: `${path} is whole and has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
+    cure: 'The next command or start migrates it. An older Deskbell cannot open it after that: back it up before.',
+  };
+}
+
+async function examineKeys(directory: string, current: string | undefined): Promise<Finding> {
+  const subject = 'keys';
+  const ring = await readKeyRing(directory);
+  const pairs = `${ring.length} VAPID ${ring.length === 1 ? 'pair' : 'pairs'}`;
+  if (current === undefined || ring.some(({ publicKey }) => publicKey === current)) {
+    return { subject, status: 'ok', detail: `${pairs}, current ${current ?? ring[0]?.publicKey}` };
+  }
+  return {
+    subject,
+    status: 'fault',
+    detail: `${pairs}, and none is the current one of the database, ${current}`,
+    cure: 'Put its key file back from a backup; another pair cannot send to the subscribers.',
+  };
+}

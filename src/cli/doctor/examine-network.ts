@@ -1,0 +1,144 @@
+// The way to push services: proxy, names, connection, TLS, and the clock against theirs. Nothing is sent to them but a
+// request for the time (HEAD /).
+import { once } from 'node:events';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { systemClock } from '../../transport/clock.ts';
+import { connect, type ConnectSettings } from '../../transport/connect.ts';
+import { parseProxy } from '../../transport/proxy.ts';
+import { isProxyBypassed } from '../../transport/route.ts';
+import { createTrust } from '../../transport/trust.ts';
+import type { TransportOptions } from '../../transport/transport.ts';
+import { examine, type Finding } from './finding.ts';
+
+/** One host for each vendor. */
+export const vendorOrigins = [
+  'https://fcm.googleapis.com',
+  'https://updates.push.services.mozilla.com',
+  'https://web.push.apple.com',
+  'https://wns2-par02p.notify.windows.com',
+];
+
+const secondMs = 1000;
+/** A token is valid for twelve hours, and push services refuse those that are valid for more than a day. */
+const tokenLifeMs = 12 * 60 * 60 * secondMs;
+const toleratedMs = 60 * secondMs;
+
+export interface NetworkOptions extends Pick<
+  TransportOptions,
+  'pushServices' | 'ca' | 'proxy' | 'noProxy' | 'connectTimeoutMs' | 'resolve' | 'connectOverride'
+> {
+  readonly now?: () => number;
+}
+
+interface Contact {
+  readonly origin: string;
+  readonly finding: Finding;
+  /** Their clock less ours; absent where they could not be asked. */
+  readonly clockDifferenceMs?: number | undefined;
+}
+
+export async function examineNetwork(options: NetworkOptions): Promise<readonly Finding[]> {
+  const { pushServices = [] } = options;
+  const named = pushServices.filter((origin) => !origin.includes('*'));
+  const contacts = await Promise.all(
+    [...vendorOrigins, ...named].map((origin) => contactOf(origin, options)),
+  );
+  return [examineProxy(options), ...summarize(contacts), examineClock(contacts)];
+}
+
+/** A machine without a network is told of once. */
+function summarize(contacts: readonly Contact[]): readonly Finding[] {
+  const reached = contacts.filter(({ finding }) => finding.status === 'ok');
+  const vendors = contacts.filter(({ origin }) => vendorOrigins.includes(origin));
+  if (vendors.some((vendor) => reached.includes(vendor))) return contacts.map(({ finding }) => finding);
+  const others = contacts.filter((contact) => !vendors.includes(contact));
+  const offline: Finding = {
+    subject: 'network',
+    status: reached.length > 0 ? 'warning' : 'fault',
+    detail: `no browser's push service can be reached: ${vendors[0]?.finding.detail}`,
+    cure: 'Check the network, its names (DNS), the firewall (TCP 443 outwards) and the proxy (https_proxy).',
+  };
+  return [offline, ...others.map(({ finding }) => finding)];
+}
+
+function examineProxy({ proxy, noProxy = [] }: NetworkOptions): Finding {
+  const subject = 'proxy';
+  if (proxy === undefined) return { subject, status: 'ok', detail: 'none' };
+  const { hostname, port } = parseProxy(proxy);
+  const except = noProxy.length === 0 ? '' : `, except for ${noProxy.join(', ')}`;
+  return { subject, status: 'ok', detail: `${hostname}:${port}${except}` };
+}
+
+async function contactOf(origin: string, options: NetworkOptions): Promise<Contact> {
+  const url = new URL(origin);
+  const finding = await examine(url.host, () => connectTo(url, options));
+  if (finding.status !== 'ok') return { origin, finding };
+  return { origin, finding, clockDifferenceMs: await askTime(url, options).catch(() => undefined) };
+}
+
+/** As the sender connects: the same guard, proxy, authorities and protocols. */
+async function connectTo(url: URL, options: NetworkOptions): Promise<Finding> {
+  const { pushServices = [], ca, proxy, noProxy, resolve, connectOverride } = options;
+  const { connectTimeoutMs = 10_000 } = options;
+  const settings: ConnectSettings = {
+    trust: createTrust(ca),
+    connectTimeoutMs,
+    startTimer: systemClock.startTimer,
+    resolve,
+    connectOverride,
+    proxy: proxy === undefined ? undefined : parseProxy(proxy),
+    noProxy,
+    isNamedOrigin: (origin) => pushServices.includes(origin),
+  };
+  const startedMs = performance.now();
+  const { socket, protocol } = await connect(url, settings, new AbortController().signal);
+  const tls = url.protocol === 'https:' ? `${(socket as TLSSocket).getProtocol()}, ` : '';
+  socket.destroy();
+  const tookMs = Math.round(performance.now() - startedMs);
+  return { subject: url.host, status: 'ok', detail: `${tls}${protocol}, connected in ${tookMs} ms` };
+}
+
+/** @returns their clock less ours, in milliseconds; `undefined` where the answer has no date */
+async function askTime(url: URL, options: NetworkOptions): Promise<number | undefined> {
+  const { now = Date.now, connectTimeoutMs = 10_000 } = options;
+  const signal = AbortSignal.timeout(connectTimeoutMs);
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const asked = request(url, { method: 'HEAD', signal, ...(await wayTo(url, options)) });
+  asked.end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  response.resume();
+  const theirMs = Date.parse(response.headers.date ?? '');
+  return Number.isNaN(theirMs) ? undefined : theirMs - now();
+}
+
+async function wayTo(url: URL, { ca, proxy, noProxy, connectOverride }: NetworkOptions): Promise<object> {
+  const secureContext = createTrust(ca)();
+  const override = connectOverride?.(url.origin);
+  if (override !== undefined) {
+    return { hostname: override.host, port: override.port, servername: url.hostname, secureContext };
+  }
+  if (proxy === undefined || isProxyBypassed(url.hostname, noProxy)) return { secureContext };
+  const { HttpsProxyAgent } = await import('https-proxy-agent');
+  return { agent: new HttpsProxyAgent(proxy), secureContext };
+}
+
+function examineClock(contacts: readonly Contact[]): Finding {
+  const subject = 'clock';
+  const differences = contacts
+    .flatMap(({ clockDifferenceMs }) => clockDifferenceMs ?? [])
+    .toSorted((a, b) => a - b);
+  const median = differences[Math.floor(differences.length / 2)];
+  if (median === undefined)
+    return { subject, status: 'ok', detail: 'not compared: no push service told the time' };
+  const awayMs = Math.abs(median);
+  if (awayMs <= toleratedMs) return { subject, status: 'ok', detail: 'as push services have it' };
+  const seconds = Math.round(awayMs / secondMs);
+  return {
+    subject,
+    status: awayMs >= tokenLifeMs ? 'fault' : 'warning',
+    detail: `${seconds} seconds ${median > 0 ? 'behind' : 'ahead of'} push services`,
+    cure: 'Set the clock, and keep it right with NTP. Push services refuse tokens that a wrong clock has dated.',
+  };
+}

@@ -1,0 +1,198 @@
+// `deskbell doctor`: what is fine, what is not and how it is put right, over real files and connections.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { suite, test } from 'node:test';
+import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { describeRoom, examineData, examineSubject } from '../../src/cli/doctor/examine-data.ts';
+import { examineOpenFiles } from '../../src/cli/doctor/examine-machine.ts';
+import { examineNetwork, vendorOrigins } from '../../src/cli/doctor/examine-network.ts';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { startPushService } from '../../src/push-service/index.ts';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+import { exampleSubscription } from './example-subscriptions.ts';
+import { runCommand, temporaryFolder, type RunResult } from './run-command.ts';
+
+/** Nothing listens at this port: browsers' push services cannot be reached through it, with a network or without. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+async function examine(words: readonly string[], proxyPort: number): Promise<RunResult> {
+  const environment = { https_proxy: `http://user:secret@127.0.0.1:${proxyPort}` };
+  return runCommand(['doctor', ...words], { environment });
+}
+
+const byStatus = (findings: readonly Finding[]) =>
+  Object.fromEntries(findings.map(({ subject, status }) => [subject, status]));
+
+const parse = (stdout: string): readonly Finding[] =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Finding);
+
+suite('deskbell doctor', () => {
+  test('names what is fine and exits with 0 where a push service can be reached', async () => {
+    await using pushService = await startPushService();
+    const data = await temporaryFolder();
+    const input = JSON.stringify(exampleSubscription(1));
+    await runCommand(['keys', 'generate', '--data', data]);
+    await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    const before = await readFile(join(data, 'deskbell.db'));
+    const words = [
+      '--data',
+      data,
+      '--subject',
+      'mailto:push@site.com',
+      '--push-services',
+      pushService.origin,
+    ];
+    const port = await closedPort();
+    const { exitCode, stdout, stderr } = await examine([...words, '--json', '--encryption', 'builtin'], port);
+    assert.equal(exitCode, 0, stderr + stdout);
+    const findings = parse(stdout);
+    const { disk, 'open files': openFiles, ...found } = byStatus(findings);
+    assert.ok(disk !== undefined && openFiles !== undefined, 'they depend on the machine');
+    assert.deepEqual(found, {
+      versions: 'ok',
+      'data directory': 'ok',
+      database: 'ok',
+      keys: 'ok',
+      subject: 'ok',
+      encryption: 'ok',
+      proxy: 'ok',
+      network: 'warning',
+      [new URL(pushService.origin).host]: 'ok',
+      clock: 'ok',
+    });
+    assert.equal(findings.find(({ subject }) => subject === 'clock')?.detail, 'as push services have it');
+    assert.ok(!stdout.includes('secret'), 'the password of the proxy');
+    for (const { status, cure } of findings) assert.equal(cure === undefined, status === 'ok');
+    assert.deepEqual(await readFile(join(data, 'deskbell.db')), before, 'nothing was changed');
+
+    const shown = await examine(words, port);
+    assert.match(shown.stdout, /^ok {7}keys +1 VAPID pair, current B[\w-]{86}$/m);
+    assert.match(shown.stdout, /^warning {2}network .*\n +→ Check the network/m);
+  });
+
+  test('names each fault of the data with its cure, and exits with 1', async () => {
+    const folder = await temporaryFolder();
+    const data = join(folder, 'data');
+    const look = async (directory = data): Promise<ReadonlyMap<string, Finding>> =>
+      new Map((await examineData(directory)).map((finding) => [finding.subject, finding]));
+    const missing = await look(join(folder, 'none'));
+    assert.deepEqual([...missing.keys()], ['data directory']);
+    assert.match(missing.get('data directory')?.cure ?? '', /Name another --data/);
+    const { exitCode, stderr } = await examine(['--data', join(folder, 'none')], await closedPort());
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /There are 2 faults\. Do what it names for each\. \[ERR_FAULTS_FOUND\]/);
+
+    await runCommand(['keys', 'generate', '--data', data]);
+    assert.equal((await look()).get('database')?.status, 'warning', 'there is none yet');
+    await (await openDataDirectory(data)).close();
+
+    await chmod(join(data, 'session-key'), 0o644);
+    assert.match((await look()).get('data directory')?.detail ?? '', /session-key has mode 0644/);
+    await chmod(join(data, 'session-key'), 0o600);
+
+    const keyFile = join(data, 'vapid-keys.json');
+    await writeFile(keyFile, JSON.stringify(generateVapidKeys()));
+    const other = (await look()).get('keys');
+    assert.match(
+      `${other?.status} ${other?.detail}`,
+      /^fault 1 VAPID pair, and none is the current one of the database/,
+    );
+
+    const path = join(data, 'deskbell.db');
+    const setSchema = (schema: number): void => {
+      const database = new DatabaseSync(path);
+      database.exec(`pragma user_version = ${schema}`);
+      database.close();
+    };
+    setSchema(2);
+    assert.match(
+      (await look()).get('database')?.detail ?? '',
+      /has schema 2 of \d+: an older Deskbell made it/,
+    );
+    setSchema(9999);
+    assert.match((await look()).get('database')?.detail ?? '', /schema 9999/);
+    setSchema(2);
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill(0xff, 4096, 3 * 4096));
+    const damaged = (await look()).get('database');
+    assert.match(`${damaged?.detail} ${damaged?.cure}`, /is damaged Restore it from a backup/);
+  });
+
+  test('offline it says so once', async () => {
+    const noNetwork = Object.assign(new Error('no network'), { code: 'EAI_AGAIN' });
+    const findings = await examineNetwork({ resolve: () => Promise.reject(noNetwork) });
+    assert.deepEqual(byStatus(findings), { proxy: 'ok', network: 'fault', clock: 'ok' });
+  });
+
+  test('tells of each push service, and of a clock that is wrong', async () => {
+    const hosts = vendorOrigins.map((origin) => new URL(origin).hostname);
+    const certificate = makeCertificate(hosts.slice(1));
+    await using pushService = await startPushService({ tls: certificate });
+    const port = Number(new URL(pushService.origin).port);
+    const noone = await closedPort();
+    const connectOverride = (origin: string) => ({
+      host: '127.0.0.1',
+      port: origin === vendorOrigins[1] ? noone : port,
+    });
+    const options = { connectOverride, ca: [certificate.cert] };
+    const findings = await examineNetwork(options);
+    assert.deepEqual(byStatus(findings), {
+      proxy: 'ok',
+      [hosts[0]!]: 'fault',
+      [hosts[1]!]: 'fault',
+      [hosts[2]!]: 'ok',
+      [hosts[3]!]: 'ok',
+      clock: 'ok',
+    });
+    const details = findings.map(({ detail }) => detail);
+    assert.match(details[1] ?? '', /TLS with fcm.googleapis.com failed .*ERR_TLS_CERT_ALTNAME_INVALID/);
+    assert.match(details[2] ?? '', /ECONNREFUSED/);
+    assert.match(details[3] ?? '', /^TLSv1\.3, h2, connected in \d+ ms$/);
+    assert.equal(details[5], 'as push services have it');
+
+    for (const [minutes, status, words] of [
+      [-3, 'warning', /^1(?:79|80|81) seconds behind/],
+      [3, 'warning', /seconds ahead of/],
+      [13 * 60, 'fault', /seconds ahead of/],
+    ] as const) {
+      const now = () => Date.now() + minutes * 60_000;
+      const clock = (await examineNetwork({ ...options, now })).at(-1);
+      assert.equal(clock?.status, status);
+      assert.match(clock.detail, words);
+    }
+  });
+
+  test('warns of a missing subject, of one that Apple refuses, of little room and few open files', async () => {
+    assert.match(examineSubject(undefined).cure ?? '', /DESKBELL_SUBJECT/);
+    assert.match(examineSubject('mailto:a@host.local').detail, /BadJwtToken/);
+    assert.deepEqual(
+      [2e9, 5e8, 1e6].map((bytes) => describeRoom(bytes).status),
+      ['ok', 'warning', 'fault'],
+    );
+    const file = join(await temporaryFolder(), 'limits');
+    const statuses: string[] = [];
+    for (const limit of ['1024', '4096', 'unlimited']) {
+      await writeFile(
+        file,
+        `Limit     Soft Limit\nMax open files            ${limit}     ${limit}    files\n`,
+      );
+      statuses.push((await examineOpenFiles(file)).status);
+    }
+    assert.deepEqual(statuses, ['warning', 'ok', 'ok']);
+    assert.equal((await examineOpenFiles(`${file}-none`)).status, 'ok');
+  });
+});
