@@ -6,118 +6,14 @@ import {
   normalizeEndpoint,
   splitEndpoint,
 } from '../../src/protocol/endpoint-policy.ts';
+import { admitted, refused } from './endpoints.ts';
 
 const policy = createEndpointPolicy();
 
-const admitted: readonly string[] = [
-  'https://fcm.googleapis.com/fcm/send/dSbTwHYXBxQ:APA91bFjU7L9Vs09sDCJc_H5-QhuZqAS',
-  'https://fcm.googleapis.com/wp/dSbTwHYXBxQ:APA91bFjU7L9Vs09sDCJc',
-  'https://android.googleapis.com/gcm/send/dSbTwHYXBxQ',
-  'https://jmt17.google.com/fcm/send/dSbTwHYXBxQ:APA91bFjU7L9',
-  'https://updates.push.services.mozilla.com/wpush/v2/gAAAAABnpdbulnTLVcG1dB8MMTW1w9txxdv6vnAid',
-  'https://updates.push.services.mozilla.com:443/wpush/v1/gAAAAABnpdbulnTL',
-  'https://updates-autopush.stage.push.services.mozilla.com/wpush/v2/gAAAA',
-  'https://db5p.notify.windows.com/w/?token=BQYAAAD%2bPl%2f0vK%2B%3d%3d',
-  'https://wns2-pn1p.notify.windows.com/w/?token=BQY+AAAD==',
-  'https://web.push.apple.com/QGg9y1y_0mEvQ',
-  'https://fcm.googleapis.com/a-path-of-next-year/x',
-  'https://updates.push.services.mozilla.com/wpush/v3/x',
-  'HTTPS://FCM.GoogleAPIs.com/fcm/send/upper-case-host',
-  'https://fcm.googleapis.com',
-];
 for (const endpoint of admitted) {
   test(`${endpoint.slice(0, 60)} is admitted`, () => assert.equal(policy.check(endpoint), undefined));
 }
 
-const invalid = 'ERR_ENDPOINT_INVALID';
-const refusedHost = 'ERR_ENDPOINT_HOST_REFUSED';
-
-const refused: readonly [string, string, string][] = [
-  // not a URL to be used verbatim
-  ['empty', '', invalid],
-  ['relative', '/fcm/send/x', invalid],
-  ['without a scheme', 'fcm.googleapis.com/fcm/send/x', invalid],
-  ['without slashes', 'https:fcm.googleapis.com/fcm/send/x', invalid],
-  ['with one slash', 'https:/fcm.googleapis.com/fcm/send/x', invalid],
-  ['with three slashes', 'https:///fcm.googleapis.com/fcm/send/x', invalid],
-  ['with backslashes', 'https:\\\\fcm.googleapis.com\\x', invalid],
-  ['with a backslash behind the host', 'https://fcm.googleapis.com\\@evil.example/x', invalid],
-  ['with a leading space', ' https://fcm.googleapis.com/x', invalid],
-  ['with a trailing space', 'https://fcm.googleapis.com/x ', invalid],
-  ['with a space inside', 'https://fcm.googleapis.com/a b', invalid],
-  ['with a line break', 'https://fcm.googleapis.com/a\nb', invalid],
-  ['with a header smuggled in', 'https://fcm.googleapis.com/a\r\nX-Evil: 1', invalid],
-  ['with a tab in the host', 'https://fcm.goo\tgleapis.com/x', invalid],
-  ['with a zero byte', 'https://fcm.googleapis.com/a\0b', invalid],
-  ['with letters beyond ASCII in its path', 'https://fcm.googleapis.com/ä', invalid],
-  ['with dot segments', 'https://fcm.googleapis.com/a/../b', invalid],
-  ['with quotes', 'https://fcm.googleapis.com/"x"', invalid],
-  ['with a fragment', 'https://fcm.googleapis.com/x#y', invalid],
-  ['with an empty fragment', 'https://fcm.googleapis.com/x#', invalid],
-  ['with a fragment for a path', 'https://127.0.0.1#.fcm.googleapis.com/', invalid],
-  ['with a user', 'https://user@fcm.googleapis.com/x', invalid],
-  ['with user and password', 'https://user:password@fcm.googleapis.com/x', invalid],
-  ['with empty user information', 'https://@fcm.googleapis.com/x', invalid],
-  ['with the known host as user', 'https://fcm.googleapis.com@127.0.0.1/x', invalid],
-  ['with the known host as user and password', 'https://fcm.googleapis.com:443@evil.example/x', invalid],
-  ['http', 'http://fcm.googleapis.com/fcm/send/x', invalid],
-  ['http to loopback', 'http://127.0.0.1:8090/wpush/x', invalid],
-  ['ws', 'wss://fcm.googleapis.com/x', invalid],
-  ['ftp', 'ftp://fcm.googleapis.com/x', invalid],
-  ['file', 'file:///etc/passwd', invalid],
-  ['data', 'data:text/plain,https://fcm.googleapis.com/', invalid],
-  ['javascript', 'javascript:alert(1)//fcm.googleapis.com/', invalid],
-  ['blob', 'blob:https://fcm.googleapis.com/x', invalid],
-  ['a port that is none', 'https://fcm.googleapis.com:99999/x', invalid],
-  ['a host percent-encoded', 'https://fcm%2egoogleapis.com/x', invalid],
-  ['a host in full-width letters', 'https://ｆｃｍ.googleapis.com/x', invalid],
-  ['a host with ideographic full stops', 'https://fcm。googleapis。com/x', invalid],
-  ['a host with a soft hyphen', 'https://fcm.google\u00ADapis.com/x', invalid],
-  ['an IDN look-alike in Unicode', 'https://fcm.gооgleapis.com/x', invalid],
-  // IP literals in every notation
-  ['IPv4', 'https://127.0.0.1/x', refusedHost],
-  ['IPv4, public', 'https://142.250.74.74/x', refusedHost],
-  ['IPv4, link-local', 'https://169.254.169.254/latest/meta-data/', refusedHost],
-  ['IPv4 as one number', 'https://2130706433/x', invalid],
-  ['IPv4 in hexadecimal', 'https://0x7f000001/x', invalid],
-  ['IPv4 in hexadecimal parts', 'https://0x7f.0.0.1/x', invalid],
-  ['IPv4 in octal', 'https://0177.0.0.1/x', invalid],
-  ['IPv4 cut short', 'https://127.1/x', invalid],
-  ['IPv4 with a trailing dot', 'https://127.0.0.1./x', invalid],
-  ['IPv4 with leading zeros', 'https://127.000.000.001/x', invalid],
-  ['IPv4 percent-encoded', 'https://%31%32%37.0.0.1/x', invalid],
-  ['IPv4 in circled digits', 'https://①②⑦.0.0.1/x', invalid],
-  ['IPv4 zero', 'https://0/x', invalid],
-  ['IPv4 unspecified', 'https://0.0.0.0/x', refusedHost],
-  ['IPv6 loopback', 'https://[::1]/x', refusedHost],
-  ['IPv6 loopback in full', 'https://[0:0:0:0:0:0:0:1]/x', invalid],
-  ['IPv6 mapped', 'https://[::ffff:127.0.0.1]/x', invalid],
-  ['IPv6 mapped in hexadecimal', 'https://[::ffff:7f00:1]/x', refusedHost],
-  ['IPv6 NAT64', 'https://[64:ff9b::7f00:1]/x', refusedHost],
-  ['IPv6 6to4', 'https://[2002:7f00:1::]/x', refusedHost],
-  ['IPv6 link-local', 'https://[fe80::1]/x', refusedHost],
-  ['IPv6 with a zone', 'https://[fe80::1%25eth0]/x', invalid],
-  // hosts that only look like known ones
-  ['localhost', 'https://localhost/x', refusedHost],
-  ['localhost with a port', 'https://localhost:8443/x', refusedHost],
-  ['the known host in the path', 'https://127.0.0.1:9200/fcm.googleapis.com/', refusedHost],
-  ['the known host in the query', 'https://evil.example/?fcm.googleapis.com', refusedHost],
-  ['the known host as a label', 'https://fcm.googleapis.com.evil.example/x', refusedHost],
-  ['the known host as an ending without a dot', 'https://evilfcm.googleapis.com/x', refusedHost],
-  ['a known domain as an ending without a dot', 'https://evilnotify.windows.com/x', refusedHost],
-  ['a known domain itself', 'https://notify.windows.com/x', refusedHost],
-  ['another Google service', 'https://storage.googleapis.com/x', refusedHost],
-  ['a name below a known host', 'https://a.fcm.googleapis.com/x', refusedHost],
-  ['a trailing dot', 'https://fcm.googleapis.com./x', refusedHost],
-  ['an empty label', 'https://.push.apple.com/x', refusedHost],
-  ['two dots', 'https://web..push.apple.com/x', refusedHost],
-  ['an IDN look-alike in Punycode', 'https://fcm.xn--ggleapis-0ij.com/x', refusedHost],
-  ['another port of a known host', 'https://fcm.googleapis.com:8443/x', refusedHost],
-  ['port 80 of a known host', 'https://fcm.googleapis.com:80/x', refusedHost],
-  ['permanently-removed.invalid', 'https://permanently-removed.invalid/fcm/send/x', refusedHost],
-  ['a name of one label', 'https://intranet/x', refusedHost],
-  ['another host', 'https://push.example.org/x', refusedHost],
-];
 for (const [what, endpoint, code] of refused) {
   test(`an endpoint is refused: ${what}`, () => assert.equal(policy.check(endpoint)?.code, code));
 }
@@ -150,7 +46,7 @@ const otherApis: readonly string[] = [
 for (const endpoint of otherApis) {
   test(`another API than that of subscriptions is refused: ${endpoint.slice(0, 70)}`, () => {
     const fault = policy.check(endpoint);
-    assert.equal(fault?.code, invalid);
+    assert.equal(fault?.code, 'ERR_ENDPOINT_INVALID');
     assert.match(fault.detail, /another API of/);
     const { pathname, search } = new URL(endpoint);
     assert.ok(!fault.detail.includes(pathname + search), 'the path is not told');

@@ -9,6 +9,7 @@ import { migrations } from '../../src/store/sqlite/migrations.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { acceptAllSlices } from './store-under-test.ts';
 
 const applicationId = 0x4465736b;
 const origin = 'https://fcm.googleapis.com';
@@ -107,23 +108,7 @@ describe('the migration to one row per endpoint', () => {
     await use(async (store) => {
       const [attempt] = await store.broadcasts.attempts({ subscriptionId: 2, limit: 10 });
       assert.equal(attempt?.atMs, 5);
-      const reached = new Map<number, number[]>();
-      for (;;) {
-        const lease = await store.work.leaseSlice({ leaseMs: 10_000 });
-        if (lease === undefined) break;
-        const rows = await store.ledger.readRows(lease, lease.cursor, 10);
-        reached.set(
-          lease.broadcastId,
-          rows.map(({ subscriptionId }) => subscriptionId ?? 0),
-        );
-        await store.ledger.commit({
-          broadcastId: lease.broadcastId,
-          fenceToken: lease.fenceToken,
-          slice: { number: lease.slice, cursor: lease.throughPosition },
-          rows: rows.map((recipient) => ({ recipient, origin, attempts: 1, result: 'accepted' })),
-          leaseMs: 10_000,
-        });
-      }
+      const reached = await acceptAllSlices(store, origin);
       assert.deepEqual(reached.get(1), [2, 1], 'each once');
       assert.deepEqual(reached.get(2), [2]);
       assert.deepEqual(reached.get(3), [1, 2]);

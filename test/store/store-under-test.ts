@@ -89,3 +89,19 @@ export async function commitSlice(
     leaseMs,
   });
 }
+
+/** Leases slice after slice and has every row accepted. @returns the subscriptions, by broadcast */
+export async function acceptAllSlices(store: Store, origin: string): Promise<Map<number, unknown[]>> {
+  const reached = new Map<number, unknown[]>();
+  for (;;) {
+    const slice = await store.work.leaseSlice({ leaseMs: 10_000 });
+    if (slice === undefined) return reached;
+    const ids: unknown[] = [];
+    const accept = (recipient: Recipient): RowResult => {
+      ids.push(recipient.subscriptionId);
+      return { recipient, origin, attempts: 1, result: 'accepted' };
+    };
+    await commitSlice(store, slice, accept, 10_000);
+    reached.set(slice.broadcastId, ids);
+  }
+}

@@ -18,6 +18,7 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { migrations } from '../../src/store/sqlite/migrations.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { madeUpSubscription, otherVapidPublicKey } from './made-up-subscription.ts';
+import { acceptAllSlices, madeUpBroadcast } from './store-under-test.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures');
 const schemaOfFixture = 2;
@@ -107,16 +108,8 @@ describe('a data directory of 0.1.0', () => {
         done?.alarms.map(({ reason, detail, rows }) => [reason, detail, rows]),
         [['vapid-refused', 'BadJwtToken', 3]],
       );
-      const again = await store.broadcasts.create({
-        idempotencyKey: 'done',
-        contentHash: new Uint8Array(32).fill(1),
-        payload: new Uint8Array(1),
-        ttlSeconds: 1,
-        urgency: 'normal',
-        startAtMs: 0,
-        expiresAtMs: 1,
-        sliceRows: 10,
-      });
+      const content = { idempotencyKey: 'done', contentHash: new Uint8Array(32).fill(1) };
+      const again = await store.broadcasts.create(madeUpBroadcast(0, content));
       assert.deepEqual([again.broadcast.id, again.isNew], [1, false]);
       const ofMerged = await store.broadcasts.attempts({ subscriptionId: 1, limit: 100 });
       assert.ok(ofMerged.filter(({ broadcastId }) => broadcastId === 1).length > 1, 'of all its spellings');
@@ -147,18 +140,7 @@ describe('a data directory of 0.1.0', () => {
       );
       assert.deepEqual(attempts.get(3), [1]);
 
-      for (;;) {
-        const lease = await store.work.leaseSlice({ leaseMs });
-        if (lease === undefined) break;
-        const rows = await store.ledger.readRows(lease, lease.cursor, 100);
-        await store.ledger.commit({
-          broadcastId: lease.broadcastId,
-          fenceToken: lease.fenceToken,
-          slice: { number: lease.slice, cursor: lease.throughPosition },
-          rows: rows.map((recipient) => ({ recipient, origin, attempts: 1, result: 'accepted' })),
-          leaseMs,
-        });
-      }
+      await acceptAllSlices(store, origin);
       for (const id of [2, 3]) {
         const broadcast = await store.broadcasts.find(id);
         assert.equal(broadcast?.state, 'done');
