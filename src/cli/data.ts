@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';
+import { readConfiguration, type ConfigurationSources } from './read-configuration.ts';
 
 /**
  * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
@@ -15,6 +16,16 @@ export async function withExistingData<Result>(
 ): Promise<Result> {
   await requireData(directory);
   return withData(directory, {}, work);
+}
+
+/** The same for the directory that flags, environment or configuration file name. */
+export async function withNamedData<Result>(
+  flags: object,
+  environment: ConfigurationSources['environment'],
+  work: (data: DataDirectory) => Promise<Result>,
+): Promise<Result> {
+  const { data } = await readConfiguration({ flags: { ...flags }, environment });
+  return withExistingData(data, work);
 }
 
 /** @throws {DeskbellError} ERR_DATA_MISSING */

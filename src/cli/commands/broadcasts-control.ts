@@ -4,8 +4,7 @@ import { parsePositiveInteger } from '../arguments.ts';
 import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 
 export function controlCommand(
   { environment, output }: Context,
@@ -16,8 +15,7 @@ export function controlCommand(
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
     .option('--json', 'Prints the broadcast as JSON.')
     .action(async (id: number, flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const broadcast = await store.broadcasts[name](id);
         const { accepted } = broadcast.counts;
         await output.line(

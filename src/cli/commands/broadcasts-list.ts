@@ -5,8 +5,7 @@ import { parsePositiveInteger } from '../arguments.ts';
 import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 
 const defaultLimit = 20;
 
@@ -20,8 +19,7 @@ export function listCommand({ environment, output }: Context): Command {
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
     .option('--json', 'Prints JSON Lines.')
     .action(async (flags: { readonly limit: number; readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const broadcasts = await store.broadcasts.list({ limit: flags.limit });
         if (broadcasts.length === 0 && !flags.json) output.diagnostic('No broadcasts yet.');
         else if (!flags.json) await output.line(output.style('dim', heading));

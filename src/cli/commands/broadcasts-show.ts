@@ -7,8 +7,7 @@ import { broadcastToJson, stateOf } from '../../delivery/format-broadcast.ts';
 import { summarize } from '../broadcast-summary.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 
 interface ShowFlags {
   readonly attempts?: true;
@@ -32,8 +31,7 @@ export function showCommand({ environment, output }: Context): Command {
     .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
     .option('--json', 'Prints JSON Lines.')
     .action(async (id: number, flags: ShowFlags) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const broadcast = await store.broadcasts.find(id);
         if (broadcast === undefined) {
           throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}`);

@@ -6,8 +6,7 @@ import type { HeldDeletions } from '../../store/held-deletions.ts';
 import { parseOrigin } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 
 export function heldDeletionsCommand(context: Context): Command {
   return createCommand({
@@ -44,8 +43,7 @@ function listCommand({ environment, output }: Context): Command {
   })
     .option('--json', 'Prints JSON Lines.')
     .action(async (flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const origins = await store.heldDeletions.list();
         if (origins.length === 0 && !flags.json) output.diagnostic('No deletions are held.');
         for (const { origin, subscriptions, sinceMs } of origins) {
@@ -78,8 +76,7 @@ function decisionCommand({ environment, output }: Context, decision: Decision): 
     .argument('<origin>', 'Push service as `deskbell held-deletions list` shows it.', parseOrigin)
     .option('--json', 'Prints JSON.')
     .action(async (origin: string, flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const subscriptions = await decide(store.heldDeletions, origin);
         if (subscriptions === 0) {
           throw new DeskbellError(

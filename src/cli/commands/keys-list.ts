@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 
 interface ListedKey {
   readonly publicKey: string;
@@ -24,8 +23,7 @@ export function listCommand({ environment, output }: Context): Command {
   })
     .option('--json', 'Prints JSON Lines.')
     .action(async (flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const counts = await store.vapidKeys.countSubscriptions();
         const keys = (await store.vapidKeys.list())
           .map(({ publicKey, state }): ListedKey => {

@@ -7,8 +7,7 @@ import type { Operator, OperatorRole } from '../../store/operators.ts';
 import { parseOperatorName } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 
 export function operatorsCommand(context: Context): Command {
   return createCommand({
@@ -40,8 +39,7 @@ function addCommand({ environment, output }: Context): Command {
     .option('--metrics', 'The token is for /metrics alone.')
     .option('--json', 'Prints JSON.')
     .action(async (name: string, { readOnly, metrics, json, ...flags }: AddFlags) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const { token, tokenHash } = generateOperatorToken();
         const role: OperatorRole = metrics ? 'metrics' : readOnly ? 'read' : 'full';
         await store.operators.add({ name, role, tokenHash });
@@ -59,8 +57,7 @@ function listCommand({ environment, output }: Context): Command {
   })
     .option('--json', 'Prints JSON Lines.')
     .action(async (flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const operators = await store.operators.list();
         if (operators.length === 0 && !flags.json) output.diagnostic('No operators yet.');
         for (const operator of operators) {
@@ -80,8 +77,7 @@ function removeCommand({ environment, output }: Context): Command {
     .addArgument(nameArgument())
     .option('--json', 'Prints JSON.')
     .action(async (name: string, flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         if (!(await store.operators.remove(name))) {
           throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
         }

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 
 export function sessionCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -20,8 +19,7 @@ export function sessionCommand({ environment, output }: Context): Command {
     .argument('<value>', 'Value of the entry SESSION. It may be empty ("").')
     .option('--json', 'Prints {"cookie", "csrfToken"}.')
     .action(async (value: string, flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ sessionKey }) => {
+      await withNamedData(flags, environment, async ({ sessionKey }) => {
         const { createSessionCookie } = await import('../../service/demonstration/session-cookie.ts');
         const { cookie, csrfToken } = await createSessionCookie({ sessionKey, value });
         await output.line(

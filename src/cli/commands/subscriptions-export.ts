@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 import { formatLine } from '../subscription-line.ts';
 import { subscriptionPages } from '../subscription-pages.ts';
 
@@ -16,8 +15,7 @@ export function exportCommand({ environment, output, stop }: Context): Command {
     settings: ['data'],
     examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
   }).action(async (flags: object) => {
-    const { data } = await readConfiguration({ flags: { ...flags }, environment });
-    await withExistingData(data, async ({ store }) => {
+    await withNamedData(flags, environment, async ({ store }) => {
       for await (const page of subscriptionPages(store.subscriptions, stop)) {
         await output.line(page.map(formatLine).join('\n'));
       }

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 import { subscriptionPages } from '../subscription-pages.ts';
 
 export function listCommand({ environment, output, stop }: Context): Command {
@@ -16,8 +15,7 @@ export function listCommand({ environment, output, stop }: Context): Command {
   })
     .option('--json', 'Prints JSON Lines.')
     .action(async (flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const format = flags.json ? formatJson : formatColumns;
         let count = 0;
         for await (const page of subscriptionPages(store.subscriptions, stop)) {

@@ -4,8 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { withNamedData } from '../data.ts';
 
 export function removeCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -17,8 +16,7 @@ export function removeCommand({ environment, output }: Context): Command {
     .argument('<id...>', 'IDs as `deskbell subscriptions list` shows them.', parseId)
     .option('--json', 'Prints JSON Lines.')
     .action(async (ids: readonly number[], flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store }) => {
         const missing: number[] = [];
         for (const id of ids) {
           const isRemoved = await store.subscriptions.removeById(id);
