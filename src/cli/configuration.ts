@@ -103,6 +103,25 @@ export const settings = {
     min: 1,
     max: 1_000_000_000,
   }),
+  subscriberTokens: oneOf({
+    description:
+      'How subscriber tokens are signed, by which an application says whose a subscription is: HS256 with the key in the data ' +
+      'directory, or EdDSA with the application’s own. With "off" the header Authorization is ignored.',
+    default: 'off',
+    names: ['off', 'HS256', 'EdDSA'],
+  }),
+  subscriberTokenKey: text({
+    description: 'The application’s public key (Ed25519, PEM), for EdDSA.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a path',
+    isPath: true,
+  }),
+  subscriberTokenAudience: text({
+    description: 'What subscriber tokens must name as their audience ("aud").',
+    default: 'deskbell',
+    valid: 'text',
+  }),
   logFile: text({
     description:
       'File to append log records to, as JSON Lines, instead of standard output. SIGHUP reopens it, for log rotation. ' +

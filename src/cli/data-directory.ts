@@ -9,6 +9,7 @@ import {
   loadOrCreateKeyFile,
   loadOrCreateReceiptKey,
   loadOrCreateSessionKey,
+  loadOrCreateSubscriberTokenKey,
   readKeyFile,
 } from '../keys/key-file.ts';
 import { copyCurrentPair, readKeyRing } from '../keys/key-ring.ts';
@@ -24,6 +25,8 @@ export interface DataDirectory {
   readonly sessionKey: Uint8Array;
   /** 32 bytes: for `createSender` and the service, where browsers report on notifications. */
   readonly receiptKey: Uint8Array;
+  /** 32 bytes: signs subscriber tokens (HS256). It is created with the first call. */
+  subscriberTokenKey(): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -70,7 +73,15 @@ export async function openDataDirectory(
   const store = await openSqliteStore({ path: databasePath, subscriptionLimit });
   try {
     const vapidKeys = await readKeys(directory, await store.vapidKeys.adopt(pair.publicKey));
-    return { databasePath, store, vapidKeys, sessionKey, receiptKey, close: () => store.close() };
+    return {
+      databasePath,
+      store,
+      vapidKeys,
+      sessionKey,
+      receiptKey,
+      subscriberTokenKey: () => loadOrCreateSubscriberTokenKey(directory),
+      close: () => store.close(),
+    };
   } catch (error) {
     await store.close();
     throw error;

@@ -53,3 +53,6 @@ export function expressionOf({
 }
 
 const collect = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
+
+/** `beta,de`; the tags themselves are checked where they are used. */
+export const parseTags = (text: string): readonly string[] => text.split(',').map((tag) => tag.trim());

@@ -15,6 +15,7 @@ import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
+import { tokenCommand } from './commands/token.ts';
 import { versionCommand } from './commands/version.ts';
 import { webPushCommand } from './commands/web-push.ts';
 import { workerCommand } from './commands/worker.ts';
@@ -55,6 +56,7 @@ function createProgram(context: Context): Command {
     .addCommand(broadcastsCommand(context))
     .addCommand(workerCommand(context))
     .addCommand(subscriptionsCommand(context))
+    .addCommand(tokenCommand(context))
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(operatorsCommand(context))

@@ -41,6 +41,11 @@ export const serviceErrors = {
   ),
   ERR_RATE_LIMITED: entry(429, 'Too many requests', 'Wait as long as the "retry-after" header says.', true),
   ERR_UNAUTHENTICATED: entry(401, 'No session', 'Send the session cookie.'),
+  ERR_SUBSCRIBER_TOKEN: entry(
+    401,
+    'The subscriber token is not valid',
+    'Send a token that the application has just made, or none.',
+  ),
   ERR_FORBIDDEN: entry(403, 'Refused', 'This session may not do this.'),
   ERR_CSRF: entry(
     403,

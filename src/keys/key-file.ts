@@ -10,7 +10,7 @@ import { readPrivateFile, writePrivateFile } from './private-file.ts';
 /** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
 export const vapidFileName = 'vapid-keys.json';
 /** The other files, each of which holds `secretBytes` in base64url. */
-export const secretFileNames = ['session-key', 'receipt-key'] as const;
+export const secretFileNames = ['session-key', 'receipt-key', 'subscriber-token-key'] as const;
 const secretBytes = 32;
 
 /**
@@ -72,6 +72,16 @@ export function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
  */
 export function loadOrCreateReceiptKey(directory: string): Promise<Uint8Array> {
   return loadOrCreateSecret(directory, 'receipt-key');
+}
+
+/**
+ * Reads the key that subscriber tokens are signed with (HS256), 32 bytes; creates one where there is none. Tokens under
+ * another key are refused.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export function loadOrCreateSubscriberTokenKey(directory: string): Promise<Uint8Array> {
+  return loadOrCreateSecret(directory, 'subscriber-token-key');
 }
 
 async function loadOrCreateSecret(

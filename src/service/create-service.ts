@@ -16,7 +16,7 @@ import { readLastSegments } from '../http/last-segment.ts';
 import { prepareScope } from './scope.ts';
 import { handleOptions } from '../http/unknown-paths.ts';
 import { resolveOptions, type ServiceOptions, type Settings } from './options.ts';
-import { addPushRoutes } from './push/add-push-routes.ts';
+import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';
 
 /**
  * Makes a Fastify plugin of the service: `app.register(createService({ store, vapidPublicKey, sessionKey }))`.
@@ -48,5 +48,12 @@ export async function addRoutes(scope: FastifyInstance, settings: Settings): Pro
   await addPushRoutes(app, settings);
   if (!settings.pushOnly) await addDemonstrationRoutes(app, settings);
   addHealthRoutes(app, settings.store);
-  addDescriptionRoutes(app, routes, describeService(settings.pushOnly ? {} : securitySchemes));
+  addDescriptionRoutes(
+    app,
+    routes,
+    describeService({
+      ...(settings.pushOnly ? {} : securitySchemes),
+      ...(settings.subscriberTokens && pushSecuritySchemes),
+    }),
+  );
 }

@@ -11,7 +11,15 @@ export { createSessionCookie } from './demonstration/session-cookie.ts';
 export type { SessionCookie, SessionCookieOptions } from './demonstration/session-cookie.ts';
 export { openExampleUsers } from './demonstration/example-users.ts';
 export type { ExampleUser, ExampleUsers, ExampleUsersOptions } from './demonstration/example-users.ts';
-export type { DemoActionName, SubscriptionHook, ServerOptions, ServiceOptions } from './options.ts';
+export { createSubscriberToken } from './push/subscriber-token.ts';
+export type { SubscriberTokenOptions, SubscriberTokens } from './push/subscriber-token.ts';
+export type {
+  DemoActionName,
+  SubscribeHook,
+  SubscriptionHook,
+  ServerOptions,
+  ServiceOptions,
+} from './options.ts';
 
 // The four logging mechanisms, for applications of your own (see examples/).
 export { createLog } from '../http/log.ts';

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 
 import type { Store } from '../store/store.ts';
+import type { UserAndTags } from '../store/people.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkOptions } from './check-options.ts';
@@ -14,6 +15,7 @@ import type { ResponseRules } from '../http/response-rules.ts';
 import { serviceErrors } from '../errors/service-errors.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { LoggingMechanism } from './demonstration/mechanisms/record.ts';
+import type { SubscriberTokens } from './push/subscriber-token.ts';
 import { createRequestSessions, createSessionVault, type RequestSessions } from './demonstration/session.ts';
 
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
@@ -61,13 +63,23 @@ export interface ServiceOptions {
   readonly receiptsPerMinute?: number | 'off' | undefined;
   /** Where records go. Default: standard output, as JSON lines or, on a terminal, readable lines. */
   readonly log?: Log | undefined;
+  /**
+   * Takes subscriber tokens, which say whose a subscription is. Default: none, and the header `Authorization` is ignored.
+   */
+  readonly subscriberTokens?: SubscriberTokens | undefined;
   /** Called after a subscription is stored and before it is acknowledged; what it throws becomes the response. */
-  readonly onSubscribe?: SubscriptionHook | undefined;
+  readonly onSubscribe?: SubscribeHook | undefined;
   /** Called after a client has removed its subscription; what it throws is logged. */
   readonly onUnsubscribe?: SubscriptionHook | undefined;
   /** Whether a session value may pass the authenticator; `false` is a 403. Default: every value may. */
   readonly authorize?: Authorize | undefined;
 }
+
+/** An object that it returns replaces user and tags of the subscription; without one they stay as they are. */
+export type SubscribeHook = (
+  subscription: StoredSubscription,
+  request: FastifyRequest,
+) => void | UserAndTags | Promise<void | UserAndTags>;
 
 export type SubscriptionHook = (
   subscription: StoredSubscription,
@@ -78,7 +90,7 @@ export type SubscriptionHook = (
 export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
 /** Options without a default. */
-type OptionalName = 'exampleUsers' | 'receiptKey' | 'onSubscribe' | 'onUnsubscribe';
+type OptionalName = 'exampleUsers' | 'receiptKey' | 'subscriberTokens' | 'onSubscribe' | 'onUnsubscribe';
 
 type Resolved<Options> = {
   readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined>;
@@ -115,6 +127,7 @@ export function resolveOptions(options: ServiceOptions): Settings {
     receiptKey,
     receiptsPerMinute = 600,
     log = createLog(),
+    subscriberTokens,
     onSubscribe,
     onUnsubscribe,
     authorize = () => true,
@@ -135,6 +148,7 @@ export function resolveOptions(options: ServiceOptions): Settings {
     receiptKey,
     receiptsPerMinute,
     log,
+    subscriberTokens,
     onSubscribe,
     onUnsubscribe,
     authorize,

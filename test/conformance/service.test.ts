@@ -102,12 +102,14 @@ describe('What the service does', () => {
     );
     assert.deepEqual(changing.sort(), [
       'delete /webPush',
+      'delete /webPush/user',
       'post /api/post',
       'post /webPush',
       'put /v1/user/{user_id}',
     ]);
     assert.deepEqual(service.changingRoutes.toSorted(), [
       'DELETE /webPush',
+      'DELETE /webPush/user',
       'POST /api/post',
       'POST /webPush',
       'PUT /v1/user/*',

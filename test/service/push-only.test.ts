@@ -64,7 +64,15 @@ describe('the service with pushOnly', () => {
     assert.equal((await new Validator().validate(structuredClone(document) as never)).valid, true);
     assert.deepEqual(
       Object.keys(document.paths).filter((path) => !path.startsWith('/client/') && !path.startsWith('/docs')),
-      ['/vapidKey', '/webPush', '/service-worker.js', '/healthz', '/readyz', '/openapi.json'],
+      [
+        '/vapidKey',
+        '/webPush',
+        '/webPush/user',
+        '/service-worker.js',
+        '/healthz',
+        '/readyz',
+        '/openapi.json',
+      ],
     );
     assert.deepEqual(document.components.securitySchemes, {});
     assert.deepEqual(

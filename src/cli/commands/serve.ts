@@ -16,6 +16,7 @@ import { addressOf, ignoreHangup, listenOn, untilStopped } from '../listening.ts
 import { openConfiguredOperator, operatorSettings, type OpenOperator } from '../open-operator.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
+import { readSubscriberTokens, subscriberTokenSettings } from '../subscriber-tokens.ts';
 
 export function serveCommand(context: Context): Command {
   const { environment, output, stop } = context;
@@ -36,6 +37,7 @@ export function serveCommand(context: Context): Command {
       'registrationsPerMinute',
       'maxSubscriptions',
       'trustProxy',
+      ...subscriberTokenSettings,
       'deliver',
       ...operatorSettings,
       'receipts',
@@ -60,6 +62,7 @@ export function serveCommand(context: Context): Command {
           : { maxSubscriptions, onWarning: (warning: string) => output.diagnostic(warning) };
       await withData(data, { subscriptionLimit }, async (opened) => {
         const { store, databasePath, vapidKeys, sessionKey } = opened;
+        const subscriberTokens = await readSubscriberTokens(configuration, opened);
         const { createServer } = await import('../../service/create-server.ts');
         const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
         const { createLog } = await import('../../http/log.ts');
@@ -85,6 +88,7 @@ export function serveCommand(context: Context): Command {
           registrationsPerMinute: configuration.registrationsPerMinute,
           receiptKey: configuration.receipts ? opened.receiptKey : undefined,
           receiptsPerMinute: configuration.receiptsPerMinute,
+          subscriberTokens,
           trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
           log,
         });

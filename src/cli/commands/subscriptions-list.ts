@@ -37,6 +37,8 @@ function formatJson(row: StoredSubscription): string {
     id: row.id,
     pushService: pushServiceOf(row),
     vapidPublicKey: row.vapidPublicKey,
+    user: row.user,
+    tags: row.tags,
     createdAt: new Date(row.createdAtMs).toISOString(),
     updatedAt: new Date(row.updatedAtMs).toISOString(),
   });

@@ -26,7 +26,7 @@ export interface Operation {
   /** Errors beside those that every request, or every request with a body, may meet. */
   readonly errors?: readonly ErrorCode[] | undefined;
   /** Security Requirement Objects; one of them has to be met. Default: none is needed. */
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[] | undefined;
 }
 
 /** Adds to what a route says about itself, where it says something. */
@@ -36,6 +36,11 @@ export function amendOperation(
 ): void {
   const operation = route.config?.operation;
   if (operation === undefined) return;
-  const amended = { ...operation, errors: [...(operation.errors ?? []), ...errors], security };
+  const alternatives = [...(operation.security ?? []), ...security];
+  const amended = {
+    ...operation,
+    errors: [...(operation.errors ?? []), ...errors],
+    security: [...new Map(alternatives.map((one) => [JSON.stringify(one), one])).values()],
+  };
   route.config = { ...route.config, operation: amended };
 }

@@ -8,6 +8,16 @@ import { addReceiptRoute } from './receipts.ts';
 import { addVapidKeyRoute } from './vapid-key.ts';
 import { addWebPushRoutes } from './web-push.ts';
 
+/** For the description document. */
+export const pushSecuritySchemes = {
+  subscriberToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'Says whose the subscription is: `sub`, `tags`, `aud`, and `exp` within an hour.',
+  },
+} as const;
+
 export async function addPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   const readVapidKeys = createReadVapidKeys(settings.store, settings);
   addVapidKeyRoute(app, readVapidKeys, settings.vapidPublicKey);

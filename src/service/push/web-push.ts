@@ -1,9 +1,12 @@
-// POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it.
+// POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it. A subscriber token says whose it is;
+// DELETE /webPush/user makes it nobody's.
 import type { FastifyRequest } from 'fastify';
 import { Type } from '../../http/schema.ts';
 
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
+import { checkUserAndTags } from '../../store/check-people.ts';
+import type { UserAndTags } from '../../store/people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
@@ -11,7 +14,9 @@ import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
 import type { Settings } from '../options.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
+import { formerSubscriptionHeader, readFormerSubscription } from './former-subscription.ts';
 import { limitPerMinute } from './rate-limit.ts';
+import { createReadSubscriberToken } from './subscriber-token.ts';
 import { createSubscriptionBody, removalBody } from './subscription-schema.ts';
 import { readVapidKey, vapidKeyHeader } from './vapid-key-header.ts';
 
@@ -21,18 +26,28 @@ const postOperation: Operation = {
   tag: 'Web Push',
   summary: 'Stores a subscription',
   description:
-    'The subscription is stored durably before the response. The same endpoint again replaces its keys.',
+    'The subscription is stored durably before the response. The same endpoint again replaces its keys. A subscriber token ' +
+    'replaces its user and tags; without one they stay as they are.',
   headers: {
     [vapidKeyHeader]: {
       description:
         'The public key that the browser subscribed with. Absent, it is the current one; one that the service does not have is a 409.',
       schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{87}$' },
     },
+    [formerSubscriptionHeader]: {
+      description:
+        'JSON with `endpoint` and `auth` of the subscription that this one takes the place of: its user and tags move here.',
+      schema: {
+        type: 'string',
+        pattern: String.raw`^\{"endpoint":"https://[\w./-]+","auth":"[A-Za-z0-9_-]{22}"\}$`,
+      },
+    },
   },
   responses: { 200: contentResponse('application/json', 'Stored.', Type.String(), acknowledgement) },
   errors: [
     'ERR_SUBSCRIPTION_INVALID',
     'ERR_VAPID_KEY_UNKNOWN',
+    'ERR_SUBSCRIBER_TOKEN',
     'ERR_RATE_LIMITED',
     'ERR_SUBSCRIPTION_LIMIT',
     'ERR_STORE_UNAVAILABLE',
@@ -45,10 +60,20 @@ const deleteOperation: Operation = {
   responses: { 204: emptyResponse('There is no such subscription, or none with this `auth`, now.') },
   errors: ['ERR_STORE_UNAVAILABLE'],
 };
+const signOutOperation: Operation = {
+  tag: 'Web Push',
+  summary: 'Clears user and tags of a subscription',
+  description: 'A wrong `auth` clears nothing; the response does not tell.',
+  responses: {
+    204: emptyResponse('There is no such subscription, or none with this `auth`, or it is anonymous now.'),
+  },
+  errors: ['ERR_STORE_UNAVAILABLE'],
+};
 
 export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidKeys: ReadVapidKeys): void {
   const { store, endpointPolicy, log, onSubscribe, onUnsubscribe } = settings;
   const { redactSubscriptions, registrationsPerMinute } = settings;
+  const readSubscriberToken = createReadSubscriberToken(settings.subscriberTokens);
   let unknownPaths = 0;
 
   app.post(
@@ -58,20 +83,28 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
       // `parseSubscription` checks more than a schema can, and names every wrong field at once.
       validatorCompiler: () => () => true,
       config: {
-        operation: postOperation,
+        operation: {
+          ...postOperation,
+          security: settings.subscriberTokens && [{}, { subscriberToken: [] }],
+        },
         rateLimit: limitPerMinute(registrationsPerMinute, 'register'),
       },
     },
     async (request, reply) => {
       const subscription = parseSubscription(request.body, endpointPolicy);
       const vapidPublicKey = readVapidKey(request.headers, await readVapidKeys());
+      const former = readFormerSubscription(request.headers);
+      const assign = await readSubscriberToken(request.headers).catch((error: unknown) => {
+        reply.header('www-authenticate', 'Bearer error="invalid_token"'); // RFC 6750 §3
+        throw error;
+      });
       const { p256dh, auth } = request.body.auth === undefined ? request.body.keys : request.body;
       log.info(
         redactSubscriptions
           ? { event: 'subscription', endpoint: `${new URL(subscription.endpoint).origin}/…` }
           : { event: 'subscription', endpoint: subscription.endpoint, p256dh, auth },
       );
-      const stored = await store.subscriptions.put(subscription, vapidPublicKey);
+      const stored = await store.subscriptions.put(subscription, vapidPublicKey, { assign, former });
       if (!endpointPolicy.hasKnownPath(subscription.endpoint)) {
         unknownPaths += 1;
         log.info({
@@ -80,7 +113,8 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
           count: unknownPaths,
         });
       }
-      await onSubscribe?.(stored, request);
+      const userAndTags = readUserAndTags(await onSubscribe?.(stored, request));
+      if (userAndTags !== undefined) await store.people.assign(stored.id, userAndTags);
       return sendJson(reply, acknowledgement);
     },
   );
@@ -99,6 +133,24 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
       return reply.code(204).send();
     },
   );
+
+  app.delete(
+    '/webPush/user',
+    { schema: { body: removalBody }, config: { operation: signOutOperation } },
+    async (request, reply) => {
+      const { endpoint, auth } = request.body;
+      const authBytes = decodeBase64(auth);
+      if (authBytes !== undefined) await store.people.signOut(endpoint, authBytes);
+      return reply.code(204).send();
+    },
+  );
+}
+
+/** What the application's hook says of user and tags. It may return other things, which mean nothing here. */
+function readUserAndTags(result: unknown): UserAndTags | undefined {
+  if (typeof result !== 'object' || result === null || !('user' in result || 'tags' in result))
+    return undefined;
+  return checkUserAndTags(result as UserAndTags);
 }
 
 /** The row is deleted by now, and the response must not show that: what the application throws is logged. */

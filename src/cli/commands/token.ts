@@ -1,0 +1,56 @@
+// `deskbell token`: makes a subscriber token, as an application's backend does.
+import type { Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { parsePositiveInteger } from '../arguments.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data.ts';
+import { parseTags } from '../people-flags.ts';
+import { readConfiguration } from '../read-configuration.ts';
+import { readSubscriberTokens, subscriberTokenSettings } from '../subscriber-tokens.ts';
+
+interface TokenFlags {
+  readonly user: string;
+  readonly tags?: readonly string[];
+  readonly lifetime?: number;
+}
+
+export function tokenCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'token',
+    description:
+      'Prints a subscriber token: a JWT that says whose a subscription is, signed with the key of the data directory ' +
+      '(HS256). The page hands it to its client, which sends it along when it subscribes.',
+    settings: ['data', ...subscriberTokenSettings],
+    examples: [
+      'deskbell token --user 42 --tags beta,de --subscriber-tokens HS256',
+      'DESKBELL_SUBSCRIBER_TOKENS=HS256 deskbell token --user 42 --lifetime 600',
+    ],
+  })
+    .requiredOption('--user <id>', 'The application’s own ID of the person.')
+    .option('--tags <tags>', 'Tags of the subscription, separated by commas.', parseTags)
+    .option(
+      '--lifetime <seconds>',
+      'How long the token is valid, at most an hour. (default: an hour)',
+      parsePositiveInteger,
+    )
+    .action(async ({ user, tags, lifetime, ...flags }: TokenFlags) => {
+      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(configuration.data, async (data) => {
+        const tokens = await readSubscriberTokens(configuration, data);
+        if (tokens?.algorithm !== 'HS256') {
+          throw new DeskbellError(
+            'ERR_CONFIGURATION',
+            tokens === undefined
+              ? 'Subscriber tokens are off: set subscriberTokens to HS256, here and for the service'
+              : 'Tokens for EdDSA are made with the private key of the application, which is not here',
+          );
+        }
+        const { createSubscriberToken } = await import('../../service/push/subscriber-token.ts');
+        const { key, audience } = tokens;
+        await output.line(
+          await createSubscriberToken({ key, audience, user, tags, lifetimeSeconds: lifetime }),
+        );
+      });
+    });
+}

@@ -1,0 +1,157 @@
+// Subscriber tokens: JWTs by which an application's backend says whose a subscription is. The client sends one with
+// `POST /webPush`, as `Authorization: Bearer`. The claims: `sub` is the user, `tags` the tags, `exp` and `aud` as in RFC 7519.
+import { createPublicKey } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
+
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { checkUserAndTags } from '../../store/check-people.ts';
+import type { UserAndTags } from '../../store/people.ts';
+
+/** How tokens are signed, and for whom. No other algorithm is taken, whatever a token says of itself. */
+export type SubscriberTokens =
+  | {
+      readonly algorithm: 'HS256';
+      /** 32 bytes at least, which the application's backend has as well. */
+      readonly key: Uint8Array;
+      readonly audience: string;
+    }
+  | {
+      readonly algorithm: 'EdDSA';
+      /** Of the application's backend, Ed25519, as PEM (SPKI). */
+      readonly publicKey: string;
+      readonly audience: string;
+    };
+
+export const maxLifetimeSeconds = 3600;
+/** Clocks of two machines may differ by so much. */
+const clockToleranceSeconds = 60;
+const minKeyBytes = 32;
+
+export interface SubscriberTokenOptions {
+  /** As in `SubscriberTokens`. */
+  readonly key: Uint8Array;
+  readonly audience: string;
+  readonly user: string;
+  readonly tags?: readonly string[] | undefined;
+  /** Default and maximum: 3600. */
+  readonly lifetimeSeconds?: number | undefined;
+}
+
+/**
+ * Makes a token, signed with HS256.
+ *
+ * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE
+ */
+export async function createSubscriberToken({
+  key,
+  audience,
+  lifetimeSeconds = maxLifetimeSeconds,
+  ...userAndTags
+}: SubscriberTokenOptions): Promise<string> {
+  const { user, tags } = checkUserAndTags(userAndTags);
+  if (!(lifetimeSeconds > 0 && lifetimeSeconds <= maxLifetimeSeconds)) {
+    throw new DeskbellError(
+      'ERR_FIELD_VALUE',
+      `lifetimeSeconds is ${lifetimeSeconds}; it must be above 0 and at most ${maxLifetimeSeconds}.`,
+    );
+  }
+  return new SignJWT({ tags })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(user ?? '')
+    .setAudience(audience)
+    .setExpirationTime(Math.floor(Date.now() / 1000) + lifetimeSeconds)
+    .sign(key);
+}
+
+/**
+ * What the token of a request says: `undefined` where there is none that this service looks at.
+ *
+ * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN says why a token is refused
+ */
+export type ReadSubscriberToken = (headers: IncomingHttpHeaders) => Promise<UserAndTags | undefined>;
+
+/**
+ * @param tokens without it, the header is ignored
+ * @throws {DeskbellError} ERR_CONFIGURATION
+ */
+export function createReadSubscriberToken(tokens: SubscriberTokens | undefined): ReadSubscriberToken {
+  if (tokens === undefined) return async () => undefined;
+  const { audience } = tokens;
+  const key = readKey(tokens);
+  const algorithms = tokens.algorithm === 'HS256' ? ['HS256'] : ['EdDSA', 'Ed25519'];
+  const verify = async (token: string): Promise<UserAndTags> => {
+    const { payload } = await jwtVerify(token, key, {
+      algorithms,
+      audience,
+      requiredClaims: ['exp', 'aud', 'sub'],
+      clockTolerance: clockToleranceSeconds,
+    });
+    return readClaims(payload);
+  };
+  return async ({ authorization = '' }) => {
+    const [, token] = /^Bearer(?: +(.*))?$/i.exec(authorization) ?? [];
+    if (token === undefined && !/^Bearer$/i.test(authorization)) return undefined;
+    try {
+      return await verify(token ?? '');
+    } catch (error) {
+      throw refusal(error, tokens);
+    }
+  };
+}
+
+function readKey(tokens: SubscriberTokens): Parameters<typeof jwtVerify>[1] {
+  if (typeof tokens.audience !== 'string' || tokens.audience === '') {
+    throw notUsable('audience', 'must be the name that tokens have in "aud"');
+  }
+  if (tokens.algorithm === 'HS256') {
+    if (tokens.key instanceof Uint8Array && tokens.key.length >= minKeyBytes) return tokens.key;
+    throw notUsable('key', `must be a Uint8Array of at least ${minKeyBytes} random bytes`);
+  }
+  if (tokens.algorithm !== 'EdDSA') throw notUsable('algorithm', 'must be "HS256" or "EdDSA"');
+  try {
+    const key = createPublicKey(tokens.publicKey);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // the parser's own error says less
+  }
+  throw notUsable('publicKey', 'must be an Ed25519 public key as PEM');
+}
+
+const notUsable = (name: string, what: string): DeskbellError =>
+  new DeskbellError('ERR_CONFIGURATION', `The option "subscriberTokens.${name}" ${what}.`);
+
+function readClaims({ sub, tags, exp = 0 }: JWTPayload): UserAndTags {
+  const seconds = exp - Date.now() / 1000;
+  if (seconds > maxLifetimeSeconds + clockToleranceSeconds) {
+    throw new DeskbellError('ERR_FIELD_VALUE', 'It is valid for more than an hour.');
+  }
+  // null is what some languages make of a list that is not there
+  return checkUserAndTags({ user: sub, tags: (tags ?? []) as readonly string[] });
+}
+
+/** Says what is wrong, without anything of the token. Other faults are passed through. */
+function refusal(error: unknown, { algorithm, audience }: SubscriberTokens): unknown {
+  if (!(error instanceof errors.JOSEError || error instanceof DeskbellError)) return error;
+  return new DeskbellError(
+    'ERR_SUBSCRIBER_TOKEN',
+    `The subscriber token is refused. ${reasonOf(error, algorithm, audience)}`,
+    { cause: error },
+  );
+}
+
+function reasonOf(
+  error: errors.JOSEError | DeskbellError,
+  algorithm: SubscriberTokens['algorithm'],
+  audience: string,
+): string {
+  if (error instanceof DeskbellError) return error.message;
+  if (error instanceof errors.JWTExpired) return 'It has expired.';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.reason === 'missing') return `It has no "${error.claim}".`;
+    return error.claim === 'aud' ? `Its "aud" is not "${audience}".` : `Its "${error.claim}" is not valid.`;
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) return `It is not signed with ${algorithm}.`;
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'Its signature is wrong.';
+  return 'It is not a signed JWT.';
+}

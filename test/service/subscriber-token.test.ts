@@ -1,0 +1,280 @@
+// Whose a subscription is: subscriber tokens, what the application's hook returns, signing out, and browsers that had to
+// subscribe anew.
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
+import type { Problem } from '../../src/http/problem.ts';
+import {
+  newSubscription,
+  sendJson,
+  startService,
+  startServiceForSuite,
+  type RunningService,
+} from './running-service.ts';
+
+const key = randomBytes(32);
+const audience = 'my-app';
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString();
+const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+const claims = () => ({ sub: '42', tags: ['beta', 'de'], aud: audience, exp: inSeconds(600) });
+const anonymous = { user: undefined, tags: [] };
+
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** A token of another implementation than ours: an application may write it by hand. */
+function eddsaToken(payload: object, header: object = { alg: 'EdDSA', typ: 'JWT' }): string {
+  const text = `${part(header)}.${part(payload)}`;
+  return `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
+}
+
+async function ownerOf({ store }: RunningService, endpoint: string) {
+  const row = await store.subscriptions.findByEndpoint(endpoint);
+  return row && { user: row.user, tags: row.tags };
+}
+
+const post = (
+  { base }: RunningService,
+  subscription: ReturnType<typeof newSubscription>,
+  headers: Record<string, string> = {},
+) => sendJson(base, 'POST', '/webPush', subscription, headers);
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+const header = (value: unknown) => ({ 'deskbell-former-subscription': JSON.stringify(value) });
+
+const hs256 = (changes: Partial<Parameters<typeof createSubscriberToken>[0]> = {}) =>
+  createSubscriberToken({ key, audience, user: '42', tags: ['de', 'beta'], ...changes });
+
+const forged = () => `${part({ alg: 'none' })}.${part(claims())}.`;
+
+describe('a subscriber token', () => {
+  const service = startServiceForSuite({ subscriberTokens: { algorithm: 'HS256', key, audience } });
+
+  test('sets user and tags; a registration without one leaves them; another user replaces both', async () => {
+    const subscription = newSubscription();
+    assert.equal((await post(service, subscription, bearer(await hs256()))).status, 200);
+    assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: ['beta', 'de'] });
+    assert.equal((await post(service, subscription)).status, 200);
+    assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: ['beta', 'de'] });
+    const other = await hs256({ user: '43', tags: undefined });
+    assert.equal((await post(service, subscription, { authorization: `bearer ${other}` })).status, 200);
+    assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '43', tags: [] });
+  });
+
+  test('is not asked for, and other schemes are ignored', async () => {
+    for (const headers of [{}, { authorization: 'Basic YTpi' }, { authorization: 'BearerX y' }]) {
+      const subscription = newSubscription();
+      assert.equal((await post(service, subscription, headers)).status, 200);
+      assert.deepEqual(await ownerOf(service, subscription.endpoint), anonymous);
+    }
+  });
+
+  const now = Math.floor(Date.now() / 1000);
+  const refusals: readonly (readonly [string, () => Promise<string> | string, RegExp])[] = [
+    ['is no JWT', () => 'abc', /It is not a signed JWT\./],
+    ['is empty', () => '', /It is not a signed JWT\./],
+    ['is unsigned', forged, /It is not signed with HS256\./],
+    ['is signed with another algorithm', () => eddsaToken(claims()), /It is not signed with HS256\./],
+    ['is signed with another key', () => hs256({ key: randomBytes(32) }), /Its signature is wrong\./],
+    ['is for somebody else', () => hs256({ audience: 'other' }), /Its "aud" is not "my-app"\./],
+  ];
+  for (const [what, make, detail] of refusals) {
+    test(`that ${what} is a 401 that says why, and stores nothing`, async () => {
+      const subscription = newSubscription();
+      const response = await post(service, subscription, bearer(await make()));
+      const problem = (await response.json()) as Problem;
+      assert.equal(response.status, 401);
+      assert.equal(response.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
+      assert.equal(problem.code, 'ERR_SUBSCRIBER_TOKEN');
+      assert.match(problem.detail, detail);
+      assert.equal(await ownerOf(service, subscription.endpoint), undefined);
+    });
+  }
+
+  test('is described with the service', async () => {
+    const document = (await (await fetch(`${service.base}/openapi.json`)).json()) as any;
+    assert.equal(document.components.securitySchemes.subscriberToken.scheme, 'bearer');
+    const alternatives = [{}, { subscriberToken: [] }, { session: [], csrfToken: [] }];
+    assert.deepEqual(document.paths['/webPush'].post.security, alternatives);
+    assert.ok(document.paths['/webPush'].post.responses[401]);
+    assert.ok(document.paths['/webPush/user'].delete);
+  });
+
+  test('is made for an hour at most, and with a user', async () => {
+    for (const [changes, code] of [
+      [{ lifetimeSeconds: 3601 }, 'ERR_FIELD_VALUE'],
+      [{ lifetimeSeconds: 0 }, 'ERR_FIELD_VALUE'],
+      [{ user: '' }, 'ERR_FIELD_VALUE'],
+      [{ tags: ['a b'] }, 'ERR_FIELD_VALUE'],
+    ] as const) {
+      await assert.rejects(hs256(changes), { code });
+    }
+    const [, payload = ''] = (await hs256()).split('.');
+    const { exp } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { exp: number };
+    assert.ok(exp >= now + 3600);
+  });
+});
+
+describe("a subscriber token with the application's own key", () => {
+  const service = startServiceForSuite({
+    subscriberTokens: { algorithm: 'EdDSA', publicKey: pem, audience },
+    pushOnly: true,
+  });
+
+  test('sets user and tags', async () => {
+    for (const alg of ['EdDSA', 'Ed25519']) {
+      const subscription = newSubscription();
+      const token = eddsaToken({ ...claims(), aud: ['other', audience] }, { alg });
+      assert.equal((await post(service, subscription, bearer(token))).status, 200);
+      assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: ['beta', 'de'] });
+    }
+    const subscription = newSubscription();
+    const noTags = eddsaToken({ ...claims(), tags: null });
+    assert.equal((await post(service, subscription, bearer(noTags))).status, 200);
+    assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: [] });
+  });
+
+  const refusals: readonly (readonly [string, () => Promise<string> | string, RegExp])[] = [
+    ['is signed with HS256', () => hs256(), /It is not signed with EdDSA\./],
+    [
+      'is signed with the public key as a secret',
+      () => hs256({ key: Buffer.from(pem) }),
+      /It is not signed with EdDSA\./,
+    ],
+    ['has expired', () => eddsaToken({ ...claims(), exp: inSeconds(-70) }), /It has expired\./],
+    ['has no end', () => eddsaToken({ ...claims(), exp: undefined }), /It has no "exp"\./],
+    [
+      'ends too late',
+      () => eddsaToken({ ...claims(), exp: inSeconds(3700) }),
+      /It is valid for more than an hour\./,
+    ],
+    ['names no audience', () => eddsaToken({ ...claims(), aud: undefined }), /It has no "aud"\./],
+    ['names nobody', () => eddsaToken({ ...claims(), sub: undefined }), /It has no "sub"\./],
+    ['names a user that is too long', () => eddsaToken({ ...claims(), sub: 'x'.repeat(129) }), /129 bytes/],
+    ['has a number for a user', () => eddsaToken({ ...claims(), sub: 42 }), /The user must be a string\./],
+    ['has a wrong tag', () => eddsaToken({ ...claims(), tags: ['a b'] }), /A tag must be/],
+    ['has text for tags', () => eddsaToken({ ...claims(), tags: 'beta' }), /Tags must be an array/],
+    ['is not valid yet', () => eddsaToken({ ...claims(), nbf: inSeconds(600) }), /Its "nbf" is not valid\./],
+  ];
+  for (const [what, make, detail] of refusals) {
+    test(`that ${what} is a 401 that says why`, async () => {
+      const response = await post(service, newSubscription(), bearer(await make()));
+      assert.equal(response.status, 401);
+      assert.match(((await response.json()) as Problem).detail, detail);
+    });
+  }
+});
+
+describe('without subscriber tokens', () => {
+  const service = startServiceForSuite();
+
+  test('the header Authorization is ignored', async () => {
+    const subscription = newSubscription();
+    assert.equal((await post(service, subscription, bearer('nonsense'))).status, 200);
+    assert.deepEqual(await ownerOf(service, subscription.endpoint), anonymous);
+    const document = (await (await fetch(`${service.base}/openapi.json`)).json()) as any;
+    const alternatives = [{}, { session: [], csrfToken: [] }];
+    assert.deepEqual(document.paths['/webPush'].post.security, alternatives);
+    assert.equal(document.components.securitySchemes.subscriberToken, undefined);
+  });
+
+  test('signing out clears user and tags with the right auth, and always answers 204', async () => {
+    const subscription = newSubscription();
+    await post(service, subscription);
+    const row = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
+    await service.store.people.assign(row!.id, { user: '42', tags: ['de'] });
+    const signOut = (auth: string) =>
+      sendJson(service.base, 'DELETE', '/webPush/user', { endpoint: subscription.endpoint, auth });
+    for (const auth of [newSubscription().auth, '!']) {
+      assert.equal((await signOut(auth)).status, 204);
+      assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: ['de'] });
+    }
+    assert.equal((await signOut(subscription.auth)).status, 204);
+    assert.deepEqual(await ownerOf(service, subscription.endpoint), anonymous);
+    assert.equal((await signOut(subscription.auth)).status, 204);
+  });
+
+  test('user and tags move from the subscription that a browser had before', async () => {
+    const former = newSubscription();
+    await post(service, former);
+    const row = await service.store.subscriptions.findByEndpoint(former.endpoint);
+    await service.store.people.assign(row!.id, { user: '42', tags: ['de'] });
+
+    const next = newSubscription();
+    await post(service, next, header({ ...former, auth: newSubscription().auth }));
+    assert.deepEqual(await ownerOf(service, next.endpoint), anonymous, 'not without its auth');
+    assert.equal((await post(service, next, header(former))).status, 200);
+    assert.deepEqual(await ownerOf(service, next.endpoint), { user: '42', tags: ['de'] });
+    assert.deepEqual(await ownerOf(service, former.endpoint), anonymous);
+
+    for (const value of [
+      '',
+      '{',
+      'null',
+      '[]',
+      '{"endpoint":1,"auth":"AA"}',
+      '{"endpoint":"x","auth":"!"}',
+    ]) {
+      const response = await post(service, next, { 'deskbell-former-subscription': value });
+      assert.equal(response.status, 400, value);
+      assert.match(((await response.json()) as Problem).detail, /Deskbell-Former-Subscription must be JSON/);
+    }
+  });
+});
+
+test('what onSubscribe returns replaces user and tags; anything else leaves them', async (t) => {
+  let result: unknown;
+  const seen: unknown[] = [];
+  const service = await startService(
+    {
+      onSubscribe: async ({ user, tags }) => {
+        seen.push({ user, tags });
+        return result as undefined;
+      },
+    },
+    t,
+  );
+  const subscription = newSubscription();
+  const postWith = async (value: unknown) => {
+    result = value;
+    const { status } = await post(service, subscription);
+    return { status, owner: await ownerOf(service, subscription.endpoint) };
+  };
+  const de = { user: '42', tags: ['de'] };
+  assert.deepEqual(await postWith({ user: '42', tags: ['de'] }), { status: 200, owner: de });
+  for (const value of [undefined, null, 1, { rowCount: 1 }]) {
+    assert.deepEqual(await postWith(value), { status: 200, owner: de });
+  }
+  assert.deepEqual(seen.at(-1), de);
+  assert.deepEqual(await postWith({ tags: ['fr'] }), {
+    status: 200,
+    owner: { user: undefined, tags: ['fr'] },
+  });
+  assert.equal((await postWith({ user: 42 })).status, 500);
+  assert.match(
+    JSON.stringify(service.records.map(({ error }) => String(error))),
+    /The user must be a string/,
+  );
+});
+
+test('options of subscriber tokens that are not usable are named', async () => {
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey;
+  for (const [tokens, name] of [
+    [{ algorithm: 'HS256', key: randomBytes(31), audience }, 'key'],
+    [{ algorithm: 'HS256', key: 'text', audience }, 'key'],
+    [{ algorithm: 'HS256', key, audience: '' }, 'audience'],
+    [{ algorithm: 'HS512', key, audience }, 'algorithm'],
+    [{ algorithm: 'EdDSA', publicKey: 'PEM', audience }, 'publicKey'],
+    [{ algorithm: 'EdDSA', publicKey: rsa.export({ format: 'pem', type: 'spki' }), audience }, 'publicKey'],
+  ] as const) {
+    await assert.rejects(
+      async () => {
+        const service = await startService({ subscriberTokens: tokens as never });
+        await service.close();
+      },
+      { code: 'ERR_CONFIGURATION', message: new RegExp(`"subscriberTokens\\.${name}"`) },
+    );
+  }
+});
