@@ -1,7 +1,7 @@
 // Commits what came of a worker's rows to the ledger, keeps its leases, and gives them back. A commit of an assignment
 // waits for the one before, so that its cursor only moves forward.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Ledger } from '../store/ledger.ts';
+import type { Ledger, RowResult } from '../store/ledger.ts';
 import type { WorkSource } from '../store/work-source.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
 import type { Destinations } from './destinations.ts';
@@ -23,6 +23,7 @@ export class Committer {
   readonly #onCommit: () => void;
   #fault: { readonly cause: unknown } | undefined;
   #uncommittedResults = 0;
+  #areAllAccepted = true;
 
   /** @param onCommit called after each commit, also where it has failed */
   constructor(parts: CommitterParts, workload: Workload, onCommit: () => void) {
@@ -37,11 +38,13 @@ export class Committer {
 
   /** So many results have come that they are worth a commit. */
   get isDue(): boolean {
-    return this.#uncommittedResults >= this.#parts.settings.commitRows;
+    const { commitRows, commitAcceptedRows } = this.#parts.settings;
+    return this.#uncommittedResults >= (this.#areAllAccepted ? commitAcceptedRows : commitRows);
   }
 
-  countResult(): void {
+  countResult({ result }: RowResult): void {
     this.#uncommittedResults += 1;
+    this.#areAllAccepted &&= result === 'accepted';
   }
 
   /** @throws what the store has thrown */
@@ -51,6 +54,7 @@ export class Committer {
 
   commitAll(): void {
     this.#uncommittedResults = 0;
+    this.#areAllAccepted = true;
     for (const assignment of this.#workload.assignments) {
       if (!assignment.isCommitting) void this.#commit(assignment, this.#mayDetach);
     }
@@ -74,11 +78,11 @@ export class Committer {
 
   /** Rows without an answer may stay in their page briefly, as long as there is room in it; then they are detached. */
   readonly #mayDetach = (row: AssignedRow): boolean => {
-    const { maxPageRows, maxCommitDelayMs, maxDetachedRows } = this.#parts.settings;
-    const { pageRows, detachedRows } = this.#workload;
+    const { maxPageRows, maxDetachedRows, maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
+    const { pageRows, pageLimit, detachedRows } = this.#workload;
     const nowMs = this.#parts.now();
-    const mayStay = pageRows <= maxPageRows / 2 && nowMs - row.sentAtMs < maxCommitDelayMs;
-    if (mayStay || detachedRows >= maxDetachedRows) return false;
+    const mayStayMs = pageRows <= pageLimit / 2 ? maxCommitDelayMs : crowdedCommitDelayMs;
+    if (nowMs - row.sentAtMs < mayStayMs || detachedRows >= maxDetachedRows) return false;
     // the last of the room takes a whole page, so that push services which all hang at once cannot fill everything
     const hasRoom = detachedRows < maxDetachedRows - maxPageRows;
     const { gate } = row.destination;

@@ -31,8 +31,11 @@ export interface DeliverySettings {
 
 /** Sizes in rows, times in milliseconds. */
 export interface WorkerSettings {
-  /** Rows of slices that were sent or settled and are not committed. */
+  /** Rows of slices that were sent or settled and are not committed: at most what is answered within `pageMs`, since
+   *  what has been sent cannot be paused, between these two numbers. */
+  readonly minPageRows: number;
   readonly maxPageRows: number;
+  readonly pageMs: number;
   /** Rows that are stored one by one while their answers are awaited: detached from a page, or leased as retries. */
   readonly maxDetachedRows: number;
   /** How many of them may be retries. */
@@ -45,9 +48,13 @@ export interface WorkerSettings {
   readonly batchRows: number;
   /** A commit is made after this many results, or after `commitEveryMs`. */
   readonly commitRows: number;
+  /** The same as long as every result is an acceptance, which costs a commit nothing but the sync of the disk. */
+  readonly commitAcceptedRows: number;
   readonly commitEveryMs: number;
   /** How long a row without an answer may keep those behind it from being committed, and so from being counted. */
   readonly maxCommitDelayMs: number;
+  /** The same where more than half of the rows that may be taken are, so that soon no further ones can be sent. */
+  readonly crowdedCommitDelayMs: number;
   /** While slices are being read, due retries are looked for this often. */
   readonly leaseRetriesEveryMs: number;
   /** How often work is looked for when there was none. */
@@ -65,15 +72,19 @@ export interface WorkerSettings {
 }
 
 export const defaultWorkerSettings: WorkerSettings = {
-  maxPageRows: 1536,
-  maxDetachedRows: 2560,
+  minPageRows: 1536,
+  maxPageRows: 3072,
+  pageMs: 150,
+  maxDetachedRows: 4096,
   maxRetryRows: 512,
   retryLeaseRows: 256,
   readRows: 256,
   batchRows: 32,
   commitRows: 256,
+  commitAcceptedRows: 1024,
   commitEveryMs: 200,
   maxCommitDelayMs: 1000,
+  crowdedCommitDelayMs: 250,
   leaseRetriesEveryMs: 100,
   leaseSliceEveryMs: 250,
   leaseMs: 10_000,

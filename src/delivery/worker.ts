@@ -102,8 +102,10 @@ class Worker {
   readonly #recordResult = (row: AssignedRow, result: Result): void => {
     const wasPosted = row.sentAtMs > 0;
     if (wasPosted) this.#recordAnswer(row, result);
-    row.assignment.settle(row, toRowResult(row, result, this.#parts.record));
-    this.#committer.countResult();
+    const rowResult = toRowResult(row, result, this.#parts.record);
+    row.assignment.settle(row, rowResult);
+    this.#committer.countResult(rowResult);
+    this.#workload.countResult();
     // the other rows of a batch that is being sent have no result yet
     if (wasPosted && (this.#inFlight === 0 || this.#committer.isDue)) this.#committer.commitAll();
   };

@@ -22,11 +22,22 @@ export interface WorkloadParts {
 export class Workload {
   readonly assignments = new Set<Assignment>();
   readonly #parts: WorkloadParts;
+  #pageLimit: number;
+  /** Results since `#countedSinceMs`. */
+  #results = 0;
+  #countedSinceMs = 0;
   #leaseRetriesNotBeforeMs = 0;
   #leaseSliceNotBeforeMs = 0;
 
   constructor(parts: WorkloadParts) {
     this.#parts = parts;
+    const { minPageRows, maxPageRows } = parts.settings;
+    this.#pageLimit = Math.min(minPageRows, maxPageRows);
+  }
+
+  /** How many rows of slices may be taken and not yet behind a cursor. */
+  get pageLimit(): number {
+    return this.#pageLimit;
   }
 
   /** Rows of slices that were taken and are not yet behind a cursor. */
@@ -51,6 +62,10 @@ export class Workload {
     );
   }
 
+  countResult(): void {
+    this.#results += 1;
+  }
+
   /** There may be work again: the next `replenish` looks for it. */
   lookAgain(): void {
     this.#leaseRetriesNotBeforeMs = 0;
@@ -59,13 +74,14 @@ export class Workload {
 
   /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
   async replenish(nowMs: number): Promise<void> {
+    this.#adjustPageLimit(nowMs);
     const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
     if (nowMs >= this.#leaseRetriesNotBeforeMs && this.#hasRoomForRetries) {
       const isFull = await this.#leaseRetries();
       const pauseMs = isFull && !hasSliceRows ? 0 : this.#parts.settings.leaseRetriesEveryMs;
       this.#leaseRetriesNotBeforeMs = nowMs + pauseMs;
     }
-    if (this.pageRows >= this.#parts.settings.maxPageRows || hasSliceRows) return;
+    if (this.pageRows >= this.#pageLimit || hasSliceRows) return;
 
     const unread =
       [...this.assignments].find(({ needsReading }) => needsReading) ?? (await this.#leaseSlice(nowMs));
@@ -78,7 +94,7 @@ export class Workload {
     const rows: AssignedRow[] = [];
     for (const assignment of this.assignments) {
       // retries have their room already
-      const room = assignment.slice ? settings.maxPageRows - this.pageRows : settings.batchRows;
+      const room = assignment.slice ? this.#pageLimit - this.pageRows : settings.batchRows;
       const end = Math.min(settings.batchRows, rows.length + room);
       while (rows.length < end) {
         const row = assignment.takeRow(destinations.find, nowMs);
@@ -87,6 +103,16 @@ export class Workload {
       }
     }
     return rows;
+  }
+
+  #adjustPageLimit(nowMs: number): void {
+    const { minPageRows, maxPageRows, pageMs } = this.#parts.settings;
+    const elapsedMs = nowMs - this.#countedSinceMs;
+    if (elapsedMs < pageMs) return;
+    const answeredRows = Math.round((this.#results / elapsedMs) * pageMs);
+    this.#pageLimit = Math.min(maxPageRows, Math.max(minPageRows, answeredRows));
+    this.#results = 0;
+    this.#countedSinceMs = nowMs;
   }
 
   async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {

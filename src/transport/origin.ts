@@ -22,8 +22,9 @@ import { openSession } from './open-session.ts';
 import { maxLimit } from './pacing.ts';
 
 export const maxQueued = 4096;
-/** Of one thread. In flight ≈ rate × round trip: ten connections of a hundred streams carry 10,000 requests a second
- *  over 100 ms, and a thread does not make more. The push services of a few users that have no HTTP/2 get fewer in all. */
+/** Of one thread. In flight ≈ rate × round trip: thirty connections of a hundred streams carry 30,000 requests a second
+ *  over 100 ms, and a thread does not make more; they are opened as pacing asks for them. The push services of a few
+ *  users that have no HTTP/2 get fewer in all. */
 const maxHttp2Connections = maxLimit / maxStreams;
 const maxHttp1Connections = 32;
 /** A request that is handed back so often fails. */

@@ -10,7 +10,8 @@
 
 /** Latency alone never lowers the limit under this: what one HTTP/2 connection carries. */
 export const latencyFloor = 100;
-export const maxLimit = 1000;
+/** What a thread makes in a tenth of a second. A queue at the push service stops the growth long before. */
+export const maxLimit = 3000;
 
 /** Latency includes the time in which we are busy ourselves, so it means nothing until it is well above the base. */
 const maxLatencyRatio = 3;

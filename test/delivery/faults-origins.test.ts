@@ -47,8 +47,9 @@ const faults: readonly {
   { title: 'takes connections and says nothing', break: (broken) => broken.port.goSilent() },
 ];
 
-/** A tenth of what they are by default: what fills a worker shows with fewer rows too. */
+/** A tenth and less of what they are by default: what fills a worker shows with fewer rows too. */
 const worker: Partial<WorkerSettings> = {
+  minPageRows: 154,
   maxPageRows: 154,
   maxDetachedRows: 256,
   maxRetryRows: 50,
@@ -56,6 +57,7 @@ const worker: Partial<WorkerSettings> = {
   readRows: 25,
   batchRows: 8,
   commitRows: 25,
+  commitAcceptedRows: 50,
   stopGraceMs: 100,
   slowRows: 25,
 };
