@@ -1,30 +1,19 @@
 // The service inside someone else's application: what it brings stays in its scope.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import cors from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { createService } from '../../src/service/create-service.ts';
 import type { ServiceOptions } from '../../src/service/options.ts';
-import {
-  newSubscription,
-  openTestStore,
-  sendJson,
-  vapidPublicKey,
-  type TestStore,
-} from './running-service.ts';
+import { newSubscription, sendJson, vapidPublicKey, openStoreForSuite } from './running-service.ts';
 
 describe('the service in an application', () => {
-  let testStore: TestStore;
-
-  before(async () => {
-    testStore = await openTestStore();
-  });
-  after(() => testStore.remove());
+  const store = openStoreForSuite();
 
   const options = (further: Partial<ServiceOptions> = {}): ServiceOptions => ({
-    store: testStore.store,
+    store,
     vapidPublicKey,
     sessionKey: randomBytes(32),
     log: { info: () => undefined, error: () => undefined },

@@ -3,17 +3,16 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
 import { createMiddleware, type MiddlewareOptions } from '../../src/service/create-middleware.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {
   newSubscription,
-  openTestStore,
   sendJson,
   vapidPublicKey,
   type LogRecord,
-  type TestStore,
+  openStoreForSuite,
 } from './running-service.ts';
 
 /** Reads the whole body and leaves nothing of it. */
@@ -29,12 +28,7 @@ const nibble: RequestHandler = (request, _response, next) => {
 };
 
 describe('the service in Express', () => {
-  let testStore: TestStore;
-
-  before(async () => {
-    testStore = await openTestStore();
-  });
-  after(() => testStore.remove());
+  const store = openStoreForSuite();
 
   async function start(
     t: TestContext,
@@ -43,7 +37,7 @@ describe('the service in Express', () => {
     const records: LogRecord[] = [];
     const keep = (record: object): void => void records.push({ ...record });
     const service = createMiddleware({
-      store: testStore.store,
+      store,
       vapidPublicKey,
       sessionKey: randomBytes(32),
       registrationsPerMinute: 'off',
@@ -81,7 +75,7 @@ describe('the service in Express', () => {
     test(`registers and removes behind ${what}`, async (t) => {
       const { base } = await start(t, { ahead });
       const { endpoint, p256dh, auth } = newSubscription();
-      const { subscriptions } = testStore.store;
+      const { subscriptions } = store;
       for (const body of [
         { endpoint, p256dh, auth },
         { endpoint, keys: { p256dh, auth } },

@@ -29,14 +29,13 @@ import {
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import {
   openConnection,
-  openTestStore,
   startService,
   until,
   vapidPublicKey,
   type LogRecord,
   type RunningService,
-  type TestStore,
   startServiceForSuite,
+  openStoreForSuite,
 } from './running-service.ts';
 
 const allFour: readonly LoggingMechanism[] = ['action', 'filter', 'authenticator', 'action-creator'];
@@ -235,12 +234,7 @@ describe('the records of a request', () => {
 });
 
 describe('the order with other actions', () => {
-  let testStore: TestStore;
-
-  before(async () => {
-    testStore = await openTestStore();
-  });
-  after(() => testStore.remove());
+  const store = openStoreForSuite();
 
   async function startWith(
     actions: (log: ReturnType<typeof resolveOptions>) => Partial<DemoActions>,
@@ -251,7 +245,7 @@ describe('the order with other actions', () => {
       records.push({ ...record });
     };
     const options: ServerOptions = {
-      store: testStore.store,
+      store,
       vapidPublicKey,
       sessionKey,
       logging: allFour,

@@ -45,6 +45,18 @@ export async function openTestStore(): Promise<TestStore> {
   };
 }
 
+/** The store of a suite whose tests make services of their own. */
+export function openStoreForSuite(): Store {
+  const store = {} as Store;
+  let testStore: TestStore;
+  before(async () => {
+    testStore = await openTestStore();
+    Object.assign(store, testStore.store);
+  });
+  after(() => testStore.remove());
+  return store;
+}
+
 /** Registrations are not limited unless a test asks for it; a test that is handed in has the service closed behind it. */
 export async function startService(
   options: Partial<ServerOptions> = {},
