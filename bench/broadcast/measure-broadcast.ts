@@ -21,8 +21,14 @@ export interface MeasuredBroadcast {
   readonly residentMegabytes: readonly number[];
 }
 
-/** @throws {Error} where the process fails, or somebody did not get the message exactly once */
-export async function measureBroadcast(rows: number): Promise<MeasuredBroadcast> {
+/**
+ * @param options `receipts`: each row has a payload of its own
+ * @throws {Error} where the process fails, or somebody did not get the message exactly once
+ */
+export async function measureBroadcast(
+  rows: number,
+  { receipts = false }: { readonly receipts?: boolean } = {},
+): Promise<MeasuredBroadcast> {
   const directory = await mkdtemp(join(tmpdir(), 'deskbell-million-'));
   const sink = await startNginxSink();
   try {
@@ -36,6 +42,7 @@ export async function measureBroadcast(rows: number): Promise<MeasuredBroadcast>
         sink.origin,
         sink.caFile,
         String(threads),
+        ...(receipts ? ['receipts'] : []),
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );

@@ -1,8 +1,8 @@
 // A process that sends one broadcast to all, from dist/ as it is published, and says on standard output how it is
-// doing. `node sending-process.ts DIRECTORY ORIGIN CA_FILE THREADS`
+// doing. `node sending-process.ts DIRECTORY ORIGIN CA_FILE THREADS [receipts]`
 import { readFileSync } from 'node:fs';
 
-const [directory = '', origin = '', caFile = '', threads = '2'] = process.argv.slice(2);
+const [directory = '', origin = '', caFile = '', threads = '2', receipts] = process.argv.slice(2);
 const dist = new URL('../../dist/', import.meta.url);
 const { createSender } = (await import(
   new URL('delivery/sender.js', dist).href
@@ -14,6 +14,7 @@ const { openDataDirectory } = (await import(
 const data = await openDataDirectory(directory);
 const sender = createSender({
   store: data.store,
+  receiptKey: data.receiptKey,
   vapid: { ...data.vapidKeys, subject: 'mailto:bench@example.org' },
   pushServices: [origin],
   ca: [readFileSync(caFile, 'utf8')],
@@ -22,7 +23,7 @@ const sender = createSender({
 const createdAtMs = Date.now();
 // 218 bytes of payload
 const message = { title: 'Ding dong', message: 'Tea is ready. '.repeat(14).slice(0, 184) };
-const run = await sender.broadcast('all', message);
+const run = await sender.broadcast('all', message, { receipts: receipts === 'receipts' });
 for await (const { settled, broadcast } of run.progress()) {
   console.log(JSON.stringify({ settled, state: broadcast.state }));
 }

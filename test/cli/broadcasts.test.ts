@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { createReceiptToken } from '../../src/protocol/message/receipt-token.ts';
+import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import {
   runCommand,
@@ -281,7 +281,8 @@ suite('broadcasts of the command line', () => {
     const sent = await run('send', '--all', '--receipts', ...message, ...actions);
     assert.equal(sent.exitCode, 0, sent.stderr);
     const key = Buffer.from(await readFile(join(data, 'receipt-key'), 'utf8'), 'base64url');
-    const tokenOf = (subscriptionId: number) => createReceiptToken(key, { broadcastId: 1, subscriptionId });
+    const createToken = createReceiptTokens(key);
+    const tokenOf = (subscriptionId: number) => createToken({ broadcastId: 1, subscriptionId });
     const receipts = [
       { token: tokenOf(1), event: 'shown' },
       { token: tokenOf(2), event: 'shown' },

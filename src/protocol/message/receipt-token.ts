@@ -1,9 +1,9 @@
 // What proves a receipt: the token in the payload of each row, which only the holder of the receipt key can make. It says
 // which message it was and which subscription it went to, and nothing of the person.
 //
-//   token = base64url(broadcast id (6 bytes) ‖ subscription id (6 bytes) ‖ first 16 bytes of an HMAC-SHA-256 over both)
-import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { decodeBase64, encodeBase64url } from '../base64.ts';
+//   token = base64url(broadcast id (6 bytes) ‖ subscription id (6 bytes)) ‖ first 22 characters of
+//           base64url(HMAC-SHA-256 over these 12 bytes): 132 bits
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
 export const receiptKeyBytes = 32;
 
@@ -14,11 +14,11 @@ export interface ReceiptSubject {
 }
 
 const idBytes = 6;
-const macBytes = 16;
-const tokenBytes = 2 * idBytes + macBytes;
-/** Characters of base64url. */
-const tokenLength = Math.ceil((tokenBytes * 4) / 3);
+const idsLength = (2 * idBytes * 4) / 3;
+const macLength = 22;
+const tokenLength = idsLength + macLength;
 export const receiptTokenPattern = `^[A-Za-z0-9_-]{${tokenLength}}$`;
+const tokenSyntax = new RegExp(receiptTokenPattern);
 
 const memberStart = ',"receipt":"';
 const memberEnd = '"}';
@@ -37,7 +37,7 @@ export function createReceiptPayloads(
   broadcastId: number,
   key: Uint8Array,
 ): (subscriptionId: number) => Uint8Array {
-  const secret = createSecretKey(key);
+  const createToken = createReceiptTokens(key);
   const tokenStart = payload.length - 1 + memberStart.length;
   const template = Buffer.concat([
     payload.subarray(0, -1),
@@ -45,13 +45,32 @@ export function createReceiptPayloads(
   ]);
   return (subscriptionId) => {
     const whole = Buffer.from(template);
-    whole.write(createToken(secret, { broadcastId, subscriptionId }), tokenStart, 'latin1');
+    whole.write(createToken({ broadcastId, subscriptionId }), tokenStart, 'latin1');
     return whole;
   };
 }
 
-export function createReceiptToken(key: Uint8Array, subject: ReceiptSubject): string {
-  return createToken(createSecretKey(key), subject);
+/**
+ * Makes a maker of tokens. It is HMAC by two digests (RFC 2104 §2), since `createHmac` takes four times as long: it is
+ * called for each row of a broadcast.
+ *
+ * @param key `receiptKeyBytes` bytes
+ */
+export function createReceiptTokens(key: Uint8Array): (subject: ReceiptSubject) => string {
+  const blockBytes = 64;
+  const inner = Buffer.alloc(blockBytes + 2 * idBytes);
+  const outer = Buffer.alloc(blockBytes + 32);
+  for (let index = 0; index < blockBytes; index += 1) {
+    inner[index] = (key[index] ?? 0) ^ 0x36;
+    outer[index] = (key[index] ?? 0) ^ 0x5c;
+  }
+  return ({ broadcastId, subscriptionId }) => {
+    inner.writeUIntBE(broadcastId, blockBytes, idBytes);
+    inner.writeUIntBE(subscriptionId, blockBytes + idBytes, idBytes);
+    outer.write(hash('sha256', inner, 'latin1'), blockBytes, 'latin1');
+    const ids = inner.toString('base64url', blockBytes);
+    return ids + hash('sha256', outer, 'base64url').slice(0, macLength);
+  };
 }
 
 /**
@@ -60,24 +79,11 @@ export function createReceiptToken(key: Uint8Array, subject: ReceiptSubject): st
  * @returns gives `undefined` for a token that was not made with the key
  */
 export function createReceiptTokenReader(key: Uint8Array): (token: string) => ReceiptSubject | undefined {
-  const secret = createSecretKey(key);
   return (token) => {
-    const bytes = decodeBase64(token);
-    if (bytes?.length !== tokenBytes) return undefined;
-    const given = Buffer.from(bytes);
-    const ids = given.subarray(0, 2 * idBytes);
-    if (!timingSafeEqual(macOf(secret, ids), given.subarray(2 * idBytes))) return undefined;
+    if (!tokenSyntax.test(token)) return undefined;
+    const ids = Buffer.from(token.slice(0, idsLength), 'base64url');
+    const mac = createHmac('sha256', key).update(ids).digest('base64url').slice(0, macLength);
+    if (!timingSafeEqual(Buffer.from(mac), Buffer.from(token.slice(idsLength)))) return undefined;
     return { broadcastId: ids.readUIntBE(0, idBytes), subscriptionId: ids.readUIntBE(idBytes, idBytes) };
   };
-}
-
-function createToken(secret: KeyObject, { broadcastId, subscriptionId }: ReceiptSubject): string {
-  const ids = Buffer.allocUnsafe(2 * idBytes);
-  ids.writeUIntBE(broadcastId, 0, idBytes);
-  ids.writeUIntBE(subscriptionId, idBytes, idBytes);
-  return encodeBase64url(Buffer.concat([ids, macOf(secret, ids)]));
-}
-
-function macOf(secret: KeyObject, ids: Buffer): Buffer {
-  return createHmac('sha256', secret).update(ids).digest().subarray(0, macBytes);
 }
