@@ -1,22 +1,10 @@
 // Writes docs/conformance.md: each requirement of the specification, the test that shows it, and the changes of the
 // source that the test is shown to notice. With --check it writes nothing and fails where the page differs.
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
 import { claimChanges } from '../test/prove/claim-changes.ts';
-import { readRequirements, root, type Requirement } from './requirements.ts';
+import { readRequirements, type Requirement } from './requirements.ts';
+import { writePage } from './write-page.ts';
 
-const page = join(root, 'docs/conformance.md');
-
-const content = render(await readRequirements());
-const isCurrent = (await readFile(page, 'utf8').catch(() => '')) === content;
-if (!isCurrent && process.argv.includes('--check')) {
-  console.error('docs/conformance.md is not what the conformance suite says. Run: npm run docs');
-  process.exitCode = 1;
-} else if (!isCurrent) {
-  await writeFile(page, content);
-  console.log('docs/conformance.md written');
-}
+await writePage('docs/conformance.md', render(await readRequirements()));
 
 function render(all: readonly Requirement[]): string {
   const sections = [...Map.groupBy(all, ({ chapter }) => chapter)].map(([chapter, rows]) => {

@@ -3,7 +3,7 @@
 // where a page differs from what the code says.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { glob, readFile, writeFile } from 'node:fs/promises';
+import { glob } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { flagOf, settingNames, settings, variableOf } from '../src/cli/configuration.ts';
 import type { Setting } from '../src/cli/setting.ts';
@@ -12,27 +12,10 @@ import { fieldErrors } from '../src/errors/field-errors.ts';
 import { libraryErrors } from '../src/errors/library-errors.ts';
 import { operatorErrors } from '../src/errors/operator-errors.ts';
 import { serviceErrors } from '../src/errors/service-errors.ts';
+import { writePage } from './write-page.ts';
 
-const root = join(import.meta.dirname, '..');
-const isCheck = process.argv.includes('--check');
-
-const pages: Readonly<Record<string, string>> = {
-  'docs/errors.md': renderErrors(),
-  'docs/configuration.md': renderConfiguration(),
-};
-
-for (const [path, content] of Object.entries(pages)) {
-  const file = join(root, path);
-  const isCurrent = (await readFile(file, 'utf8').catch(() => '')) === content;
-  if (isCurrent) continue;
-  if (isCheck) {
-    console.error(`${path} is not what the code says. Run: npm run docs`);
-    process.exitCode = 1;
-  } else {
-    await writeFile(file, content);
-    console.log(`${path} written`);
-  }
-}
+await writePage('docs/errors.md', renderErrors());
+await writePage('docs/configuration.md', renderConfiguration());
 
 for await (const generator of glob('generate-*.ts', { cwd: import.meta.dirname })) {
   if (generator === basename(import.meta.filename)) continue;

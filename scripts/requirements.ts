@@ -29,62 +29,55 @@ const pageTest = 'test/browser/chromium.test.ts';
 /** Only Firefox's push service can be one that a server does not admit. */
 const firefoxTest = 'test/browser/firefox.test.ts';
 
+const ofPage = (chapter: string, claim: string, title: string): Requirement => ({
+  chapter,
+  claim,
+  file: pageSuite,
+  test: { file: pageTest, title },
+});
+const ofMechanisms = (claim: string, title: string): Requirement => ({
+  chapter: 'Logging',
+  claim,
+  file: mechanisms,
+  test: { file: mechanisms, title },
+});
+const notification = 'Desktop notification and events';
+
 /** Requirements that are tested elsewhere: cell by cell, or in real browsers. */
 const elsewhere: readonly Requirement[] = [
-  {
-    chapter: 'Resources and their fields',
-    claim: 'The client sends three strings, p256dh and auth in standard base64 with padding',
-    file: pageSuite,
-    test: {
-      file: pageTest,
-      title: 'the page sends three strings, p256dh and auth in standard base64 with padding',
-    },
-  },
-  {
-    chapter: 'Logging',
-    claim:
-      'What each mechanism can see is the table of the specification: 16 cells, each seen or not to be seen',
-    file: mechanisms,
-    test: { file: mechanisms, title: 'what each mechanism can see' },
-  },
-  {
-    chapter: 'Logging',
-    claim:
-      'The order is the same where an action fails, the authenticator or CSRF refuses, or the client goes away',
-    file: mechanisms,
-    test: { file: mechanisms, title: 'stays the same where the action fails' },
-  },
-  {
-    chapter: 'Desktop notification and events',
-    claim:
-      'The page gets the push message as a stream and shows it with title, body, tag and requireInteraction',
-    file: pageSuite,
-    test: { file: pageTest, title: 'a message shows as a notification that stays, and in the open page' },
-  },
-  {
-    chapter: 'Desktop notification and events',
-    claim: 'A notification with the same tag replaces the earlier one',
-    file: pageSuite,
-    test: {
-      file: pageTest,
-      title: 'a second message replaces the notification of the first; the page lists both',
-    },
-  },
-  {
-    chapter: 'Desktop notification and events',
-    claim: 'The background worker receives the message, with no page open as well',
-    file: pageSuite,
-    test: { file: pageTest, title: 'a message arrives with no page open' },
-  },
-  {
-    chapter: 'Errors',
-    claim: 'A failure to reach the server is written to the browser’s console',
-    file: pageSuite,
-    test: {
-      file: pageTest,
-      title: 'a server that is down is told, also on the console; once it is up, the same button works',
-    },
-  },
+  ofPage(
+    'Resources and their fields',
+    'The client sends three strings, p256dh and auth in standard base64 with padding',
+    'the page sends three strings, p256dh and auth in standard base64 with padding',
+  ),
+  ofMechanisms(
+    'What each mechanism can see is the table of the specification: 16 cells, each seen or not to be seen',
+    'what each mechanism can see',
+  ),
+  ofMechanisms(
+    'The order is the same where an action fails, the authenticator or CSRF refuses, or the client goes away',
+    'stays the same where the action fails',
+  ),
+  ofPage(
+    notification,
+    'The page gets the push message as a stream and shows it with title, body, tag and requireInteraction',
+    'a message shows as a notification that stays, and in the open page',
+  ),
+  ofPage(
+    notification,
+    'A notification with the same tag replaces the earlier one',
+    'a second message replaces the notification of the first; the page lists both',
+  ),
+  ofPage(
+    notification,
+    'The background worker receives the message, with no page open as well',
+    'a message arrives with no page open',
+  ),
+  ofPage(
+    'Errors',
+    'A failure to reach the server is written to the browser’s console',
+    'a server that is down is told, also on the console; once it is up, the same button works',
+  ),
   {
     chapter: 'Errors',
     claim: 'A refusal by the server is written to the browser’s console',
