@@ -5,7 +5,7 @@ const request = 'src/protocol/request.ts';
 const vapid = 'src/protocol/vapid.ts';
 const webPush = 'src/service/push/web-push.ts';
 
-const putSubscription = 'const stored = await store.subscriptions.put(subscription, vapidPublicKey);';
+const putSubscription = 'const stored = await store.subscriptions.put(subscription';
 
 export const sender: ClaimChanges = {
   'Server-side code sends to the subscription that a client has registered, and the client gets it': [
@@ -26,7 +26,7 @@ export const sender: ClaimChanges = {
       file: webPush,
       search: putSubscription,
       replacement:
-        'const stored = await store.subscriptions.put({ ...subscription, auth: new Uint8Array(16) }, vapidPublicKey);',
+        'const stored = await store.subscriptions.put({ ...subscription, auth: new Uint8Array(16) }',
     },
   ],
   'The payload is the bytes of the JSON object {title, message}': [
@@ -122,7 +122,7 @@ export const sender: ClaimChanges = {
       what: 'a request is sent to the endpoint a second after storing',
       file: webPush,
       search: putSubscription,
-      replacement: `${putSubscription} setTimeout(() => void fetch(subscription.endpoint, { method: 'POST' }), 1000);`,
+      replacement: `setTimeout(() => void fetch(subscription.endpoint, { method: 'POST' }), 1000); ${putSubscription}`,
     },
   ],
 };

@@ -72,15 +72,15 @@ export const service: ClaimChanges = {
     {
       what: 'there is a route to send',
       file: webPush,
-      search: 'app.delete(',
+      search: "app.post(\n    '/webPush',",
       replacement:
-        "app.post('/webPush/send', { config: { operation: postOperation } }, async () => 'sent'); app.delete(",
+        "app.post('/webPush/send', { config: { operation: postOperation } }, async () => 'sent'); app.post('/webPush',",
     },
     {
       what: 'there is a route to send that the description does not show',
       file: webPush,
-      search: 'app.delete(',
-      replacement: "app.post('/send', async () => 'sent'); app.delete(",
+      search: "app.post(\n    '/webPush',",
+      replacement: "app.post('/send', async () => 'sent'); app.post('/webPush',",
     },
   ],
   'Requests from any origin are accepted on every path': [
@@ -417,14 +417,14 @@ export const service: ClaimChanges = {
     {
       what: 'info.version is empty',
       file: document,
-      search: "version: '1.1.0'",
-      replacement: "version: ''",
+      search: "version: '1",
+      replacement: "version: '' && '1",
     },
     {
       what: 'info.version is the number of OpenAPI',
       file: document,
-      search: "version: '1.1.0'",
-      replacement: "version: '3.1.0'",
+      search: "version: '1",
+      replacement: "version: '3.1.0' || '1",
     },
   ],
 };
