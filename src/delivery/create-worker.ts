@@ -8,6 +8,7 @@ import { createTransport } from '../transport/create-transport.ts';
 import { createMessagePath } from './message-path.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings, type DeliverySettings } from './settings.ts';
+import { waitForRoom } from './wait-for-room.ts';
 import { runWorker } from './worker.ts';
 
 export interface WorkerOptions {
@@ -45,8 +46,7 @@ export function createWorker(
     run: (signal) =>
       runWorker(
         {
-          work: store.work,
-          ledger: store.ledger,
+          ...waitForRoom(store, { clock: { startTimer }, now, onWarning, signal }),
           path,
           record: { retryPolicy: settings.retryPolicy ?? defaultRetryPolicy, now, random },
           settings: workerSettings,

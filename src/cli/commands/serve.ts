@@ -95,7 +95,7 @@ export function serveCommand(context: Context): Command {
         const needsSender = configuration.deliver || configuration.operator !== undefined;
         const sender = needsSender
           ? await openSender(configuration, opened, context, (detail) =>
-              log.info({ event: 'warning', detail }),
+              log.error({ event: 'warning', detail }),
             )
           : undefined;
         let operator: OpenOperator | undefined;

@@ -1,0 +1,13 @@
+// How databases say that there is no room left on their disk: the same write succeeds once there is.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+
+// https://sqlite.org/rescode.html: the primary code is the low byte
+const primaryCodeMask = 0xff;
+const SQLITE_FULL = 13;
+
+/** True for what a store throws then. */
+export function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof DeskbellError) || !(error.cause instanceof Error)) return false;
+  const { errcode } = error.cause as { readonly errcode?: unknown };
+  return typeof errcode === 'number' && (errcode & primaryCodeMask) === SQLITE_FULL;
+}

@@ -1,0 +1,127 @@
+// A disk that is really full: delivery waits and says so, loses nothing, and goes on when there is room.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, rmdirSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createSender } from '../../src/delivery/sender.ts';
+import { startPushService } from '../../src/push-service/index.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { assertDone, message, timesReceived, vapid, vapidKeys } from './broadcast-bench.ts';
+
+const audience = 1500;
+const folder = mkdtempSync(join(tmpdir(), 'deskbell-full-'));
+const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', folder]).status === 0;
+const skip = !mounted && process.env['CI'] !== 'true' && 'a disk of its own cannot be mounted here';
+const filler = join(folder, 'filler');
+
+/** Takes all the room that there is. */
+function fill(): void {
+  const fd = openSync(filler, 'w');
+  try {
+    for (const size of [65_536, 4096, 512]) {
+      try {
+        for (;;) writeSync(fd, Buffer.alloc(size));
+      } catch (error) {
+        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+      }
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A broadcast that the disk becomes too small for after its first answer. */
+async function startBroadcast() {
+  let fillOnce = fill;
+  const pushService = await startPushService({
+    checksBodies: false,
+    onEvent: ({ type }) => {
+      if (type !== 'answered') return;
+      fillOnce();
+      fillOnce = () => {};
+    },
+  });
+  const directory = mkdtempSync(join(folder, 'data-'));
+  const store = await openSqliteStore({ path: join(directory, 'deskbell.db') });
+  const policy = createEndpointPolicy([pushService.origin]);
+  await store.subscriptions.putAll(
+    Array.from(pushService.createSinks(audience, { vapidPublicKey: vapidKeys.publicKey }), (sink) => ({
+      subscription: parseSubscription(sink, policy),
+      vapidPublicKey: vapidKeys.publicKey,
+    })),
+  );
+  const warnings: string[] = [];
+  const isFull = Promise.withResolvers<void>();
+  const onWarning = (warning: string): void => {
+    warnings.push(warning);
+    isFull.resolve();
+  };
+  const pushServices = [pushService.origin];
+  const sender = createSender({
+    vapid,
+    store,
+    threads: 0,
+    pushServices,
+    worker: { leaseMs: 1000 },
+    onWarning,
+  });
+  const run = await sender.broadcast('all', message);
+  await isFull.promise;
+  return {
+    pushService,
+    store,
+    sender,
+    run,
+    warnings,
+    [Symbol.asyncDispose]: async () => {
+      await sender.close();
+      await store.close();
+      await pushService.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+describe('on a full disk', { skip }, () => {
+  before(() => assert.ok(mounted, 'a disk of its own can be mounted'));
+  after(() => {
+    if (mounted) spawnSync('umount', [folder]);
+    rmdirSync(folder);
+  });
+
+  test('a broadcast waits with an alarm, keeps what it has sent, and goes on when there is room', async () => {
+    await using bench = await startBroadcast();
+    const { pushService, store, run, warnings } = bench;
+    assert.match(
+      warnings[0] ?? '',
+      /^The disk of the database is full: sending waits until there is room \(20/,
+    );
+    await assert.rejects(store.check(), { code: 'ERR_STORE_UNAVAILABLE' });
+    const { counts, state } = (await store.broadcasts.find(run.broadcast.id)) ?? {};
+    assert.equal(state, 'running');
+    assert.equal((counts?.accepted ?? 0) + (counts?.pending ?? 0), audience);
+
+    rmSync(filler);
+    assertDone(await run.finished, { accepted: audience });
+    assert.deepEqual(timesReceived(pushService), { 1: audience }, 'nothing was sent twice');
+    assert.equal(warnings.length, 2);
+    assert.match(warnings[1] ?? '', /^There is room on the disk of the database again: sending goes on/);
+  });
+
+  test('a broadcast can be stopped while it waits, and resumed later', async () => {
+    await using bench = await startBroadcast();
+    const { pushService, store, sender, run } = bench;
+    await run.stop();
+    await assert.rejects(run.finished, { code: 'ERR_STORE_UNAVAILABLE', message: /disk is full/ });
+    assert.equal((await store.broadcasts.find(run.broadcast.id))?.state, 'running');
+
+    rmSync(filler);
+    const resumed = await sender.resume(run.broadcast.id);
+    assertDone(await resumed.finished, { accepted: audience });
+    assert.equal(timesReceived(pushService)[0], undefined, 'nothing was left out');
+  });
+});
