@@ -17,6 +17,7 @@ export const ownOperatorErrors = {
     'The token is missing or not valid',
     'Send "authorization: Bearer" with a token that `deskbell operators add` printed.',
   ),
+  ERR_SIGNED_OUT: entry(401, 'You are not signed in', 'Sign in to the console again.'),
   ERR_TOKEN_ROLE: entry(
     403,
     'The token does not permit this',
@@ -35,6 +36,7 @@ export const ownOperatorErrors = {
 } as const satisfies Record<string, ServiceErrorEntry>;
 
 const {
+  ERR_CSRF,
   ERR_JSON_MALFORMED,
   ERR_CONTENT_TYPE,
   ERR_BODY_TOO_LARGE,
@@ -52,6 +54,7 @@ const {
 
 export const operatorErrors = {
   ...ownOperatorErrors,
+  ERR_CSRF,
   ERR_JSON_MALFORMED,
   ERR_CONTENT_TYPE,
   ERR_BODY_TOO_LARGE,

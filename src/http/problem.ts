@@ -79,7 +79,8 @@ const fastifyCodes: Readonly<Record<string, { code: ServiceErrorCode; message: s
   ECONNRESET: { code: 'ERR_REQUEST_INVALID', message: 'The request ended before its body was complete.' },
 };
 
-function toFault(error: unknown, bodyLimitBytes: number): DeskbellError {
+/** Any error as one of ours. */
+export function toFault(error: unknown, bodyLimitBytes: number): DeskbellError {
   if (error instanceof DeskbellError) return error;
   const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {

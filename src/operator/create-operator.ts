@@ -16,6 +16,7 @@ import { nameOperators } from './access.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
 import { requireOwnAddress } from './own-address.ts';
+import { addConsole } from './console/add-console.ts';
 import type { OperatorParts } from './parts.ts';
 
 export interface OperatorOptions
@@ -84,6 +85,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
 
   const parts: OperatorParts = { store, sender, log, isSecure, hashPerson };
   app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), parts));
+  app.register(async (scope) => addConsole(scope, parts));
   return app;
 }
 

@@ -160,7 +160,9 @@ export interface BroadcastStore {
     readonly beforeId?: number | undefined;
     readonly limit: number;
   }): Promise<readonly Broadcast[]>;
-  /** The same without counts, for a search (`broadcast-search.ts`). */
+  /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
+  listOpen(limit: number): Promise<readonly Broadcast[]>;
+  /** All of them, newest first, without counts: for a search (`broadcast-search.ts`). */
   heads(range: {
     readonly beforeId?: number | undefined;
     readonly limit: number;

@@ -97,6 +97,19 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       ]);
     });
 
+    test('broadcasts that are not over are listed, newest first', async () => {
+      await addSubscriptions(store, 1);
+      const { id: running } = await createBroadcast();
+      const { id: paused } = await createBroadcast();
+      const { id: cancelled } = await createBroadcast();
+      const { id: scheduled } = await createBroadcast({ startAtMs: nowMs + 60_000 });
+      await store.broadcasts.pause(paused);
+      await store.broadcasts.cancel(cancelled);
+      const ids = (await store.broadcasts.listOpen(10)).map(({ id }) => id);
+      assert.deepEqual(ids, [scheduled, paused, running]);
+      assert.equal((await store.broadcasts.listOpen(2)).length, 2);
+    });
+
     test('broadcasts are found by words, state and time, newest first', async () => {
       await addSubscriptions(store, 1);
       const start = nowMs;

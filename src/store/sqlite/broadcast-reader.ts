@@ -19,6 +19,8 @@ export interface BroadcastReader {
   ): { readonly broadcast: Broadcast; readonly contentHash: Uint8Array } | undefined;
   /** Newest first, with `id < beforeId`. */
   list(beforeId: number, limit: number): readonly Broadcast[];
+  /** Newest first. */
+  listOpen(limit: number): readonly Broadcast[];
   heads(beforeId: number, limit: number): readonly BroadcastHead[];
 }
 
@@ -65,6 +67,9 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
   const newest = database.prepare<{ beforeId: number; limit: number }, BroadcastRow>(
     'select * from broadcasts where id < :beforeId order by id desc limit :limit',
   );
+  const open = database.prepare<{ limit: number }, BroadcastRow>(`
+    select * from broadcasts where state in ('running', 'paused') order by id desc limit :limit
+  `);
   const heads = database.prepare<
     { beforeId: number; limit: number },
     Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>
@@ -113,6 +118,7 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
       return row && { broadcast: assemble(row), contentHash: row.content_hash };
     },
     list: (beforeId, limit) => newest.all({ beforeId, limit }).map(assemble),
+    listOpen: (limit) => open.all({ limit }).map(assemble),
     heads: (beforeId, limit) =>
       heads
         .all({ beforeId, limit })

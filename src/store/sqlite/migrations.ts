@@ -426,4 +426,8 @@ export const migrations: readonly string[] = [
   ) strict;
   create index audit_by_time on audit (at_ms);
   `,
+
+  `
+  create index broadcasts_open on broadcasts (id) where state in ('running', 'paused');
+  `,
 ];

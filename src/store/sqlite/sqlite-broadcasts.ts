@@ -89,6 +89,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
     find: (id) => database.read(() => reader.find(id)),
     list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
       database.read(() => reader.list(beforeId, limit)),
+    listOpen: (limit) => database.read(() => reader.listOpen(limit)),
     heads: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
       database.read(() => reader.heads(beforeId, limit)),
     pause: (id) => change(id, 'paused', ['running']),

@@ -1,0 +1,55 @@
+// The console: pages for people, at the operator's listener under /console/. Its pages call what the API calls.
+import type { FastifyInstance } from 'fastify';
+import { operatorErrors } from '../../errors/operator-errors.ts';
+import { html } from '../../http/description/html.ts';
+import { toFault, toProblem } from '../../http/problem.ts';
+import type { OperatorParts } from '../parts.ts';
+import { requireSession } from './access.ts';
+import { addFiles } from './files.ts';
+import { createLive } from './live.ts';
+import { readForms } from './forms.ts';
+import { pageHeaders, pages, renderAlone } from './page.ts';
+import { addBroadcastPages } from './pages/broadcast.ts';
+import { addBroadcastsPage } from './pages/broadcasts.ts';
+import { addOverview } from './pages/overview.ts';
+import { createSessions } from './sessions.ts';
+import { addSignIn } from './sign-in.ts';
+
+/** A message has at most 4 kB; a list of ids may be longer. */
+const bodyLimitBytes = 256 * 1024;
+
+export async function addConsole(app: FastifyInstance, parts: OperatorParts): Promise<void> {
+  app.get('/', (_request, reply) => reply.redirect('/console/', 303));
+  await app.register(
+    async (scope) => {
+      readForms(scope, bodyLimitBytes);
+      showErrors(scope, parts);
+      const sessions = createSessions(parts.store.operators);
+      requireSession(scope, sessions);
+      addFiles(scope);
+      await addSignIn(scope, parts, sessions);
+      const addLive = createLive(scope, sessions, parts.log);
+      addOverview(scope, parts, addLive);
+      addBroadcastsPage(scope, parts);
+      addBroadcastPages(scope, parts, addLive);
+    },
+    { prefix: '/console' },
+  );
+}
+
+/** Errors are pages too. */
+function showErrors(app: FastifyInstance, { log }: OperatorParts): void {
+  app.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(toFault(error, bodyLimitBytes), operatorErrors);
+    if (problem.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
+    const page = renderAlone(
+      problem.title,
+      html`<section class="card">
+        <h1>${problem.title}</h1>
+        <p>${problem.detail}</p>
+        <p class="buttons"><a class="button" href="${pages.Overview}">To the overview</a></p>
+      </section>`,
+    );
+    return reply.code(problem.status).headers(pageHeaders).send(page);
+  });
+}

@@ -1,0 +1,25 @@
+// An alarm on a page: what is wrong, in the push service's own words too, and what to do.
+import { formatCount, hostOf } from '../../delivery/format-broadcast.ts';
+import { meaningOf } from '../../delivery/reason-meanings.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import type { Alarm, Broadcast } from '../../store/broadcasts.ts';
+import { nothing, strange, time } from './components.ts';
+
+/** @param broadcast to be named with it */
+export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Html {
+  const { origin, reason, detail, rows, firstAtMs } = alarm;
+  const { meaning, remedy } = meaningOf(reason);
+  return html`<div class="notice bad">
+    <h3>${hostOf(origin)}: ${meaning === '' ? reason : meaning}</h3>
+    ${remedy === '' ? nothing : html`<p>${remedy}</p>`}
+    <p class="quiet small">
+      ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${time(firstAtMs)}
+      ${
+        broadcast === undefined
+          ? nothing
+          : html`· <a href="/console/broadcasts/${broadcast.id}">broadcast ${broadcast.id}</a>`
+      }
+      · <code>${reason}</code>${detail === '' ? nothing : html` · in its words: “${strange(detail)}”`}
+    </p>
+  </div>`;
+}

@@ -1,0 +1,135 @@
+// The parts that pages are made of. Text that comes from push services, browsers and users of the site goes through
+// `strange`.
+import { stateOf } from '../../delivery/format-broadcast.ts';
+import { escapeControls } from '../../errors/escape-controls.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
+
+export const nothing: readonly Html[] = [];
+
+/** Text of strangers: shown as it is, with control and bidirectional characters as escapes, and apart from its
+ *  surroundings. */
+export const strange = (text: string): Html => html`<bdi>${escapeControls(text)}</bdi>`;
+
+/** In UTC; the script of the page shows it in the reader's own time. */
+export function time(atMs: number): Html {
+  const iso = new Date(atMs).toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
+}
+
+export type Tone = 'good' | 'bad' | 'warn' | 'active' | 'plain';
+
+export const badge = (text: string, tone: Tone = 'plain'): Html =>
+  html`<span class="badge ${tone}">${text}</span>`;
+
+const stateTones: Readonly<Record<ReturnType<typeof stateOf>, Tone>> = {
+  running: 'active',
+  scheduled: 'plain',
+  paused: 'warn',
+  done: 'good',
+  cancelled: 'plain',
+};
+
+export function stateBadge(broadcast: Broadcast): Html {
+  const state = stateOf(broadcast);
+  return badge(state, stateTones[state]);
+}
+
+export function notice(tone: 'good' | 'warn' | 'bad', title: string, text?: Html): Html {
+  return html`<div class="notice ${tone}">
+    <h3>${title}</h3>
+    ${text === undefined ? '' : html`<p>${text}</p>`}
+  </div>`;
+}
+
+export const empty = (text: string): Html => html`<p class="empty">${text}</p>`;
+
+export function card(heading: string, content: Html, id = idOf(heading)): Html {
+  return html`<section class="card" aria-labelledby="${id}">
+    <h2 id="${id}">${heading}</h2>
+    ${content}
+  </section>`;
+}
+
+/** A figure that matters, with what is to be known of it. */
+export const tile = (label: string, value: string | Html, note: string | Html): Html =>
+  html`<div class="tile">
+    <dt>${label}</dt>
+    <dd>${value}</dd>
+    <dd>${note}</dd>
+  </div>`;
+
+export interface Column {
+  readonly title: string;
+  /** `number`: to the right. `short`: on one line. `words`: with room for a sentence. */
+  readonly kind?: 'number' | 'short' | 'words';
+}
+
+/** @param label names the table for who cannot see what stands above it */
+export function table(
+  label: string,
+  columns: readonly Column[],
+  rows: readonly (readonly (string | Html)[])[],
+): Html {
+  return html`<div class="table" role="region" aria-label="${label}" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map(({ title, kind = '' }) => html`<th scope="col" class="${kind}">${title}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (cells) =>
+            html`<tr>
+              ${cells.map((cell, index) => html`<td class="${columns[index]?.kind ?? ''}">${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+export const facts = (entries: readonly (readonly [string, string | Html])[]): Html =>
+  html`<dl class="facts">
+    ${entries.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+
+/** The next page of a list, with the same filters. */
+export function older(
+  url: string,
+  query: Readonly<Record<string, string | undefined>>,
+  text = 'Older',
+): Html {
+  return html`<p class="pager"><a class="button" rel="next" href="${urlWith(url, query)}">${text}</a></p>`;
+}
+
+export function urlWith(url: string, query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const text = new URLSearchParams(given).toString();
+  return text === '' ? url : `${url}?${text}`;
+}
+
+export const select = (
+  name: string,
+  options: readonly (readonly [value: string, text: string])[],
+  chosen: string,
+): Html =>
+  html`<select name="${name}">
+    ${options.map(([value, text]) =>
+      value === chosen
+        ? html`<option value="${value}" selected>${text}</option>`
+        : html`<option value="${value}">${text}</option>`,
+    )}
+  </select>`;
+
+/** Part of a page that is replaced when there is something new. */
+export const live = (id: string, content: Html): Html => html`<div id="${id}" class="live">${content}</div>`;
+
+const idOf = (heading: string): string => heading.toLowerCase().replaceAll(/[^a-z]+/g, '-');

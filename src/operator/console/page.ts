@@ -1,0 +1,135 @@
+// The frame of every page of the console: where one is, who one is, and what the page shows.
+import type { FastifyReply } from 'fastify';
+import { html, htmlText, type Html } from '../../http/description/html.ts';
+import type { ConsoleSession } from './sessions.ts';
+
+/** Pages and their addresses, in the order of the navigation. */
+export const pages = {
+  Overview: '/console/',
+  Broadcasts: '/console/broadcasts',
+  Send: '/console/send',
+  Subscriptions: '/console/subscriptions',
+  'Push services': '/console/push-services',
+  Keys: '/console/keys',
+} as const;
+
+export type PageName = keyof typeof pages;
+
+export interface Page {
+  readonly title: string;
+  /** The entry of the navigation that it belongs to. */
+  readonly entry: PageName;
+  /** Beside the title. */
+  readonly actions?: Html | undefined;
+  /** Below the title. */
+  readonly lead?: Html | undefined;
+  readonly content: Html;
+  /** Where the page's live parts come from. */
+  readonly liveUrl?: string | undefined;
+}
+
+/** Only files of the listener itself; data URLs are pictures in the preview of a notification. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Of every page, errors included. */
+export const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': contentSecurityPolicy,
+  'cross-origin-opener-policy': 'same-origin',
+  // With "no-referrer", browsers send "Origin: null" with a form.
+  'referrer-policy': 'same-origin',
+} as const;
+
+export function sendPage(reply: FastifyReply, session: ConsoleSession, page: Page): FastifyReply {
+  return reply.headers(pageHeaders).send(renderPage(session, page));
+}
+
+function renderPage(
+  session: ConsoleSession,
+  { title, entry, actions, lead, content, liveUrl }: Page,
+): string {
+  return renderDocument(
+    title,
+    html`<body data-live="${liveUrl ?? ''}">
+      <a class="skip" href="#main">Skip to the content</a>
+      <header class="bar">
+        <a class="brand" href="${pages.Overview}">${icon} Deskbell</a>
+        <nav aria-label="Pages">
+          <ul>
+            ${Object.entries(pages).map(([name, url]) => renderEntry(name, url, name === entry))}
+          </ul>
+        </nav>
+        <div class="who">
+          <span>
+            <span class="quiet">Signed in as</span>
+            <strong><bdi>${session.operator.name}</bdi></strong>
+            ${session.mayChange ? '' : html`<span class="quiet">(read only)</span>`}
+          </span>
+          <form method="post" action="/console/sign-out">
+            ${csrfField(session)}
+            <button class="small-button">Sign out</button>
+          </form>
+        </div>
+      </header>
+      <main id="main" tabindex="-1">
+        <div class="head">
+          <div>
+            <h1>${title}</h1>
+            ${lead ?? ''}
+          </div>
+          ${actions ?? ''}
+        </div>
+        ${content}
+      </main>
+    </body>`,
+  );
+}
+
+/** A page without navigation, for who is not signed in, and for errors. */
+export function renderAlone(title: string, content: Html): string {
+  return renderDocument(
+    title,
+    html`<body class="alone" data-live="">
+      <main id="main" tabindex="-1">${content}</main>
+    </body>`,
+  );
+}
+
+function renderDocument(title: string, body: Html): string {
+  return htmlText(
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <title>${title} · Deskbell</title>
+          <link rel="icon" type="image/svg+xml" href="/console/icon.svg" />
+          <link rel="stylesheet" href="/console/console.css" />
+          <script type="module" src="/console/console.js"></script>
+        </head>
+        ${body}
+      </html> `,
+  );
+}
+
+const renderEntry = (name: string, url: string, isCurrent: boolean): Html =>
+  isCurrent
+    ? html`<li><a href="${url}" aria-current="page">${name}</a></li>`
+    : html`<li><a href="${url}">${name}</a></li>`;
+
+/** Every form that changes something has it. */
+export const csrfField = ({ csrfToken }: ConsoleSession): Html =>
+  html`<input type="hidden" name="csrf" value="${csrfToken}" />`;
+
+export const icon = html`<img src="/console/icon.svg" alt="" width="28" height="28" />`;

@@ -1,0 +1,131 @@
+// All broadcasts, newest first, found by words, state and time.
+import type { FastifyInstance } from 'fastify';
+import { formatCount } from '../../../delivery/format-broadcast.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import { searchBroadcasts, type BroadcastFilter } from '../../../store/broadcast-search.ts';
+import type { Broadcast } from '../../../store/broadcasts.ts';
+import type { OperatorParts } from '../../parts.ts';
+import { sessionOf } from '../access.ts';
+import { progressBar } from '../charts.ts';
+import { empty, nothing, older, select, stateBadge, table, time } from '../components.ts';
+import { idField, textField } from '../forms.ts';
+import { pages, sendPage } from '../page.ts';
+import { titleOf } from '../titles.ts';
+
+const pageRows = 25;
+const dayMs = 24 * 60 * 60 * 1000;
+
+const states = ['running', 'scheduled', 'paused', 'done', 'cancelled'] as const;
+
+export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorParts): void {
+  app.get('/broadcasts', async (request, reply) => {
+    const { query } = request;
+    const session = sessionOf(request);
+    const beforeId = idField(query, 'before');
+    const { broadcasts, nextBeforeId } = await searchBroadcasts(store.broadcasts, readFilter(query), {
+      beforeId,
+      limit: pageRows,
+    });
+    const given = Object.fromEntries(
+      ['text', 'state', 'since', 'until'].map((name) => [name, textField(query, name)]),
+    );
+    const isFiltered = Object.values(given).some((value) => value !== '');
+    return sendPage(reply, session, {
+      title: 'Broadcasts',
+      entry: 'Broadcasts',
+      actions: session.mayChange
+        ? html`<a class="button primary" href="${pages.Send}">Send a message</a>`
+        : undefined,
+      content: html`
+        ${renderFilters(given)}
+        ${
+          broadcasts.length > 0
+            ? table('Broadcasts', columns, broadcasts.map(renderRow))
+            : empty(
+                isFiltered || beforeId !== undefined
+                  ? 'No broadcast fits.'
+                  : 'Nothing has been broadcast yet.',
+              )
+        }
+        ${
+          nextBeforeId === undefined
+            ? nothing
+            : older(
+                pages.Broadcasts,
+                { ...given, before: String(nextBeforeId) },
+                broadcasts.length < pageRows ? 'Search older broadcasts' : 'Older',
+              )
+        }
+      `,
+    });
+  });
+}
+
+const columns = [
+  { title: 'Id', kind: 'number' },
+  { title: 'Message', kind: 'words' },
+  { title: 'State', kind: 'short' },
+  { title: 'Audience', kind: 'number' },
+  { title: 'Outcome', kind: 'words' },
+  { title: 'Start', kind: 'short' },
+] as const;
+
+function renderRow(broadcast: Broadcast): readonly (string | Html)[] {
+  const { id, audience, counts, alarms, startAtMs } = broadcast;
+  return [
+    String(id),
+    html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>`,
+    html`${stateBadge(broadcast)} ${alarms.length > 0 ? html`<span class="badge bad">alarm</span>` : nothing}`,
+    formatCount(audience),
+    html`${progressBar(broadcast)}
+      <span class="quiet small number"
+        >${formatCount(counts.accepted)}
+        accepted${counts.pending > 0 ? `, ${formatCount(counts.pending)} to go` : ''}</span
+      >`,
+    time(startAtMs),
+  ];
+}
+
+function renderFilters(given: Readonly<Record<string, string>>): Html {
+  return html`<form class="filters" method="get" action="${pages.Broadcasts}" role="search">
+    <label class="wide">
+      Words
+      <input type="search" name="text" value="${given['text'] ?? ''}" />
+    </label>
+    <label>
+      State
+      ${select(
+        'state',
+        [['', 'any'] as const, ...states.map((state) => [state, state] as const)],
+        given['state'] ?? '',
+      )}
+    </label>
+    <label>
+      Started from
+      <input type="date" name="since" value="${given['since'] ?? ''}" />
+    </label>
+    <label>
+      to
+      <input type="date" name="until" value="${given['until'] ?? ''}" />
+    </label>
+    <button>Search</button>
+  </form>`;
+}
+
+function readFilter(query: unknown): BroadcastFilter {
+  const state = textField(query, 'state');
+  const untilMs = readDay(textField(query, 'until'));
+  return {
+    text: textField(query, 'text'),
+    state: states.find((known) => known === state),
+    sinceMs: readDay(textField(query, 'since')),
+    // the whole day
+    untilMs: untilMs === undefined ? undefined : untilMs + dayMs,
+  };
+}
+
+/** Midnight, UTC. */
+function readDay(text: string): number | undefined {
+  const atMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(atMs) ? undefined : atMs;
+}

@@ -1,0 +1,177 @@
+// The first page: how fast messages leave, what runs, what is wrong, and how subscriptions come and go.
+import type { FastifyInstance } from 'fastify';
+import { alarmKey } from '../../../delivery/watch-broadcasts.ts';
+import { formatCount, stateOf } from '../../../delivery/format-broadcast.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import type { Alarm, Broadcast } from '../../../store/broadcasts.ts';
+import { outcomeWidths } from '../../../store/statistics.ts';
+import type { Store } from '../../../store/store.ts';
+import type { OperatorParts } from '../../parts.ts';
+import { sessionOf } from '../access.ts';
+import { renderAlarm } from '../alarms.ts';
+import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
+import { card, empty, live, nothing, stateBadge, tile } from '../components.ts';
+import { textField } from '../forms.ts';
+import type { AddLive } from '../live.ts';
+import { sendPage } from '../page.ts';
+import { titleOf } from '../titles.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+const shownDays = 30;
+/** More broadcasts than these do not run at the same time and are looked at. */
+const maxOpen = 50;
+const recentBroadcasts = 20;
+
+const ranges = {
+  hour: { text: 'last hour', from: '1 hour ago', width: 'fine', spanMs: 60 * 60 * 1000 },
+  day: { text: 'last 24 hours', from: '24 hours ago', width: 'coarse', spanMs: dayMs },
+  week: { text: 'last 7 days', from: '7 days ago', width: 'coarse', spanMs: 7 * dayMs },
+} as const;
+
+type RangeName = keyof typeof ranges;
+
+export function addOverview(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
+  addLive('/live/overview', async ({ query }) => renderParts(store, readRange(query)));
+
+  app.get('/', async (request, reply) => {
+    const range = readRange(request.query);
+    const [parts, days] = await Promise.all([renderParts(store, range), readDays(store)]);
+    return sendPage(reply, sessionOf(request), {
+      title: 'Overview',
+      entry: 'Overview',
+      liveUrl: `/console/live/overview?range=${range}`,
+      content: html`
+        ${live('tiles', parts.tiles)} ${live('alarms', parts.alarms)}
+        <div class="columns">
+          ${card('Under way', live('running', parts.running))}
+          ${card('Subscriptions by day', dayBars(days.shown, days.sinceMs, shownDays))}
+        </div>
+        <section class="card" aria-labelledby="outcomes">
+          <div class="head">
+            <h2 id="outcomes">Outcomes per push service</h2>
+            <nav class="tabs" aria-label="Time">
+              ${Object.entries(ranges).map(([name, { text }]) => renderRange(name, text, name === range))}
+            </nav>
+          </div>
+          ${live('services', parts.services)}
+        </section>
+      `,
+    });
+  });
+}
+
+const renderRange = (name: string, text: string, isCurrent: boolean): Html =>
+  isCurrent
+    ? html`<a href="/console/?range=${name}" aria-current="true">${text}</a>`
+    : html`<a href="/console/?range=${name}">${text}</a>`;
+
+function readRange(query: unknown): RangeName {
+  const name = textField(query, 'range');
+  return Object.hasOwn(ranges, name) ? (name as RangeName) : 'hour';
+}
+
+interface Parts {
+  readonly tiles: Html;
+  readonly alarms: Html;
+  readonly running: Html;
+  readonly services: Html;
+}
+
+async function renderParts(store: Store, range: RangeName): Promise<Parts & Record<string, Html>> {
+  const [rate, subscriptions, today, open, newest, services] = await Promise.all([
+    readRate(store),
+    store.subscriptions.count(),
+    readToday(store),
+    store.broadcasts.listOpen(maxOpen),
+    store.broadcasts.list({ limit: recentBroadcasts }),
+    renderServices(store, range),
+  ]);
+  const alarms = collectAlarms(open, newest);
+  const running = open.filter((broadcast) => stateOf(broadcast) === 'running').length;
+  const others = open.length - running;
+  return {
+    tiles: html`<dl class="tiles">
+      ${tile('Messages a second', formatCount(Math.round(rate)), 'over the last seconds')}
+      ${tile('Broadcasts running', formatCount(running), `${formatCount(others)} scheduled or paused`)}
+      ${tile(
+        'Subscriptions',
+        formatCount(subscriptions),
+        `today ${formatCount(today.gained)} gained, ${formatCount(today.lost)} lost`,
+      )}
+      ${tile('Alarms', formatCount(alarms.length), alarms.length === 0 ? 'nothing is wrong' : 'see below')}
+    </dl>`,
+    alarms:
+      alarms.length === 0
+        ? html``
+        : html`<div class="alarms">
+            ${alarms.map(({ alarm, broadcast }) => renderAlarm(alarm, broadcast))}
+          </div>`,
+    running:
+      open.length === 0 ? empty('No broadcast is running.') : html`<div>${open.map(renderRunning)}</div>`,
+    services,
+  };
+}
+
+/** Messages since the beginning of the interval before this one: ten to twenty seconds. */
+async function readRate(store: Store): Promise<number> {
+  const { widthMs } = outcomeWidths.fine;
+  const nowMs = Date.now();
+  const sinceMs = nowMs - (nowMs % widthMs) - widthMs;
+  const intervals = await store.statistics.outcomes({ width: 'fine', sinceMs });
+  return intervals.reduce((sum, { attempts }) => sum + attempts, 0) / ((nowMs - sinceMs) / 1000);
+}
+
+async function readToday(store: Store): Promise<{ readonly gained: number; readonly lost: number }> {
+  const [today] = await store.statistics.subscriptionDays(startOfDay(Date.now()));
+  return today ?? { gained: 0, lost: 0 };
+}
+
+async function readDays(store: Store) {
+  const sinceMs = startOfDay(Date.now()) - (shownDays - 1) * dayMs;
+  return { sinceMs, shown: await store.statistics.subscriptionDays(sinceMs) };
+}
+
+const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
+
+async function renderServices(store: Store, name: RangeName): Promise<Html> {
+  const { text, from, width, spanMs } = ranges[name];
+  const { widthMs } = outcomeWidths[width];
+  const nowMs = Date.now();
+  const untilMs = nowMs - (nowMs % widthMs) + widthMs;
+  const sinceMs = untilMs - spanMs;
+  const intervals = await store.statistics.outcomes({ width, sinceMs });
+  if (intervals.length === 0) return empty(`Nothing was sent in the ${text}.`);
+  const services = toServiceBars(intervals, { sinceMs, untilMs, count: 60 });
+  return serviceCharts(services, from, 'now');
+}
+
+/** Of what runs, and of the newest broadcasts. */
+function collectAlarms(
+  open: readonly Broadcast[],
+  newest: readonly Broadcast[],
+): readonly { readonly alarm: Alarm; readonly broadcast: Broadcast }[] {
+  const sinceMs = Date.now() - dayMs;
+  const broadcasts = new Map([...open, ...newest].map((broadcast) => [broadcast.id, broadcast]));
+  const found = [...broadcasts.values()]
+    .flatMap((broadcast) => broadcast.alarms.map((alarm) => ({ alarm, broadcast })))
+    .filter(({ alarm }) => alarm.firstAtMs >= sinceMs)
+    .sort((one, other) => other.alarm.firstAtMs - one.alarm.firstAtMs);
+  // The same at several broadcasts is one thing to look after.
+  const seen = new Set<string>();
+  return found.filter(({ alarm }) => !seen.has(alarmKey(alarm)) && seen.add(alarmKey(alarm)));
+}
+
+function renderRunning(broadcast: Broadcast): Html {
+  const { id, audience, counts } = broadcast;
+  return html`<div class="running">
+    <p>
+      <a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>
+      ${stateBadge(broadcast)}
+    </p>
+    ${progressBar(broadcast)}
+    <p class="quiet small number">
+      <span>${formatCount(audience - counts.pending)} of ${formatCount(audience)}</span>
+      ${counts.rejected > 0 ? html`<span>${formatCount(counts.rejected)} rejected</span>` : nothing}
+    </p>
+  </div>`;
+}

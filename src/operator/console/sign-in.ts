@@ -1,0 +1,100 @@
+// Signing in with an operator's token, and out again.
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance } from 'fastify';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import { hashOperatorToken } from '../../keys/operator-token.ts';
+import type { OperatorParts } from '../parts.ts';
+import { sessionNameOf, setSessionCookie } from './access.ts';
+import { textField } from './forms.ts';
+import { icon, pageHeaders, renderAlone } from './page.ts';
+import type { ConsoleSessions } from './sessions.ts';
+
+/** Of one client address in a minute. A token has 256 bits: the limit is for the log and the processor. */
+const attemptsPerMinute = 10;
+
+export async function addSignIn(
+  app: FastifyInstance,
+  { store, isSecure, log }: OperatorParts,
+  sessions: ConsoleSessions,
+): Promise<void> {
+  await app.register(rateLimit, { global: false, errorResponseBuilder: tooManyAttempts });
+
+  app.get('/sign-in', { config: { isOpen: true } }, (request, reply) =>
+    reply.headers(pageHeaders).send(renderSignIn(readTarget(request.query))),
+  );
+
+  app.post(
+    '/sign-in',
+    {
+      config: {
+        isOpen: true,
+        audit: 'none',
+        rateLimit: { max: attemptsPerMinute, timeWindow: 60_000 },
+      },
+    },
+    async (request, reply) => {
+      const to = readTarget(request.body);
+      const operator = await store.operators.findByToken(
+        hashOperatorToken(textField(request.body, 'token').trim()),
+      );
+      if (operator === undefined || operator.role === 'metrics') {
+        log.info({ event: 'console sign-in refused', client: request.ip });
+        return reply
+          .code(403)
+          .headers(pageHeaders)
+          .send(renderSignIn(to, 'This is not the token of an operator who may use the console.'));
+      }
+      sessions.end(sessionNameOf(request) ?? '');
+      setSessionCookie(reply, sessions.start(operator), isSecure);
+      return reply.redirect(to, 303);
+    },
+  );
+
+  app.post('/sign-out', { config: { audit: 'none' } }, (request, reply) => {
+    sessions.end(sessionNameOf(request) ?? '');
+    setSessionCookie(reply, '', isSecure);
+    return reply.redirect('/console/sign-in', 303);
+  });
+}
+
+/** A page of the console: nobody is led elsewhere. */
+function readTarget(given: unknown): string {
+  const { to } = (given ?? {}) as { readonly to?: unknown };
+  return typeof to === 'string' && /^\/console\/[\w/-]*(?:\?[\w%.&=+-]*)?$/.test(to) ? to : '/console/';
+}
+
+function renderSignIn(to: string, fault?: string): string {
+  const explanation: Html | string =
+    fault === undefined ? '' : html`<div class="notice bad" role="alert" id="fault"><p>${fault}</p></div>`;
+  return renderAlone(
+    'Sign in',
+    html`<section class="card">
+      <p class="brand">${icon} Deskbell</p>
+      <h1>Sign in</h1>
+      ${explanation}
+      <form method="post" action="/console/sign-in" class="form">
+        <input type="hidden" name="to" value="${to}" />
+        <label>
+          Operator token
+          <input
+            name="token"
+            type="password"
+            autocomplete="current-password"
+            required
+            autofocus
+            aria-describedby="hint"
+          />
+          <small id="hint">
+            Run <code>deskbell operators add NAME</code> on the server; it prints a token once.
+          </small>
+        </label>
+        <button class="primary">Sign in</button>
+      </form>
+    </section>`,
+  );
+}
+
+function tooManyAttempts(): DeskbellError {
+  return new DeskbellError('ERR_RATE_LIMITED', 'Too many attempts to sign in. Wait a minute and try again.');
+}

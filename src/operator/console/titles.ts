@@ -1,0 +1,14 @@
+// How a broadcast is called on a page: by its title, else by its message, else by its number.
+import { html, type Html } from '../../http/description/html.ts';
+import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
+import { strange } from './components.ts';
+
+const maxCharacters = 80;
+
+export function titleOf({ id, payload }: Pick<Broadcast, 'id' | 'payload'>): Html {
+  const { title, message } = readPayloadTexts(payload);
+  const text = title.trim() || message.trim();
+  if (text === '') return html`Broadcast ${id}`;
+  return strange(text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text);
+}

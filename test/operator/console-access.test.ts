@@ -1,0 +1,207 @@
+// Who gets into the console and stays there: tokens, sessions, forms of its own pages, and nobody else's.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { createVisitor, signIn } from './console-visitor.ts';
+import { startOperator, type RunningOperator } from './running-operator.ts';
+
+const createBroadcast = async ({ store, sender }: RunningOperator) => {
+  await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+  return (await sender.createBroadcast('all', { title: 'Hello', message: '' })).broadcast;
+};
+
+test('without a session every page leads to the sign-in page, and back to the page after it', async (t) => {
+  const operator = await startOperator(t);
+  const { id } = await createBroadcast(operator);
+  const visitor = createVisitor(operator);
+  for (const path of ['/', '/console/', '/console/broadcasts', `/console/live/broadcasts/${id}`]) {
+    const { url, status, html } = await visitor.open(path);
+    assert.match(url, /^\/console\/sign-in/, path);
+    assert.equal(status, 200);
+    assert.doesNotMatch(html, /Hello/);
+  }
+  await visitor.open('/console/broadcasts?state=running');
+  const { url } = await visitor.submit('/console/sign-in', { token: await operator.add('ada', 'read') });
+  assert.equal(url, '/console/broadcasts?state=running');
+});
+
+test('signing in leads to pages of the console only', async (t) => {
+  const operator = await startOperator(t);
+  const token = await operator.add('ada', 'read');
+  for (const to of [
+    'https://evil.example/',
+    '//evil.example',
+    '/console/../v1',
+    '/console/"><b>',
+    '/v1/keys',
+  ]) {
+    const visitor = createVisitor(operator);
+    await visitor.open(`/console/sign-in?to=${encodeURIComponent(to)}`);
+    assert.equal((await visitor.submit('/console/sign-in', { token, to })).url, '/console/', to);
+  }
+});
+
+test('a wrong token, and one for metrics alone, is refused', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = createVisitor(operator);
+  for (const token of [
+    '',
+    'x',
+    `${await operator.add('ada', 'full')}x`,
+    await operator.add('meter', 'metrics'),
+  ]) {
+    await visitor.open('/console/sign-in');
+    const { status, html } = await visitor.submit('/console/sign-in', { token });
+    assert.equal(status, 403);
+    assert.match(html, /This is not the token/);
+    assert.equal(visitor.cookie, '');
+  }
+});
+
+test('a client has ten attempts a minute', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = createVisitor(operator);
+  await visitor.open('/console/sign-in');
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 12; attempt += 1) {
+    const response = await fetch(`${operator.base}/console/sign-in`, {
+      method: 'POST',
+      body: new URLSearchParams({ token: 'guess' }),
+      headers: { origin: operator.base },
+    });
+    statuses.push(response.status);
+  }
+  assert.deepEqual(statuses, [...Array.from({ length: 10 }, () => 403), 429, 429]);
+});
+
+test('the cookie is for the console and the browser alone, and secure where the listener is', async (t) => {
+  const plain = await startOperator(t);
+  const behindProxy = await startOperator(t, { isBehindProxy: true });
+  for (const { base, add } of [plain, behindProxy]) {
+    const isSecure = base === behindProxy.base;
+    const response = await fetch(`${base}/console/sign-in`, {
+      method: 'POST',
+      redirect: 'manual',
+      body: new URLSearchParams({ token: await add('ada', 'full') }),
+      headers: { origin: isSecure ? base.replace('http:', 'https:') : base },
+    });
+    const [cookie] = response.headers.getSetCookie();
+    assert.match(
+      cookie!,
+      isSecure
+        ? /^deskbell_console=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict; Secure$/
+        : /^deskbell_console=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict$/,
+    );
+  }
+});
+
+test('a session ends with signing out, and when its operator is removed', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  const { cookie } = visitor;
+  const other = await signIn(operator, 'read');
+  await visitor.submit('/console/sign-out');
+  visitor.cookie = cookie;
+  assert.match((await visitor.open('/console/')).url, /sign-in/);
+
+  assert.equal((await other.open('/console/')).url, '/console/');
+  await operator.store.operators.remove('ada-read');
+  assert.match((await other.open('/console/')).url, /sign-in/);
+});
+
+test('a stream of live figures ends when its operator is removed', async (t) => {
+  const operator = await startOperator(t);
+  const { cookie } = await signIn(operator);
+  const response = await fetch(`${operator.base}/console/live/overview`, {
+    headers: { cookie },
+    signal: AbortSignal.timeout(20_000),
+  });
+  assert.equal(response.headers.get('content-type'), 'text/event-stream');
+  const chunks = response.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+  assert.match((await chunks.next()).value!, /^data: \{"tiles":/);
+  await operator.store.operators.remove('ada-full');
+  let next = await chunks.next();
+  while (!next.done) next = await chunks.next();
+});
+
+test('what changes something needs the token of the session and the origin of the page', async (t) => {
+  const operator = await startOperator(t);
+  const { id } = await createBroadcast(operator);
+  const visitor = await signIn(operator);
+  const { html } = await visitor.open(`/console/broadcasts/${id}`);
+  const csrf = /name="csrf" value="([\w-]+)"/.exec(html)![1]!;
+  const stranger = await signIn(operator, 'full', 'eve');
+  const strangersCsrf = /name="csrf" value="([\w-]+)"/.exec(stranger.page.html)![1]!;
+  const post = async (fields: Record<string, string>, headers: Record<string, string>) => {
+    const response = await fetch(`${operator.base}/console/broadcasts/${id}/pause`, {
+      method: 'POST',
+      redirect: 'manual',
+      body: new URLSearchParams(fields),
+      headers: { cookie: visitor.cookie, ...headers },
+    });
+    return response.status;
+  };
+  const { base } = operator;
+  assert.equal(await post({ csrf }, {}), 403, 'no origin');
+  assert.equal(await post({ csrf }, { origin: 'http://127.0.0.1:8080' }), 403, 'another origin');
+  assert.equal(await post({ csrf }, { origin: base, 'sec-fetch-site': 'same-site' }), 403, 'another site');
+  assert.equal(await post({}, { origin: base }), 403, 'no token');
+  assert.equal(await post({ csrf: `${csrf.slice(0, -1)}é` }, { origin: base }), 403, 'a wrong token');
+  assert.equal(await post({ csrf: strangersCsrf }, { origin: base }), 403, 'the token of another session');
+  assert.equal((await operator.store.broadcasts.find(id))?.state, 'running');
+  assert.equal(await post({ csrf }, { origin: base }), 303);
+  assert.equal((await operator.store.broadcasts.find(id))?.state, 'paused');
+});
+
+test('an API token is no session, and a session is no API token', async (t) => {
+  const operator = await startOperator(t);
+  const { cookie } = await signIn(operator);
+  assert.equal((await fetch(`${operator.base}/v1/keys`, { headers: { cookie } })).status, 401);
+  const response = await operator.ask('/console/');
+  assert.match(response.url, /sign-in/);
+});
+
+test('a read-only operator sees everything and changes nothing; changes are in the audit', async (t) => {
+  const operator = await startOperator(t);
+  const { id } = await createBroadcast(operator);
+  const reader = await signIn(operator, 'read');
+  const { html } = await reader.open(`/console/broadcasts/${id}`);
+  assert.match(html, /Hello/);
+  assert.doesNotMatch(html, /pause"/);
+  const csrf = /name="csrf" value="([\w-]+)"/.exec(html)![1]!;
+  const response = await fetch(`${operator.base}/console/broadcasts/${id}/pause`, {
+    method: 'POST',
+    body: new URLSearchParams({ csrf }),
+    headers: { cookie: reader.cookie, origin: operator.base },
+  });
+  assert.equal(response.status, 403);
+
+  const visitor = await signIn(operator);
+  await visitor.open(`/console/broadcasts/${id}`);
+  await visitor.submit(`/console/broadcasts/${id}/pause`);
+  await visitor.submit(`/console/broadcasts/${id}/resume`);
+  await visitor.open(`/console/broadcasts/${id}/cancel`);
+  await visitor.submit(`/console/broadcasts/${id}/cancel`);
+  const audit = await operator.store.audit.list({ limit: 10 });
+  assert.deepEqual(
+    audit.map(({ operator: name, action, target, status }) => [name, action, target, status]),
+    ['cancel', 'resume', 'pause'].map((name) => ['ada-full', `broadcast.${name}`, `broadcast ${id}`, 303]),
+  );
+});
+
+test('every answer keeps browsers from framing it, and from loading anything from elsewhere', async (t) => {
+  const operator = await startOperator(t);
+  const { cookie } = await signIn(operator);
+  for (const path of ['/console/', '/console/sign-in', '/console/broadcasts/999', '/console/console.js']) {
+    const { headers } = await fetch(operator.base + path, { headers: { cookie } });
+    assert.equal(headers.get('x-content-type-options'), 'nosniff', path);
+    assert.equal(headers.get('access-control-allow-origin'), null);
+    if (!headers.get('content-type')!.startsWith('text/html')) continue;
+    assert.match(
+      headers.get('content-security-policy')!,
+      /^default-src 'none'; script-src 'self'; style-src 'self';/,
+    );
+    assert.match(headers.get('content-security-policy')!, /frame-ancestors 'none'/);
+    assert.equal(headers.get('cache-control'), 'no-store');
+  }
+});

@@ -1,0 +1,63 @@
+// A browser without a screen: keeps the cookie, sends forms with the token that their page has, from the origin of the page.
+import assert from 'node:assert/strict';
+import type { RunningOperator } from './running-operator.ts';
+
+export interface Visitor {
+  /** Where the last page was; redirects are followed. */
+  readonly page: { readonly url: string; readonly status: number; readonly html: string };
+  cookie: string;
+  open(path: string): Promise<Visitor['page']>;
+  /** Sends the form with this action of the page that is open, its hidden fields included. */
+  submit(action: string, fields?: Readonly<Record<string, string>>): Promise<Visitor['page']>;
+}
+
+export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor {
+  let page = { url: '', status: 0, html: '' };
+
+  const request = async (path: string, init: RequestInit): Promise<Visitor['page']> => {
+    const response = await fetch(base + path, {
+      redirect: 'manual',
+      ...init,
+      headers: { ...(visitor.cookie !== '' && { cookie: visitor.cookie }), ...init.headers },
+    });
+    const [cookie] = response.headers.getSetCookie();
+    if (cookie !== undefined) visitor.cookie = cookie.split(';')[0]!;
+    const target = response.headers.get('location');
+    if (target !== null) return request(target, {});
+    page = { url: path, status: response.status, html: await response.text() };
+    return page;
+  };
+
+  const visitor: Visitor = {
+    get page() {
+      return page;
+    },
+    cookie: '',
+    open: (path) => request(path, {}),
+    submit: (action, fields = {}) => {
+      const form = page.html.split('<form').find((text) => text.includes(`action="${action}"`));
+      assert.ok(form, `${page.url} has a form for ${action}`);
+      const hidden = form
+        .split('</form>')[0]!
+        .matchAll(/<input\s+type="hidden"\s+name="(\w+)"\s+value="([^"]*)"/g);
+      const body = new URLSearchParams([
+        ...Array.from(hidden, ([, name, value]) => [name!, value!]),
+        ...Object.entries(fields),
+      ]);
+      return request(action, { method: 'POST', body, headers: { origin: base } });
+    },
+  };
+  return visitor;
+}
+
+export async function signIn(
+  operator: RunningOperator,
+  role: 'full' | 'read' = 'full',
+  name = `ada-${role}`,
+): Promise<Visitor> {
+  const visitor = createVisitor(operator);
+  await visitor.open('/console/');
+  await visitor.submit('/console/sign-in', { token: await operator.add(name, role) });
+  assert.equal(visitor.page.url, '/console/');
+  return visitor;
+}
