@@ -1,7 +1,7 @@
 // The page's client: one object with the life cycle of this browser's subscription.
 import { ClientError, type FailureReason } from './client-error.ts';
 import { type PushMessage, streamMessages } from './message-stream.ts';
-import { base64, type Fetch, ServiceApi, subscriptionBody } from './service-api.ts';
+import { base64, type Fetch, type GetToken, ServiceApi, subscriptionBody } from './service-api.ts';
 import { StoredCopy } from './stored-copy.ts';
 import { missingSupport, permissionFailure } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
@@ -28,6 +28,12 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Replaces `fetch`, for instance to add a header that the service's `onSubscribe` hook looks at. */
   readonly fetch?: Fetch;
+  /**
+   * Gives a subscriber token, which says whose the subscription is, whenever the subscription is sent to the service; or
+   * nothing, and the service's copy stays whose it is. A fresh one each time: it is valid for an hour at most.
+   * What it throws, `subscribe` and `resync` reject with.
+   */
+  readonly token?: GetToken;
 }
 
 /** What the re-sync at page load did. */
@@ -49,11 +55,19 @@ export interface Client extends EventTarget {
    * @throws {ClientError}
    */
   unsubscribe(): Promise<void>;
+  /**
+   * Makes the subscription anonymous: the service's copy has no user and tags any more. `token` should give nothing from
+   * then on.
+   *
+   * @throws {ClientError}
+   */
+  signOut(): Promise<void>;
   /** Reads where this browser stands, without a request. */
   state(): Promise<ClientState>;
   /**
    * Subscribes anew where the service has another key now or the push service has dropped the subscription, and sends
-   * the subscription, so that the service's copy is right. Runs by itself at page load.
+   * the subscription, so that the service's copy is right. Runs by itself at page load; to be called when somebody has
+   * signed in without one.
    *
    * @throws {ClientError}
    */
@@ -98,6 +112,7 @@ class DeskbellClient extends EventTarget {
       serviceUrl,
       this.#timeoutMs,
       options.fetch ?? ((url, init) => fetch(url, init)),
+      options.token ?? (() => undefined),
     );
 
     if (!missingSupport()) {
@@ -137,6 +152,15 @@ class DeskbellClient extends EventTarget {
       } finally {
         if (body) await this.#service.remove(body);
       }
+    });
+  }
+
+  async signOut(): Promise<void> {
+    if (missingSupport()) return;
+    await withLock(async () => {
+      const subscription = await this.#subscription();
+      const body = (await this.#storedCopy.read()) || (subscription && subscriptionBody(subscription));
+      if (body) await this.#service.signOut(body);
     });
   }
 
@@ -202,10 +226,11 @@ class DeskbellClient extends EventTarget {
       : existing;
 
     const body = subscriptionBody(subscription);
-    const former = (await this.#storedCopy.read()) || (existing && subscriptionBody(existing));
-    await this.#service.store(body, vapidKey);
+    const known = (await this.#storedCopy.read()) || (existing && subscriptionBody(existing));
+    const former = known && known !== body ? known : undefined;
+    await this.#service.store(body, vapidKey, former);
     this.#storedEndpoint = subscription.endpoint;
-    if (former && former !== body) await this.#service.remove(former);
+    if (former) await this.#service.remove(former);
     await this.#storedCopy.write(body);
     return { subscription, isNew };
   }

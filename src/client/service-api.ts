@@ -3,6 +3,8 @@
 import { ClientError, reported } from './client-error.ts';
 
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+/** A subscriber token of the application, for the person who is signed in; none where nobody is. */
+export type GetToken = () => string | undefined | Promise<string | undefined>;
 
 const jsonType = { 'content-type': 'application/json' };
 
@@ -10,12 +12,14 @@ export class ServiceApi {
   readonly url: URL;
   readonly #timeoutMs: number;
   readonly #fetch: Fetch;
+  readonly #getToken: GetToken;
 
   /** @param url a folder: it ends with a slash */
-  constructor(url: URL, timeoutMs: number, request: Fetch) {
+  constructor(url: URL, timeoutMs: number, request: Fetch, getToken: GetToken) {
     this.url = url;
     this.#timeoutMs = timeoutMs;
     this.#fetch = request;
+    this.#getToken = getToken;
   }
 
   /** The key to subscribe with, as unpadded base64url. */
@@ -26,13 +30,23 @@ export class ServiceApi {
     throw reported(new ClientError('server-refused', `${this.url.href}vapidKey did not answer with a key.`));
   }
 
-  /** @param body as `subscriptionBody` makes it */
-  async store(body: string, vapidKey: string): Promise<void> {
+  /** @param body as `subscriptionBody` makes it, like `former`: what it takes the place of */
+  async store(body: string, vapidKey: string, former: string | undefined): Promise<void> {
+    const token = await this.#getToken();
     await this.#request('webPush', {
       method: 'POST',
-      headers: { ...jsonType, 'deskbell-vapid-key': vapidKey },
+      headers: {
+        ...jsonType,
+        'deskbell-vapid-key': vapidKey,
+        ...(former && { 'deskbell-former-subscription': former }),
+        ...(token && { authorization: `Bearer ${token}` }),
+      },
       body,
     });
+  }
+
+  async signOut(body: string): Promise<void> {
+    await this.#request('webPush/user', { method: 'DELETE', headers: jsonType, body });
   }
 
   async remove(body: string): Promise<void> {

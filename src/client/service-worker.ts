@@ -347,7 +347,12 @@ async function resubscribe(): Promise<void> {
   const body = subscriptionBody(await subscribe(vapidKey));
   await askService('webPush', {
     method: 'POST',
-    headers: { ...jsonType, 'deskbell-vapid-key': vapidKey },
+    headers: {
+      ...jsonType,
+      'deskbell-vapid-key': vapidKey,
+      // There is no token here: user and tags move over.
+      ...(former && { 'deskbell-former-subscription': former }),
+    },
     body,
   });
   if (former && former !== body) {

@@ -11,6 +11,7 @@ import { retireKey, rotateKeys } from '../../src/cli/key-rotation.ts';
 import { totalReceipts } from '../../src/delivery/format-broadcast.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
+import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
@@ -22,6 +23,8 @@ export interface Backend extends AsyncDisposable {
   /** Another origin for each backend, so that no test sees what the browser keeps of another. */
   readonly url: string;
   subscriptions(): Promise<readonly StoredSubscription[]>;
+  /** Makes a subscriber token, as the backend of an application does. */
+  createToken(user: string, tags?: readonly string[]): Promise<string>;
   /** The bodies of POST /webPush, as browsers sent them. */
   readonly registrations: readonly unknown[];
   /** Loses a row, as a restored backup does. */
@@ -51,6 +54,8 @@ export interface Backend extends AsyncDisposable {
   retireKey(publicKey: string): Promise<void>;
 }
 
+const audience = 'browser-test';
+
 /** @param port of the service; by default the system picks one */
 export async function startBackend(
   access: PushServiceAccess,
@@ -74,6 +79,8 @@ export async function startBackend(
     get url() {
       return `http://localhost:${port}${prefix}/`;
     },
+    createToken: async (user, tags) =>
+      createSubscriberToken({ key: await data.subscriberTokenKey(), audience, user, tags }),
     subscriptions: () => store.subscriptions.page({ afterId: 0, limit: 100 }),
     async forget(id) {
       await store.subscriptions.removeById(id);
@@ -120,6 +127,7 @@ export async function startBackend(
         pushServices: access.pushServices ?? [],
         registrationsPerMinute: 'off',
         receiptKey,
+        subscriberTokens: { algorithm: 'HS256', key: await data.subscriberTokenKey(), audience },
         log: { info: () => undefined, error: (record) => console.error(record) },
       });
       service.addHook('preHandler', async ({ method, body }) => {

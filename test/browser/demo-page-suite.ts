@@ -251,6 +251,43 @@ export function testDemoPage(browserTest: BrowserTest): void {
   );
 
   browserTest(
+    'a subscription is whose the token says, stays theirs when it is renewed without a page, and nobody’s after signing out',
+    async ({ testBrowser, backend, open }) => {
+      const page = await open();
+      const ownerOf = async () => {
+        const [row] = await backend.subscriptions();
+        return { user: row?.user, tags: row?.tags };
+      };
+      const signIn = (token: string) =>
+        page.evaluate(`globalThis.token = ${JSON.stringify(token)}; undefined`);
+      await page.evaluate(`import('./client/index.js').then(({ createClient }) => {
+        globalThis.client = createClient({ token: async () => globalThis.token });
+      })`);
+
+      await signIn(await backend.createToken('ada', ['de']));
+      await page.evaluate('client.subscribe().then(() => undefined)');
+      assert.deepEqual(await ownerOf(), { user: 'ada', tags: ['de'] });
+      const [former] = await backend.subscriptions();
+      await testBrowser.dropSubscriptions(backend.url);
+      await untilReplaced(backend, former!);
+      assert.deepEqual(await ownerOf(), { user: 'ada', tags: ['de'] });
+
+      await signIn(await backend.createToken('bob'));
+      assert.equal(await page.evaluate('client.resync()'), 'sent-again');
+      assert.deepEqual(await ownerOf(), { user: 'bob', tags: [] });
+
+      await signIn('');
+      await page.evaluate('client.signOut()');
+      await page.evaluate('client.resync()');
+      assert.deepEqual(await ownerOf(), { user: undefined, tags: [] });
+
+      await signIn('not a token');
+      const failure = await page.evaluate('client.resync().catch(({ status, message }) => status + message)');
+      assert.match(String(failure), /^401.*The subscriber token is refused/);
+    },
+  );
+
+  browserTest(
     'where the service answers 500 then, the service worker tries again until it is subscribed',
     async ({ testBrowser, backend, openSubscribed }) => {
       const { row: former } = await openSubscribed();

@@ -39,7 +39,7 @@ const postOperation: Operation = {
         'JSON with `endpoint` and `auth` of the subscription that this one takes the place of: its user and tags move here.',
       schema: {
         type: 'string',
-        pattern: String.raw`^\{"endpoint":"https://[\w./-]+","auth":"[A-Za-z0-9_-]{22}"\}$`,
+        pattern: String.raw`^\{"endpoint":"https:[\w.:/?&=%+-]+",(?:"p256dh":"[\w+/=-]+",)?"auth":"(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?"\}$`,
       },
     },
   },
