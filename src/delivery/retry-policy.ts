@@ -27,36 +27,33 @@ export const defaultRetryPolicy: RetryPolicy = {
 export type Tries = Omit<StoredRetry, 'delayMs'>;
 
 /**
- * Decides on the next try of a row after an attempt.
+ * Decides on the next try of a row.
  *
- * @param tries with the attempt that has just been
+ * @param tries with the attempt or the deferral that has just been
  * @param afterMs what the push service asked for: never earlier
  * @param random 0 to 1
  */
-export function retryAfterAttempt(
+type NextTry = (
   policy: RetryPolicy,
   tries: Tries,
   afterMs: number,
   nowMs: number,
   random: number,
-): StoredRetry | 'expired' | 'exhausted' {
+) => StoredRetry | 'expired' | 'exhausted';
+
+/** After an attempt. */
+export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   if (tries.attempts >= policy.maxAttempts) return 'exhausted';
   const backoffMs = doubled(policy.firstDelayMs, tries.attempts, policy.maxDelayMs);
-  return schedule(tries, Math.max(afterMs, backoffMs), nowMs, random);
-}
+  return schedule(tries, Math.max(afterMs, backoffMs), ...when);
+};
 
-/** The same for a row that nothing was sent to. @param tries with the deferral that has just been */
-export function retryAfterDeferral(
-  policy: RetryPolicy,
-  tries: Tries,
-  afterMs: number,
-  nowMs: number,
-  random: number,
-): StoredRetry | 'expired' | 'exhausted' {
+/** After a deferral: nothing was sent to the row. */
+export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
   if (tries.deferrals >= policy.maxDeferrals) return 'exhausted';
   const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
-  return schedule(tries, Math.max(afterMs, backoffMs), nowMs, random);
-}
+  return schedule(tries, Math.max(afterMs, backoffMs), ...when);
+};
 
 function doubled(firstMs: number, times: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** (times - 1));
