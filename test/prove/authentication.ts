@@ -1,5 +1,5 @@
 // Changes that break cross-origin access, the authenticator or the logging mechanisms.
-import type { ClaimChanges } from './source-change.ts';
+import { changesOf, type ClaimChanges } from './source-change.ts';
 
 const cors = 'src/service/cors.ts';
 const csrf = 'src/service/demonstration/csrf.ts';
@@ -15,272 +15,212 @@ const sessionRead = 'sessions.of(request)?.SESSION;';
 const preflightVary = "vary: 'Access-Control-Request-Method,";
 
 export const authentication: ClaimChanges = {
-  'Cross-origin access is decided before CSRF': [
-    {
-      what: 'responses get their CORS headers after the CSRF check',
-      file: cors,
-      search: "app.addHook('onRequest', (_request,",
-      replacement: "app.addHook('preHandler', (_request,",
-    },
-  ],
-  'All methods are allowed cross-origin, custom ones too': [
-    {
-      what: 'a preflight allows a fixed list of methods',
-      file: cors,
-      search: "'access-control-allow-methods': askedMethod",
-      replacement: "'access-control-allow-methods': 'GET, PUT, POST, DELETE, PATCH'",
-    },
-  ],
-  'All headers are allowed cross-origin': [
-    {
-      what: 'a preflight allows content-type alone',
-      file: cors,
-      search: "'access-control-allow-headers': askedHeaders",
-      replacement: "'access-control-allow-headers': 'content-type'",
-    },
-  ],
-  'The preflight’s max-age is not set': [
-    {
-      what: 'every preflight sets max-age',
-      file: cors,
-      search: preflightVary,
-      replacement: "'access-control-max-age': '600', vary: 'Access-Control-Request-Method,",
-    },
-    {
-      what: 'max-age is set when headers are asked for',
-      file: cors,
-      search: "'access-control-allow-headers': askedHeaders",
-      replacement: "'access-control-max-age': '600', 'access-control-allow-headers': askedHeaders",
-    },
-    {
-      what: 'max-age is set for PUT',
-      file: cors,
-      search: preflightVary,
-      replacement:
-        "...(askedMethod === 'PUT' && { 'access-control-max-age': '600' }), vary: 'Access-Control-Request-Method,",
-    },
-  ],
-  'A request with the session entry SESSION passes the authenticator': [
-    {
-      what: 'an empty SESSION does not pass',
-      file: authenticator,
-      search: 'if (value === undefined)',
-      replacement: 'if (!value)',
-    },
-  ],
-  'A request without the session entry SESSION is rejected with 401': [
-    {
-      what: 'a request without SESSION passes',
-      file: authenticator,
-      search: "if (value === undefined) return 'unauthenticated'",
-      replacement: "if (value === undefined) return 'pass'",
-    },
-    {
-      what: 'the status is 403',
-      file: authenticator,
-      search: "DeskbellError('ERR_UNAUTHENTICATED'",
-      replacement: "DeskbellError('ERR_FORBIDDEN'",
-    },
-    {
-      what: 'HEAD goes without the authenticator',
-      file: authenticator,
-      search: 'if (authenticator === undefined)',
-      replacement: "if (authenticator === undefined || route.method === 'HEAD')",
-    },
-  ],
+  'Cross-origin access is decided before CSRF': changesOf(cors, {
+    'responses get their CORS headers after the CSRF check': [
+      "app.addHook('onRequest', (_request,",
+      "app.addHook('preHandler', (_request,",
+    ],
+  }),
+  'All methods are allowed cross-origin, custom ones too': changesOf(cors, {
+    'a preflight allows a fixed list of methods': [
+      "'access-control-allow-methods': askedMethod",
+      "'access-control-allow-methods': 'GET, PUT, POST, DELETE, PATCH'",
+    ],
+  }),
+  'All headers are allowed cross-origin': changesOf(cors, {
+    'a preflight allows content-type alone': [
+      "'access-control-allow-headers': askedHeaders",
+      "'access-control-allow-headers': 'content-type'",
+    ],
+  }),
+  'The preflight’s max-age is not set': changesOf(cors, {
+    'every preflight sets max-age': [
+      preflightVary,
+      "'access-control-max-age': '600', vary: 'Access-Control-Request-Method,",
+    ],
+    'max-age is set when headers are asked for': [
+      "'access-control-allow-headers': askedHeaders",
+      "'access-control-max-age': '600', 'access-control-allow-headers': askedHeaders",
+    ],
+    'max-age is set for PUT': [
+      preflightVary,
+      "...(askedMethod === 'PUT' && { 'access-control-max-age': '600' }), vary: 'Access-Control-Request-Method,",
+    ],
+  }),
+  'A request with the session entry SESSION passes the authenticator': changesOf(authenticator, {
+    'an empty SESSION does not pass': ['if (value === undefined)', 'if (!value)'],
+  }),
+  'A request without the session entry SESSION is rejected with 401': changesOf(authenticator, {
+    'a request without SESSION passes': [
+      "if (value === undefined) return 'unauthenticated'",
+      "if (value === undefined) return 'pass'",
+    ],
+    'the status is 403': ["DeskbellError('ERR_UNAUTHENTICATED'", "DeskbellError('ERR_FORBIDDEN'"],
+    'HEAD goes without the authenticator': [
+      'if (authenticator === undefined)',
+      "if (authenticator === undefined || route.method === 'HEAD')",
+    ],
+  }),
   'A 403 is there for a session value, which the default check never gives': [
-    {
-      what: 'a refused value passes',
-      file: authenticator,
-      search: "? 'pass' : 'forbidden'",
-      replacement: "? 'pass' : 'pass'",
-    },
-    {
-      what: 'the default check refuses a value',
-      file: 'src/service/options.ts',
-      search: 'authorize = () => true',
-      replacement: "authorize = (value) => value !== 'ada'",
-    },
+    ...changesOf(authenticator, {
+      'a refused value passes': ["? 'pass' : 'forbidden'", "? 'pass' : 'pass'"],
+    }),
+    ...changesOf('src/service/options.ts', {
+      'the default check refuses a value': [
+        'authorize = () => true',
+        "authorize = (value) => value !== 'ada'",
+      ],
+    }),
   ],
   '/vapidKey and /webPush need no credential': [
-    {
-      what: 'an unsafe method needs a session',
-      file: csrf,
-      search: 'readSessionCookie(request.headers.cookie) === undefined',
-      replacement: 'false',
-    },
-    {
-      what: '/vapidKey needs a cookie',
-      file: 'src/service/push/vapid-key.ts',
-      search: 'return sendRepresentation(request, reply, representation);',
-      replacement:
+    ...changesOf(csrf, {
+      'an unsafe method needs a session': [
+        'readSessionCookie(request.headers.cookie) === undefined',
+        'false',
+      ],
+    }),
+    ...changesOf('src/service/push/vapid-key.ts', {
+      '/vapidKey needs a cookie': [
+        'return sendRepresentation(request, reply, representation);',
         'return request.headers.cookie ? sendRepresentation(request, reply, representation) : reply.code(401).send();',
-    },
+      ],
+    }),
   ],
   'A value for SESSION comes from server-side code alone': [
-    {
-      what: 'SESSION is taken from a header',
-      file: routes,
-      search: sessionRead,
-      replacement: "sessions.of(request)?.SESSION ?? (request.headers['session'] as string | undefined);",
-    },
-    {
-      what: 'SESSION is taken from the query',
-      file: routes,
-      search: sessionRead,
-      replacement: 'sessions.of(request)?.SESSION ?? (request.query as { SESSION?: string }).SESSION;',
-    },
-    {
-      what: 'SESSION is taken from the body',
-      file: routes,
-      search: sessionRead,
-      replacement: 'sessions.of(request)?.SESSION ?? (request.body as { SESSION?: string })?.SESSION;',
-    },
-    {
-      what: 'SESSION is taken from a cookie that is not sealed',
-      file: routes,
-      search: sessionRead,
-      replacement: 'sessions.of(request)?.SESSION ?? /SESSION=(.*)/.exec(request.headers.cookie ?? "")?.[1];',
-    },
-    {
-      what: 'a client may set a cookie',
-      file: cors,
-      search: 'reply.headers(corsHeaders);',
-      replacement:
+    ...changesOf(routes, {
+      'SESSION is taken from a header': [
+        sessionRead,
+        "sessions.of(request)?.SESSION ?? (request.headers['session'] as string | undefined);",
+      ],
+      'SESSION is taken from the query': [
+        sessionRead,
+        'sessions.of(request)?.SESSION ?? (request.query as { SESSION?: string }).SESSION;',
+      ],
+      'SESSION is taken from the body': [
+        sessionRead,
+        'sessions.of(request)?.SESSION ?? (request.body as { SESSION?: string })?.SESSION;',
+      ],
+      'SESSION is taken from a cookie that is not sealed': [
+        sessionRead,
+        'sessions.of(request)?.SESSION ?? /SESSION=(.*)/.exec(request.headers.cookie ?? "")?.[1];',
+      ],
+    }),
+    ...changesOf(cors, {
+      'a client may set a cookie': [
+        'reply.headers(corsHeaders);',
         "reply.headers(corsHeaders); if (_request.url.includes('SESSION')) reply.header('set-cookie', 'SESSION=x');",
-    },
+      ],
+    }),
   ],
   'With all four, one request is logged by authenticator, action creator, action, action creator, filter': [
-    {
-      what: 'the action creator is asked before the authenticator',
-      file: authenticator,
-      search: 'route.preValidation = [preValidation, authenticate].flat()',
-      replacement:
+    ...changesOf(authenticator, {
+      'the action creator is asked before the authenticator': [
+        'route.preValidation = [preValidation, authenticate].flat()',
         'const { handler } = route; route.handler = async function late(request, reply) { await authenticate(request); return handler.call(this, request, reply); }',
-    },
-    {
-      what: 'the action creator logs nothing before the action',
-      file: actionCreator,
-      search: "log.info({ mechanism, phase: 'request', ...record });",
-      replacement: '',
-    },
-    {
-      what: 'the filter logs when the request begins',
-      file: filter,
-      search: "app.addHook('onSend', (_request, reply, _payload, done) => {",
-      replacement: "app.addHook('onRequest', (_request, reply, done) => {",
-    },
+      ],
+    }),
+    ...changesOf(actionCreator, {
+      'the action creator logs nothing before the action': [
+        "log.info({ mechanism, phase: 'request', ...record });",
+        '',
+      ],
+    }),
+    ...changesOf(filter, {
+      'the filter logs when the request begins': [
+        "app.addHook('onSend', (_request, reply, _payload, done) => {",
+        "app.addHook('onRequest', (_request, reply, done) => {",
+      ],
+    }),
   ],
-  'The authenticator is attached per action, by annotation': [
-    {
-      what: 'every action is annotated',
-      file: actions,
-      search: 'authenticate.includes(name) ? { authenticator } : {}',
-      replacement: 'true ? { authenticator } : {}',
-    },
-    {
-      what: 'no action is annotated',
-      file: actions,
-      search: 'authenticate.includes(name) ? { authenticator } : {}',
-      replacement: 'false ? { authenticator } : {}',
-    },
-  ],
+  'The authenticator is attached per action, by annotation': changesOf(actions, {
+    'every action is annotated': [
+      'authenticate.includes(name) ? { authenticator } : {}',
+      'true ? { authenticator } : {}',
+    ],
+    'no action is annotated': [
+      'authenticate.includes(name) ? { authenticator } : {}',
+      'false ? { authenticator } : {}',
+    ],
+  }),
   'The authenticator is attached per class of actions, by annotation': [
-    {
-      what: 'no class is annotated',
-      file: actions,
-      search: "if (authenticate === 'all') annotateClass",
-      replacement: 'if (false) annotateClass',
-    },
-    {
-      what: 'the annotation holds for other classes too',
-      file: routes,
-      search: 'addActionRoutes(scope,',
-      replacement: 'addActionRoutes(app,',
-    },
+    ...changesOf(actions, {
+      'no class is annotated': ["if (authenticate === 'all') annotateClass", 'if (false) annotateClass'],
+    }),
+    ...changesOf(routes, {
+      'the annotation holds for other classes too': ['addActionRoutes(scope,', 'addActionRoutes(app,'],
+    }),
   ],
-  'The action creator is attached by one configuration entry': [
-    {
-      what: 'the entry has no effect',
-      file: actions,
-      search: "if (logging.includes('action-creator')) {",
-      replacement: "if (logging.includes('none' as never)) {",
-    },
-    {
-      what: 'it needs a second entry',
-      file: actions,
-      search: "if (logging.includes('action-creator')) {",
-      replacement: "if (logging.includes('action-creator') && logging.length > 1) {",
-    },
-  ],
-  'The filter is attached by one entry in the list of enabled filters': [
-    {
-      what: 'the entry has no effect',
-      file: 'src/service/options.ts',
-      search: "logging.includes('filter') ?",
-      replacement: 'false ?',
-    },
-  ],
+  'The action creator is attached by one configuration entry': changesOf(actions, {
+    'the entry has no effect': [
+      "if (logging.includes('action-creator')) {",
+      "if (logging.includes('none' as never)) {",
+    ],
+    'it needs a second entry': [
+      "if (logging.includes('action-creator')) {",
+      "if (logging.includes('action-creator') && logging.length > 1) {",
+    ],
+  }),
+  'The filter is attached by one entry in the list of enabled filters': changesOf('src/service/options.ts', {
+    'the entry has no effect': ["logging.includes('filter') ?", 'false ?'],
+  }),
   'What each mechanism can see is the table of the specification: 16 cells, each seen or not to be seen': [
-    {
-      what: 'the filter sees the request with its body',
-      file: filter,
-      search: 'readonly entity = opaqueEntity;',
-      replacement: 'get entity() { return this.#reply.request; }',
-    },
-    {
-      what: 'the filter does not see the URL',
-      file: filter,
-      search: 'return { method, url, startMs:',
-      replacement: "return { method, url: '', startMs:",
-    },
-    {
-      what: 'the action creator sees the response',
-      file: 'src/http/entity.ts',
-      search: 'seal(value) {\n      const entity = Object.freeze(Object.create(null));',
-      replacement: 'seal(value) {\n      const entity = Object.freeze({ value });',
-    },
-    {
-      what: 'no mechanism sees the body',
-      file: actionRequest,
-      search: 'return this.#request.body;',
-      replacement: 'return undefined;',
-    },
-    {
-      what: 'no mechanism sees the session',
-      file: actionRequest,
-      search: 'return this.#readSession(this.#request);',
-      replacement: 'return {};',
-    },
+    ...changesOf(filter, {
+      'the filter sees the request with its body': [
+        'readonly entity = opaqueEntity;',
+        'get entity() { return this.#reply.request; }',
+      ],
+      'the filter does not see the URL': [
+        'return { method, url, startMs:',
+        "return { method, url: '', startMs:",
+      ],
+    }),
+    ...changesOf('src/http/entity.ts', {
+      'the action creator sees the response': [
+        'seal(value) {\n      const entity = Object.freeze(Object.create(null));',
+        'seal(value) {\n      const entity = Object.freeze({ value });',
+      ],
+    }),
+    ...changesOf(actionRequest, {
+      'no mechanism sees the body': ['return this.#request.body;', 'return undefined;'],
+      'no mechanism sees the session': ['return this.#readSession(this.#request);', 'return {};'],
+    }),
   ],
   'The order is the same where an action fails, the authenticator or CSRF refuses, or the client goes away': [
-    {
-      what: 'the action creator logs no result of an action that failed',
-      file: actionCreator,
-      search: 'return { isFailure: true, entity: opener.seal(error) };',
-      replacement: 'throw error;',
-    },
-    {
-      what: 'the action runs although the authenticator refuses',
-      file: authenticator,
-      search: "if (verdict === 'unauthenticated') {",
-      replacement: "if (verdict === 'unauthenticated' && request.method !== 'GET') {",
-      test: { file: mechanismsTest, title: 'end with the filter alone where the authenticator refuses' },
-    },
-    {
-      what: 'the filter logs no request that the CSRF check refuses',
-      file: filter,
-      search: "app.addHook('onSend', (_request, reply, _payload, done) => {",
-      replacement:
-        "app.addHook('onSend', (_request, reply, _payload, done) => { if (reply.statusCode === 403) return done();",
-      test: { file: mechanismsTest, title: 'are the filter’s alone where the CSRF check refuses' },
-    },
-    {
-      what: 'the filter does not say that the client is gone',
-      file: filter,
-      search: 'return this.#reply.request.raw.socket.destroyed;',
-      replacement: 'return false;',
-      test: { file: mechanismsTest, title: 'stays the same where the client is gone while the action works' },
-    },
+    ...changesOf(actionCreator, {
+      'the action creator logs no result of an action that failed': [
+        'return { isFailure: true, entity: opener.seal(error) };',
+        'throw error;',
+      ],
+    }),
+    ...changesOf(
+      authenticator,
+      {
+        'the action runs although the authenticator refuses': [
+          "if (verdict === 'unauthenticated') {",
+          "if (verdict === 'unauthenticated' && request.method !== 'GET') {",
+        ],
+      },
+      { file: mechanismsTest, title: 'end with the filter alone where the authenticator refuses' },
+    ),
+    ...changesOf(
+      filter,
+      {
+        'the filter logs no request that the CSRF check refuses': [
+          "app.addHook('onSend', (_request, reply, _payload, done) => {",
+          "app.addHook('onSend', (_request, reply, _payload, done) => { if (reply.statusCode === 403) return done();",
+        ],
+      },
+      { file: mechanismsTest, title: 'are the filter’s alone where the CSRF check refuses' },
+    ),
+    ...changesOf(
+      filter,
+      {
+        'the filter does not say that the client is gone': [
+          'return this.#reply.request.raw.socket.destroyed;',
+          'return false;',
+        ],
+      },
+      { file: mechanismsTest, title: 'stays the same where the client is gone while the action works' },
+    ),
   ],
 };

@@ -15,3 +15,18 @@ export interface SourceChange {
 
 /** By requirement, as docs/conformance.md words it. */
 export type ClaimChanges = Readonly<Record<string, readonly SourceChange[]>>;
+
+/**
+ * Changes of one file, each under what is wrong after it.
+ *
+ * @param test what notices them, where that is not the test of the requirement
+ */
+export function changesOf(
+  file: string,
+  changes: Readonly<Record<string, readonly [search: string, replacement: string]>>,
+  test?: SourceChange['test'],
+): readonly SourceChange[] {
+  return Object.entries(changes).map(([what, [search, replacement]]) => {
+    return { what, file, search, replacement, ...(test && { test }) };
+  });
+}
