@@ -71,6 +71,7 @@ export class Committer {
   async releaseAll(): Promise<void> {
     for (const assignment of this.#workload.assignments) {
       while (assignment.isCommitting) await nextTurn();
+      if (!this.#workload.assignments.has(assignment)) continue;
       await this.#commit(assignment, () => true);
       await this.#parts.work.release(assignment.lease);
     }
@@ -106,6 +107,8 @@ export class Committer {
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
+      // a later commit would move the cursor over the rows of this one; they are repeated when the lease has run out
+      this.#workload.assignments.delete(assignment);
     } finally {
       assignment.isCommitting = false;
       this.#onCommit();

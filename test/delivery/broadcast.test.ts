@@ -261,6 +261,30 @@ describe('a broadcast', () => {
     assert.equal(await bench.store.subscriptions.count(), 80);
   });
 
+  test('that is stopped while a commit fails does not commit past its rows, and whoever resumes it sends them', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ rows: 1500 });
+    const { ledger } = bench.store;
+    const [began, failing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let commits = 0;
+    const commit: typeof ledger.commit = async (page) => {
+      commits += 1;
+      if (commits > 1) return ledger.commit(page);
+      began.resolve();
+      await failing.promise;
+      throw new Error('a fault that passes');
+    };
+    const store = { ...bench.store, ledger: { ...ledger, commit } };
+    const run = await bench.createSender({ store }).broadcast('all', message);
+    await began.promise;
+    const stopped = run.stop();
+    failing.resolve();
+    await stopped;
+    await assert.rejects(run.finished, /a fault that passes/);
+    assertDone(await (await bench.createSender().resume(run.broadcast.id)).finished, { accepted: 1500 });
+    assert.equal(timesReceived(pushService)[0], undefined, 'nobody was left out');
+  });
+
   test('that is cancelled sends no more', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ rows: 4000 });
