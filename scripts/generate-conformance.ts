@@ -10,7 +10,7 @@ function render(all: readonly Requirement[]): string {
   const sections = [...Map.groupBy(all, ({ chapter }) => chapter)].map(([chapter, rows]) => {
     const lines = rows.map(({ claim, file }) => {
       const changes = (claimChanges[claim] ?? []).map(({ what }) => what).join('<br>');
-      return `| ${claim} | [${file.slice('test/'.length)}](../${file}) | ${changes} |`;
+      return `| ${claim} | \`${file}\` | ${changes} |`;
     });
     return `## ${chapter}\n\n| Requirement | Test | Fails when |\n| --- | --- | --- |\n${lines.join('\n')}\n`;
   });

@@ -1,4 +1,4 @@
-// What an install of the packed package weighs, what comes with it, and what each entry loads of it.
+// How large an install of the packed package is, what comes with it, and what each entry loads of it.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Runs the real command as a process of its own, with nothing of the tester's environment that could steer it.
+// Runs the real command as a process of its own, with nothing of the tester's environment that could change what it does.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Broadcasts from the library's point of view: audiences, exactly one message each, steering, idempotency.
+// Broadcasts from the library's point of view: audiences, exactly one message each, control, idempotency.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 // Two push services in one broadcast, one of them broken: the other one's rows all arrive while it still is. The
-// broken one is never mended and no time-out ends the wait for it, so that a broadcast which waited would wait for ever.
+// broken one is never repaired and no time-out ends the wait for it, so that a broadcast which waited would wait for ever.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 

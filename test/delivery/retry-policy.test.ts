@@ -69,7 +69,7 @@ describe('after a deferral', () => {
     assert.deepEqual(waits, [100, 200, 400, 5000, 5000]);
   });
 
-  test('a row that was put off often enough is given up', () => {
+  test('a row that was deferred often enough is given up', () => {
     assert.equal(retryAfterDeferral(policy, tries({ deferrals: 20 }), 0, nowMs, 0), 'exhausted');
   });
 });

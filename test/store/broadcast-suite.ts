@@ -1,5 +1,5 @@
 // What every store must do for broadcasts, whatever database or job queue is behind it: slices under leases, page
-// commits that count each row once, retries, steering.
+// commits that count each row once, retries, control.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { searchBroadcasts, type BroadcastFilter } from '../../src/store/broadcast-search.ts';
@@ -577,9 +577,9 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await addSubscriptions(store, 1);
       const { id } = await createBroadcast();
       await settleAll(id);
-      for (const steer of ['pause', 'resume', 'cancel'] as const) {
-        await assert.rejects(store.broadcasts[steer](id), { code: 'ERR_BROADCAST_STATE' });
-        await assert.rejects(store.broadcasts[steer](999_999), { code: 'ERR_BROADCAST_NOT_FOUND' });
+      for (const control of ['pause', 'resume', 'cancel'] as const) {
+        await assert.rejects(store.broadcasts[control](id), { code: 'ERR_BROADCAST_STATE' });
+        await assert.rejects(store.broadcasts[control](999_999), { code: 'ERR_BROADCAST_NOT_FOUND' });
       }
       assert.equal(await store.broadcasts.find(999_999), undefined);
     });
