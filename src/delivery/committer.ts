@@ -5,6 +5,7 @@ import type { Ledger, RowResult } from '../store/ledger.ts';
 import type { WorkSource } from '../store/work-source.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
 import type { Destinations } from './destinations.ts';
+import type { Figures } from './figures.ts';
 import type { WorkerSettings } from './settings.ts';
 import type { Workload } from './workload.ts';
 
@@ -13,6 +14,8 @@ export interface CommitterParts {
   readonly ledger: Ledger;
   readonly destinations: Destinations;
   readonly settings: WorkerSettings;
+  /** Where it is told what is measured, if anybody wants to know. */
+  readonly figures?: Figures | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -116,8 +119,9 @@ export class Committer {
   }
 
   async #store(assignment: Assignment, { rows, cursor }: CommitPart): Promise<void> {
-    const { ledger, destinations, settings } = this.#parts;
+    const { ledger, destinations, settings, figures, now } = this.#parts;
     const { lease, slice } = assignment;
+    const startedMs = now();
     const answer = await ledger.commit({
       ...lease,
       slice: slice && cursor !== undefined ? { number: slice.slice, cursor } : undefined,
@@ -125,6 +129,7 @@ export class Committer {
       answers: destinations.takeAnswers(),
       leaseMs: settings.leaseMs,
     });
+    figures?.recordCommit(now() - startedMs, answer.isLeaseLost);
     destinations.setStates(answer.pushServices);
     if (answer.isLeaseLost) this.#workload.assignments.delete(assignment);
     else if (answer.state !== 'running') assignment.stop();

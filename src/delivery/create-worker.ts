@@ -5,11 +5,14 @@ import type { Encrypt } from '../protocol/encryption.ts';
 import type { Store } from '../store/store.ts';
 import { systemClock } from '../transport/clock.ts';
 import { createTransport } from '../transport/create-transport.ts';
+import { Figures, type OnFigures } from './figures.ts';
 import { createMessagePath } from './message-path.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings, type DeliverySettings } from './settings.ts';
 import { waitForRoom } from './wait-for-room.ts';
 import { runWorker } from './worker.ts';
+
+const reportEveryMs = 1000;
 
 export interface WorkerOptions {
   /** Works on this broadcast only, and ends with it. */
@@ -18,6 +21,8 @@ export interface WorkerOptions {
   readonly encrypt?: Encrypt | undefined;
   /** Told in words why the accelerator is not used, where a broadcast is large enough for that to matter. */
   readonly onWarning: (warning: string) => void;
+  /** Told about once a second what was measured since. */
+  readonly onFigures?: OnFigures | undefined;
 }
 
 export interface DeliveryWorker {
@@ -31,7 +36,7 @@ export interface DeliveryWorker {
 export function createWorker(
   settings: DeliverySettings,
   store: Store,
-  { broadcastId, encrypt, onWarning }: WorkerOptions,
+  { broadcastId, encrypt, onWarning, onFigures }: WorkerOptions,
 ): DeliveryWorker {
   const { now = Date.now, random = Math.random } = settings.transport;
   const { monotonicNow, startTimer } = { ...systemClock, ...settings.transport };
@@ -42,25 +47,39 @@ export function createWorker(
   const workerSettings = { ...defaultWorkerSettings, ...settings.worker };
   const path = createMessagePath(settings, transport, encryptBatch, store);
 
+  const figures = onFigures && new Figures();
+  const report = (): void => {
+    const taken = figures?.take();
+    if (taken !== undefined) onFigures?.(taken);
+  };
+
   return {
-    run: (signal) =>
-      runWorker(
-        {
-          ...waitForRoom(store, { clock: { startTimer }, now, onWarning, signal }),
-          path,
-          record: { retryPolicy: settings.retryPolicy ?? defaultRetryPolicy, now, random },
-          settings: workerSettings,
-          clock: { monotonicNow, startTimer },
-          broadcastId,
-          receiptKey: settings.receiptKey,
-          onSlice: ({ id, audience, receipts }) => {
-            if (receipts && !settings.receiptKey)
-              onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
-            if (reason !== undefined && audience >= workerSettings.warnFromAudience) onWarning(reason);
+    async run(signal) {
+      const reporting = figures && setInterval(report, reportEveryMs).unref();
+      try {
+        await runWorker(
+          {
+            figures,
+            ...waitForRoom(store, { clock: { startTimer }, now, onWarning, signal }),
+            path,
+            record: { retryPolicy: settings.retryPolicy ?? defaultRetryPolicy, now, random },
+            settings: workerSettings,
+            clock: { monotonicNow, startTimer },
+            broadcastId,
+            receiptKey: settings.receiptKey,
+            onSlice: ({ id, audience, receipts }) => {
+              if (receipts && !settings.receiptKey)
+                onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
+              if (reason !== undefined && audience >= workerSettings.warnFromAudience) onWarning(reason);
+            },
           },
-        },
-        signal,
-      ),
+          signal,
+        );
+      } finally {
+        clearInterval(reporting);
+        report();
+      }
+    },
     close: () => transport.close(0),
   };
 }

@@ -9,7 +9,7 @@ import type { SenderOptions } from './sender.ts';
  */
 export function openBroadcaster(options: SenderOptions): Broadcaster {
   const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...rest } = options;
-  const { sendTimeoutMs: _sendTimeoutMs, onGone: _onGone, receiptKey, ...transport } = rest;
+  const { sendTimeoutMs: _sendTimeoutMs, onGone: _onGone, receiptKey, onFigures, ...transport } = rest;
   if (store === undefined) {
     throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
   }
@@ -24,5 +24,6 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
     threads,
     encrypt,
     onWarning,
+    onFigures,
   });
 }

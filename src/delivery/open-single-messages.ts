@@ -24,6 +24,7 @@ export function openSingleMessages(options: SenderOptions): OpenSingleMessages {
     onGone: _onGone,
     threads: _threads,
     receiptKey: _receiptKey,
+    onFigures: _onFigures,
     ...transportOptions
   } = rest;
   const transport = createTransport(transportOptions);

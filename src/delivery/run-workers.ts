@@ -1,6 +1,7 @@
 // Runs workers on a store: in threads where there is much to do, otherwise in this one.
 import type { Encrypt } from '../protocol/encryption.ts';
 import type { Store } from '../store/store.ts';
+import type { OnFigures } from './figures.ts';
 import type { DeliverySettings } from './settings.ts';
 import { resolveThreadCount } from './thread-count.ts';
 import { runWorkerThreads } from './worker-pool.ts';
@@ -13,6 +14,8 @@ export interface RunWorkersOptions extends DeliverySettings {
   readonly encrypt?: Encrypt | undefined;
   /** Told once, in words, why the accelerator is not used. */
   readonly onWarning?: ((warning: string) => void) | undefined;
+  /** Told about once a second what each worker has measured since. */
+  readonly onFigures?: OnFigures | undefined;
 }
 
 export interface WorkRange {
@@ -33,6 +36,7 @@ export function createRunWorkers({
   threads,
   encrypt,
   onWarning,
+  onFigures,
   ...settings
 }: RunWorkersOptions): RunWorkers {
   const maxThreads = resolveThreadCount(threads, { ...settings.transport, encrypt });
@@ -40,7 +44,7 @@ export function createRunWorkers({
 
   const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
     const { createWorker } = await import('./create-worker.ts');
-    const worker = createWorker(settings, store, { broadcastId, encrypt, onWarning: warnOnce });
+    const worker = createWorker(settings, store, { broadcastId, encrypt, onWarning: warnOnce, onFigures });
     try {
       await worker.run(signal);
     } finally {
@@ -51,7 +55,9 @@ export function createRunWorkers({
   return async ({ broadcastId, rows = Number.POSITIVE_INFINITY }, signal) => {
     const count = Math.min(maxThreads, Math.floor(rows / rowsForThread));
     if (count === 0) return runHere(broadcastId, signal);
-    return runWorkerThreads(count, { storeAddress: store.address, settings, broadcastId }, signal, warnOnce);
+    const measures = onFigures !== undefined;
+    const data = { storeAddress: store.address, settings, broadcastId, measures };
+    return runWorkerThreads(count, data, signal, { onWarning: warnOnce, onFigures });
   };
 }
 

@@ -15,6 +15,7 @@ import type { Audience } from './audience.ts';
 import type { BroadcastRun } from './broadcaster.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
+import type { OnFigures } from './figures.ts';
 import { startGoneReports, type GoneHook } from './gone-hook.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { SenderVapid, WorkerSettings } from './settings.ts';
@@ -45,6 +46,8 @@ export interface SenderOptions extends TransportOptions {
   readonly threads?: number | undefined;
   /** Told in words of what goes worse than it could: why Node's builtins encrypt a large broadcast (once), a store that fails. */
   readonly onWarning?: (warning: string) => void;
+  /** Told about once a second what each worker of broadcasts has measured since: for metrics. */
+  readonly onFigures?: OnFigures | undefined;
   /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
   readonly sendTimeoutMs?: number;
   /** When and how often a row of a broadcast is tried again. */
@@ -161,7 +164,7 @@ function assertUsable(options: SenderOptions): void {
   const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
   checkTransportOptions(options);
   for (const keys of [vapid, ...previousKeys]) createVapidAuthorizer({ keys, subject, lifetimeSeconds });
-  // These two are called in this thread, whoever delivers.
-  const forThreads = { ...options, onWarning: undefined, onGone: undefined };
+  // These are called in this thread, whoever delivers.
+  const forThreads = { ...options, onWarning: undefined, onGone: undefined, onFigures: undefined };
   if (store !== undefined) resolveThreadCount(threads, forThreads);
 }

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { WorkerOptions } from './create-worker.ts';
 import type { Posted, WorkerThreadData } from './worker-thread.ts';
 
 // `.ts` from the sources, `.js` from dist: the compiler rewrites imports, but no URLs
@@ -22,6 +23,9 @@ const resourceLimits = { maxYoungGenerationSizeMb: 9, maxOldGenerationSizeMb: 64
  */
 const heapFlags = '--no-allocation-site-pretenuring';
 
+/** Told what the threads post. */
+export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures'>;
+
 /**
  * Runs `threads` workers until all have ended; when one fails, the others are stopped.
  *
@@ -31,14 +35,14 @@ export async function runWorkerThreads(
   threads: number,
   data: WorkerThreadData,
   signal: AbortSignal,
-  onWarning: (warning: string) => void,
+  listener: ThreadListener,
 ): Promise<void> {
   setFlagsFromString(heapFlags);
   const stop = new AbortController();
   const stopAll = AbortSignal.any([signal, stop.signal]);
   const run = async (onReady?: () => void): Promise<void> => {
     try {
-      await runThread(data, stopAll, onWarning, onReady);
+      await runThread(data, stopAll, listener, onReady);
     } catch (error) {
       stop.abort();
       throw error;
@@ -56,7 +60,7 @@ export async function runWorkerThreads(
 async function runThread(
   data: WorkerThreadData,
   signal: AbortSignal,
-  onWarning: (warning: string) => void,
+  listener: ThreadListener,
   onReady: (() => void) | undefined,
 ): Promise<void> {
   const thread = new Worker(threadUrl, { workerData: data, name: 'deskbell-delivery', resourceLimits });
@@ -66,7 +70,8 @@ async function runThread(
   thread.on('message', (message: Posted) => {
     if (message.kind === 'fault') fault = message;
     else if (message.kind === 'ready') onReady?.();
-    else onWarning(message.text);
+    else if (message.kind === 'figures') listener.onFigures?.(message.figures);
+    else listener.onWarning(message.text);
   });
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();

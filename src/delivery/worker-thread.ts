@@ -4,21 +4,25 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store, StoreAddress } from '../store/store.ts';
 import { createWorker } from './create-worker.ts';
+import type { DeliveryFigures } from './figures.ts';
 import type { DeliverySettings } from './settings.ts';
 
 export interface WorkerThreadData {
   readonly storeAddress: StoreAddress;
   readonly settings: DeliverySettings;
   readonly broadcastId: number | undefined;
+  /** Whether it posts what it measures. */
+  readonly measures: boolean;
 }
 
 /** What a thread reports to its parent. An error itself would lose its class and code on the way. */
 export type Posted =
   | { readonly kind: 'ready' }
   | { readonly kind: 'warning'; readonly text: string }
+  | { readonly kind: 'figures'; readonly figures: DeliveryFigures }
   | { readonly kind: 'fault'; readonly code?: string; readonly message: string };
 
-const { storeAddress, settings, broadcastId } = workerData as WorkerThreadData;
+const { storeAddress, settings, broadcastId, measures } = workerData as WorkerThreadData;
 const stop = new AbortController();
 parentPort?.once('message', () => stop.abort());
 
@@ -28,7 +32,8 @@ try {
   };
   const store = await openStore(storeAddress.options);
   const onWarning = (text: string) => post({ kind: 'warning', text });
-  const worker = createWorker(settings, store, { broadcastId, onWarning });
+  const onFigures = measures ? (figures: DeliveryFigures) => post({ kind: 'figures', figures }) : undefined;
+  const worker = createWorker(settings, store, { broadcastId, onWarning, onFigures });
   post({ kind: 'ready' });
   try {
     await worker.run(stop.signal);

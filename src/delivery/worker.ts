@@ -117,7 +117,10 @@ class Worker {
     gate.removeDetached(row);
     if (result.kind === 'deferred') gate.deferUntil(nowMs + result.afterMs, result.detail);
     if (result.kind !== 'posted') return;
-    if (result.response !== undefined) gate.recordAnswer(nowMs);
+    if (result.response !== undefined) {
+      gate.recordAnswer(nowMs);
+      this.#parts.figures?.recordAnswer(row.destination.origin, nowMs - row.sentAtMs);
+    }
     gate.recordOutcome(result.outcome, row.recipient.subscriptionId);
   }
 

@@ -40,6 +40,21 @@ export function broadcastInterval(startAtMs: number, nowMs: number): { startMs: 
   return { startMs: startAtMs + Math.floor(elapsedMs / widthMs) * widthMs, widthMs };
 }
 
+/** What came of all messages to one push service, ever since outcomes are counted. */
+export type OutcomeTotal = Omit<OutcomeInterval, 'startMs' | 'widthMs'>;
+
+/** Work that is left, over all broadcasts that are running. */
+export interface Backlog {
+  /** Rows without an outcome. */
+  readonly pendingRows: number;
+  /** Of these: stored to be tried again. */
+  readonly waitingRows: number;
+  /** Of these: held back, since their push service refuses our token or key. */
+  readonly heldBackRows: number;
+  /** How many alarms there are, by reason; of paused broadcasts too. */
+  readonly alarms: readonly { readonly reason: string; readonly count: number }[];
+}
+
 export interface Statistics {
   /** From `sinceMs` on, in order; days on which nothing came or went are left out. */
   subscriptionDays(sinceMs: number): Promise<readonly SubscriptionDay[]>;
@@ -48,6 +63,9 @@ export interface Statistics {
     readonly width: keyof typeof outcomeWidths;
     readonly sinceMs: number;
   }): Promise<readonly OutcomeInterval[]>;
+  /** The most used push service first. They only grow. */
+  outcomeTotals(): Promise<readonly OutcomeTotal[]>;
+  backlog(): Promise<Backlog>;
   /** Those of one broadcast. */
   outcomesOf(broadcastId: number): Promise<readonly OutcomeInterval[]>;
 }

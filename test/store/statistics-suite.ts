@@ -135,6 +135,45 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       );
     });
 
+    test('totals only grow: what the intervals drop stays in them', async () => {
+      for (let index = 0; index < 3; index += 1) await put(index);
+      assert.deepEqual(await store.statistics.outcomeTotals(), []);
+      const { id } = await createBroadcast();
+      await commitNext(id);
+      await commitNext(id, { origin: 'https://db5p.notify.windows.com', result: 'gone' });
+      nowMs += 2 * outcomeWidths.coarse.keptMs;
+      await commitNext((await createBroadcast()).id);
+      assert.equal((await store.statistics.outcomes({ width: 'coarse', sinceMs: 0 })).length, 1);
+      assert.deepEqual(await store.statistics.outcomeTotals(), [
+        { pushService: fcm, ...none, attempts: 2, accepted: 2 },
+        { pushService: 'notify.windows.com', ...none, attempts: 1, gone: 1 },
+      ]);
+    });
+
+    test('the backlog is what running broadcasts have left; alarms of paused ones stay in it', async () => {
+      for (let index = 0; index < 4; index += 1) await put(index);
+      const empty = { pendingRows: 0, waitingRows: 0, heldBackRows: 0, alarms: [] };
+      assert.deepEqual(await store.statistics.backlog(), empty);
+      const { id } = await createBroadcast();
+      assert.deepEqual(await store.statistics.backlog(), { ...empty, pendingRows: 4 });
+      await commitNext(id);
+      const retry = { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs };
+      await commitNext(id, { result: 'retry', retry });
+      const alarm = { reason: 'vapid-refused', detail: 'BadJwtToken' };
+      await commitNext(id, { result: 'rejected', alarm });
+      const alarms = [{ reason: 'vapid-refused', count: 1 }];
+      assert.deepEqual(await store.statistics.backlog(), {
+        ...empty,
+        pendingRows: 2,
+        waitingRows: 1,
+        alarms,
+      });
+      await store.broadcasts.pause(id);
+      assert.deepEqual(await store.statistics.backlog(), { ...empty, alarms });
+      await store.broadcasts.cancel(id);
+      assert.deepEqual(await store.statistics.backlog(), empty);
+    });
+
     test('a single message is counted, and what is old is dropped', async () => {
       const told = {
         subscription: madeUpSubscription(1),

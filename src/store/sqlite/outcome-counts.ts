@@ -11,6 +11,9 @@ export interface OutcomeCounts {
   addToBroadcast(broadcast: { readonly id: number; readonly startAtMs: number }, counts: OriginCounts): void;
 }
 
+/** Of the intervals that hold what came of all messages. */
+export const totalWidthMs = 0;
+
 type Values = Omit<OriginCounts, 'origin'> & {
   pushService: string;
   startMs: number;
@@ -60,6 +63,7 @@ export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
     for (const { widthMs } of Object.values(outcomeWidths)) {
       addInterval.run({ ...counts, pushService, widthMs, startMs: nowMs - (nowMs % widthMs) });
     }
+    addInterval.run({ ...counts, pushService, widthMs: totalWidthMs, startMs: 0 });
   };
 
   return {

@@ -1,6 +1,8 @@
 // Reads the figures over time in SQLite. Triggers count subscriptions, `outcome-counts.ts` the outcomes.
 import { outcomeWidths, type OutcomeInterval, type Statistics } from '../statistics.ts';
+import { totalWidthMs } from './outcome-counts.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
+import type { NoValues } from './statement.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -24,6 +26,24 @@ export function createSqliteStatistics(database: SqliteDatabase): Statistics {
     select * from outcome_intervals where width_ms = :widthMs and start_ms >= :sinceMs
     order by start_ms, push_service
   `);
+  const totals = database.prepare<{ widthMs: number }, IntervalRow>(
+    'select * from outcome_intervals where width_ms = :widthMs order by attempts desc, push_service',
+  );
+  const pending = database.prepare<NoValues, { count: number }>(`
+    select coalesce(sum(b.audience - b.expired_unread - coalesce((
+      select sum(accepted + gone + rejected + expired + exhausted)
+      from broadcast_origins o where o.broadcast_id = b.id), 0)), 0) as count
+    from broadcasts b where b.state = 'running'
+  `);
+  const waiting = database.prepare<NoValues, { count: number; held_back: number }>(`
+    select count(*) as count, count(push_service_id) as held_back from retries
+    where broadcast_id in (select id from broadcasts where state = 'running')
+  `);
+  const alarms = database.prepare<NoValues, { reason: string; count: number }>(`
+    select reason, count(*) as count from alarms
+    where broadcast_id in (select id from broadcasts where state in ('running', 'paused'))
+    group by reason order by reason
+  `);
   const intervalsOf = database.prepare<{ broadcastId: number }, IntervalRow>(
     'select * from broadcast_intervals where broadcast_id = :broadcastId order by start_ms, push_service',
   );
@@ -37,6 +57,23 @@ export function createSqliteStatistics(database: SqliteDatabase): Statistics {
       ),
     outcomes: ({ width, sinceMs }) =>
       database.read(() => intervals.all({ widthMs: outcomeWidths[width].widthMs, sinceMs }).map(toInterval)),
+    outcomeTotals: () =>
+      database.read(() =>
+        totals.all({ widthMs: totalWidthMs }).map((row) => {
+          const { startMs: _startMs, widthMs: _widthMs, ...total } = toInterval(row);
+          return total;
+        }),
+      ),
+    backlog: () =>
+      database.read(() => {
+        const { count: waitingRows = 0, held_back: heldBackRows = 0 } = waiting.first({}) ?? {};
+        return {
+          pendingRows: pending.first({})?.count ?? 0,
+          waitingRows,
+          heldBackRows,
+          alarms: alarms.all({}).map(({ reason, count }) => ({ reason, count })),
+        };
+      }),
     outcomesOf: (broadcastId) => database.read(() => intervalsOf.all({ broadcastId }).map(toInterval)),
   };
 }

@@ -1,0 +1,80 @@
+// What a worker measures, for metrics: an addition for each answer, and one report about once a second.
+import { pushServiceName } from '../protocol/push-service-name.ts';
+
+/** Upper bounds of the buckets of `DurationCounts`; what takes longer is in one more. */
+export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
+
+export interface DurationCounts {
+  /** One count more than there are bounds. */
+  readonly counts: readonly number[];
+  readonly sumSeconds: number;
+}
+
+/** What came in addition since the report before. */
+export interface DeliveryFigures {
+  /** From when a message was given to the transport to its answer; `pushService` as `pushServiceName` gives it. */
+  readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
+  /** Of pages of rows. */
+  readonly commits: DurationCounts;
+  /** Slices that another worker took, since this one had not renewed its lease in time. */
+  readonly leasesLost: number;
+}
+
+/** Told what was measured. */
+export type OnFigures = (figures: DeliveryFigures) => void;
+
+export class Figures {
+  readonly #answers = new Map<string, DurationTally>();
+  readonly #commits = new DurationTally();
+  #leasesLost = 0;
+
+  recordAnswer(origin: string, milliseconds: number): void {
+    let tally = this.#answers.get(origin);
+    if (tally === undefined) {
+      tally = new DurationTally();
+      this.#answers.set(origin, tally);
+    }
+    tally.add(milliseconds / 1000);
+  }
+
+  recordCommit(milliseconds: number, isLeaseLost: boolean): void {
+    this.#commits.add(milliseconds / 1000);
+    if (isLeaseLost) this.#leasesLost += 1;
+  }
+
+  /** @returns what came since this was called before; `undefined` where nothing did */
+  take(): DeliveryFigures | undefined {
+    const answers = [...this.#answers].map(([origin, tally]) => ({
+      pushService: pushServiceName(origin),
+      ...tally.toCounts(),
+    }));
+    const commits = this.#commits.toCounts();
+    const leasesLost = this.#leasesLost;
+    this.#answers.clear();
+    this.#commits.clear();
+    this.#leasesLost = 0;
+    const isEmpty = answers.length === 0 && commits.counts.every((count) => count === 0);
+    return isEmpty ? undefined : { answers, commits, leasesLost };
+  }
+}
+
+class DurationTally {
+  readonly #counts = [...durationBoundsSeconds, Infinity].map(() => 0);
+  #sumSeconds = 0;
+
+  add(seconds: number): void {
+    let bucket = 0;
+    while (bucket < durationBoundsSeconds.length && seconds > durationBoundsSeconds[bucket]!) bucket += 1;
+    this.#counts[bucket]! += 1;
+    this.#sumSeconds += seconds;
+  }
+
+  toCounts(): DurationCounts {
+    return { counts: [...this.#counts], sumSeconds: this.#sumSeconds };
+  }
+
+  clear(): void {
+    this.#counts.fill(0);
+    this.#sumSeconds = 0;
+  }
+}

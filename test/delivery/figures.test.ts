@@ -1,0 +1,46 @@
+// What workers measure for metrics, in this thread and in threads of their own.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { durationBoundsSeconds, Figures, type DeliveryFigures } from '../../src/delivery/figures.ts';
+import { assertDone, message, openBroadcastBench } from './broadcast-bench.ts';
+
+const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
+
+test('durations are counted in buckets, each up to its bound, and once', () => {
+  const figures = new Figures();
+  const origin = 'https://db5p.notify.windows.com';
+  for (const milliseconds of [0, 5, 6, 30_000, 30_001]) figures.recordAnswer(origin, milliseconds);
+  figures.recordCommit(1, false);
+  figures.recordCommit(7, true);
+  const taken = figures.take()!;
+  assert.equal(taken.answers.length, 1);
+  const [{ pushService, counts, sumSeconds }] = taken.answers as [DeliveryFigures['answers'][0]];
+  assert.equal(pushService, 'notify.windows.com');
+  assert.equal(counts.length, durationBoundsSeconds.length + 1);
+  assert.deepEqual([counts[0], counts[1], counts.at(-2), counts.at(-1)], [2, 1, 1, 1]);
+  assert.equal(sumSeconds, 60.012);
+  assert.deepEqual(taken.commits.counts.slice(0, 2), [1, 1]);
+  assert.equal(taken.leasesLost, 1);
+  assert.equal(figures.take(), undefined);
+});
+
+describe('a broadcast', () => {
+  for (const threads of [0, 2]) {
+    test(`tells what its workers measured, each answer once, with ${threads} threads`, async () => {
+      await using bench = await openBroadcastBench();
+      const pushService = await bench.startPushService();
+      await bench.subscribe(pushService, 4200);
+      const told: DeliveryFigures[] = [];
+      const sender = bench.createSender({ threads, onFigures: (figures) => told.push(figures) });
+      assertDone(await (await sender.broadcast('all', message)).finished, { accepted: 4200 });
+      const answers = told.flatMap((figures) => figures.answers);
+      assert.deepEqual(
+        new Set(answers.map((each) => each.pushService)),
+        new Set([new URL(pushService.origin).host]),
+      );
+      assert.equal(sumOf(answers.flatMap(({ counts }) => counts)), 4200);
+      assert.ok(sumOf(told.flatMap(({ commits }) => commits.counts)) > 0);
+      assert.equal(sumOf(told.map(({ leasesLost }) => leasesLost)), 0);
+    });
+  }
+});
