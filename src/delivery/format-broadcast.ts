@@ -8,6 +8,7 @@ import {
 } from '../store/broadcasts.ts';
 import { heldDeletionsReason } from '../store/held-deletions.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../store/receipts.ts';
+import { chromeLimitReason } from './chrome-limit.ts';
 import type { Progress } from './progress.ts';
 
 /** A count of `Broadcast.counts`. */
@@ -75,7 +76,7 @@ export function formatState(broadcast: Broadcast): string {
 
 /** `fcm.googleapis.com rejects messages: vapid-refused (BadJwtToken)` */
 export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
-  if (reason === heldDeletionsReason) return `${hostOf(origin)}: ${detail}`;
+  if (reason === heldDeletionsReason || reason === chromeLimitReason) return `${hostOf(origin)}: ${detail}`;
   return `${hostOf(origin)} rejects messages: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }
 

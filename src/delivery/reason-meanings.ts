@@ -1,5 +1,6 @@
 // What the reasons of refusals and repeats mean, and what an operator can do: the same words wherever they are shown.
 import { heldDeletionsReason } from '../store/held-deletions.ts';
+import { chromeLimitReason } from './chrome-limit.ts';
 
 export interface ReasonMeaning {
   readonly meaning: string;
@@ -71,6 +72,12 @@ const meanings: Readonly<Record<string, ReasonMeaning>> = {
   'unexpected-status': {
     meaning: 'The push service answered with an unexpected status.',
     remedy: 'Its words may say why.',
+  },
+  [chromeLimitReason]: {
+    meaning:
+      'Chrome’s push service limits this site, as it does for days where people dismiss or ignore its messages.',
+    remedy:
+      'Send less often, to those who react; set “maxRate” to below 1,000 a minute until the limit ends.',
   },
   [heldDeletionsReason]: {
     meaning: 'The push service calls subscriptions gone and accepts almost nothing. They are kept.',

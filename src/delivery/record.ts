@@ -3,6 +3,7 @@
 import type { Outcome } from '../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../store/broadcasts.ts';
 import type { RowResult } from '../store/ledger.ts';
+import { findChromeLimit } from './chrome-limit.ts';
 import type { Destination } from './destinations.ts';
 import type { Refusal } from './not-sent.ts';
 import type { Posted, Result } from './post.ts';
@@ -64,7 +65,10 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
   };
   const { origin } = destination;
   const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
-  if (outcome.kind === 'retry') return withRetry(attempted, row, outcome, settings);
+  if (outcome.kind === 'retry') {
+    const alarm = findChromeLimit(origin, outcome, attempt);
+    return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
+  }
   if (outcome.kind === 'rejected' && outcome.isAlarm) return { ...attempted, alarm: toAlarm(outcome) };
   return attempted;
 }

@@ -9,3 +9,8 @@ export function isWindowsPushService(origin: string): boolean {
 export function isApplePushService(origin: string): boolean {
   return new URL(origin).hostname.endsWith('.push.apple.com');
 }
+
+/** True for Google's push service, which Chrome uses (FCM). */
+export function isGooglePushService(origin: string): boolean {
+  return new URL(origin).hostname === 'fcm.googleapis.com';
+}

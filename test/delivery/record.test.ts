@@ -43,7 +43,23 @@ const retryOutcome = (changes: object = {}): Outcome => ({
 });
 const unsent = { recipient, origin, attempts: 0 };
 
+/** Of the alarm that a 429 after `attempts` attempts raises. */
+function alarmReasonOf(host: string, attempts: number, changes: object): string | undefined {
+  const destination = { ...rowOf().destination, origin: `https://${host}` };
+  const row = rowOf({ destination, tries: { ...tries, attempts } });
+  return toRowResult(row, posted(retryOutcome(changes), 429), settings).alarm?.reason;
+}
+
 describe('a row that was posted', () => {
+  test('raises an alarm where Chrome asks it to wait for long, and only then', () => {
+    const chrome = 'fcm.googleapis.com';
+    assert.equal(alarmReasonOf(chrome, 3, {}), undefined);
+    assert.equal(alarmReasonOf(chrome, 4, {}), 'chrome-limit', 'also where it is the last attempt');
+    assert.equal(alarmReasonOf(chrome, 0, { afterMs: 86_400_000 }), 'chrome-limit');
+    assert.equal(alarmReasonOf(chrome, 4, { reason: 'server-error' }), undefined);
+    assert.equal(alarmReasonOf('updates.push.services.mozilla.com', 4, {}), undefined);
+  });
+
   test('is settled by an acceptance, with the status in the attempt log', () => {
     assert.deepEqual(toRowResult(rowOf(), posted({ kind: 'accepted' }, 201), settings), {
       recipient,
