@@ -2,7 +2,7 @@
 // line tells which.
 import { readJsonArray } from './read-json-array.ts';
 import { readLines, type Line } from './read-lines.ts';
-import { isTableHeader, readTable } from './read-table.ts';
+import { isTableHeader, readTable, type TableOptions } from './read-table.ts';
 
 const byteOrderMark = '\ufeff';
 const newline = 0x0a;
@@ -10,7 +10,7 @@ const newline = 0x0a;
 /** @returns rows as lines of JSON: numbered by line, by element of the array, or by row with the header as 1 */
 export async function* readRows(
   chunks: AsyncIterable<Uint8Array>,
-  options: { readonly maxLineBytes: number },
+  options: TableOptions,
 ): AsyncGenerator<Line> {
   const iterator = chunks[Symbol.asyncIterator]();
   const { bytes, firstLine } = await readStart(iterator, options.maxLineBytes);

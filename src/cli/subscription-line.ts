@@ -1,6 +1,8 @@
 // A subscription as one line of JSON, as `deskbell subscriptions` exports and imports it: the form of
 // `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import { checkTags, checkUser } from '../store/check-people.ts';
+import type { UserAndTags } from '../store/people.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
@@ -13,17 +15,30 @@ export const maxLineBytes = 65_536;
 export interface ImportedRow {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
+  /** Where the line has a user or tags. */
+  readonly assign?: UserAndTags | undefined;
 }
 
 /**
  * Parses one line. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
  *
- * @throws {DeskbellError} ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID; `fields` names what is wrong
+ * @param userColumn the member that holds the user; without it, user and tags are not read
+ * @throws {DeskbellError} ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what
+ *   is wrong
  */
-export function parseLine(line: string, policy: EndpointPolicy, currentPublicKey: string): ImportedRow {
+export function parseLine(
+  line: string,
+  policy: EndpointPolicy,
+  currentPublicKey: string,
+  userColumn?: string,
+): ImportedRow {
   const value = parseJson(line);
   const subscription = parseSubscription(value, policy);
-  return { subscription, vapidPublicKey: readPublicKey(value as object) ?? currentPublicKey };
+  return {
+    subscription,
+    vapidPublicKey: readPublicKey(value as object) ?? currentPublicKey,
+    assign: userColumn === undefined ? undefined : readUserAndTags(value as object, userColumn),
+  };
 }
 
 export function formatLine(row: StoredSubscription): string {
@@ -32,6 +47,8 @@ export function formatLine(row: StoredSubscription): string {
     endpoint: row.endpoint,
     keys: { p256dh: encodeBase64url(row.p256dh), auth: encodeBase64url(row.auth) },
     vapidPublicKey: row.vapidPublicKey,
+    user: row.user,
+    tags: row.tags.length > 0 ? row.tags : undefined,
     createdAt: new Date(row.createdAtMs).toISOString(),
     updatedAt: new Date(row.updatedAtMs).toISOString(),
   });
@@ -45,6 +62,21 @@ function parseJson(line: string): unknown {
     throw new DeskbellError('ERR_JSON_MALFORMED', 'the line is not well-formed JSON');
   }
 }
+
+/** Tables have numbers for users, and one text for all tags; what is empty is not there. */
+function readUserAndTags(value: object, userColumn: string): UserAndTags | undefined {
+  const { [userColumn]: user, tags } = value as Readonly<Record<string, unknown>>;
+  const hasUser = !isEmpty(user);
+  if (!hasUser && isEmpty(tags)) return undefined;
+  return {
+    user: hasUser ? checkUser(Number.isSafeInteger(user) ? String(user) : user, `/${userColumn}`) : undefined,
+    tags: isEmpty(tags)
+      ? []
+      : checkTags(typeof tags === 'string' ? (tags.match(/[^\s,;]+/g) ?? []) : tags, '/tags'),
+  };
+}
+
+const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 function readPublicKey(value: { readonly vapidPublicKey?: unknown }): string | undefined {
   const { vapidPublicKey } = value;

@@ -36,6 +36,8 @@ export interface RemovedPerson {
   readonly recipients: number;
   /** Of the attempt log. */
   readonly attempts: number;
+  /** What their browsers have reported of notifications, and is still known by subscription. */
+  readonly receipts: number;
 }
 
 export interface PeopleStore {

@@ -43,7 +43,9 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
     };
 
     const createBroadcast = (audienceId: number | undefined, user?: string) =>
-      store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId, user, sliceRows: 1000 }));
+      store.broadcasts.create(
+        madeUpBroadcast(nowMs, { audienceId, user, sliceRows: 1000, receiptActions: [] }),
+      );
 
     const audienceIds = async (expression: AudienceExpression): Promise<(number | undefined)[]> => {
       const { broadcast } = await createBroadcast(await store.broadcasts.openMatchingAudience(expression));
@@ -298,6 +300,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
           broadcasts: 0,
           recipients: 0,
           attempts: 0,
+          receipts: 0,
         });
         assert.equal(await store.subscriptions.count(), 1);
       });
@@ -314,6 +317,13 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         const own = await store.broadcasts.openMatchingAudience({ user: 'ada' });
         const { broadcast: toAda } = await createBroadcast(own, 'ada');
         for (const { id } of [toList, toAll, toAda]) await settle(id, 'accepted');
+        await store.receipts.add(
+          [first.id, other.id].map((subscriptionId) => ({
+            broadcastId: toAll.id,
+            subscriptionId,
+            event: 'shown',
+          })),
+        );
 
         assert.deepEqual(await store.people.remove('ada'), {
           subscriptions: 2,
@@ -322,6 +332,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
           recipients: 4,
           // the recipient of the list that is not known by its id leaves none
           attempts: 5,
+          receipts: 1,
         });
         assert.equal(await store.subscriptions.findById(first.id), undefined);
         assert.equal(await store.subscriptions.findById(second.id), undefined);

@@ -32,9 +32,16 @@ interface Refused extends Fault {
   readonly text: string | undefined;
 }
 
+/** How rows are read. */
+interface Reading {
+  readonly policy: EndpointPolicy;
+  readonly userColumn: string;
+}
+
 interface Flags {
   readonly json?: true;
   readonly refused?: string;
+  readonly userColumn: string;
 }
 
 export function importCommand({ environment, input, output, stop }: Context): Command {
@@ -43,12 +50,13 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     description:
       'Imports subscriptions from JSON Lines, a JSON array, or CSV with a header. Each row is {"endpoint", "keys": ' +
       '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, with "vapidPublicKey" if it was made with another VAPID ' +
-      'key pair. Columns of CSV have these names, or public_key and auth_token, or there is one column "subscription" ' +
-      'that holds JSON; others are ignored. The exit code is 1 if a row is not valid.',
+      'key pair, and with "user" and "tags". Columns of CSV have these names, or public_key and auth_token, or there is one ' +
+      'column "subscription" that holds JSON; others are ignored. The exit code is 1 if a row is not valid.',
     settings: ['data', 'pushServices'],
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
       'deskbell subscriptions import --refused refused.jsonl push_subscriptions.csv',
+      'deskbell subscriptions import --user-column user_id push_subscriptions.csv',
       'zcat old.jsonl.gz | deskbell subscriptions import -',
     ],
   })
@@ -58,12 +66,13 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       '--refused <file>',
       'Writes rows that are not valid to this new file, as JSON Lines with the reasons. They may hold secrets.',
     )
-    .action(async (file: string, { json, refused, ...flags }: Flags) => {
+    .option('--user-column <name>', 'Column or member that holds the user.', 'user')
+    .action(async (file: string, { json, refused, userColumn, ...flags }: Flags) => {
       const { data, pushServices } = await readConfiguration({ flags: { ...flags }, environment });
       const policy = createEndpointPolicy(pushServices);
       await withExistingData(data, async (directory) => {
         const counts: Counts = { imported: 0, refused: 0 };
-        const lines = readRows(readInput(file, { input, stop }), { maxLineBytes });
+        const lines = readRows(readInput(file, { input, stop }), { maxLineBytes, userColumn });
         await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
         const report = async ({ text, ...fault }: Refused): Promise<void> => {
           await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text })}\n`);
@@ -71,9 +80,11 @@ export function importCommand({ environment, input, output, stop }: Context): Co
           else output.diagnostic(describe(fault));
         };
         let failure: unknown;
-        await importLines(lines, directory, policy, counts, report).catch((error: unknown) => {
-          failure = error;
-        });
+        await importLines(lines, directory, { policy, userColumn }, counts, report).catch(
+          (error: unknown) => {
+            failure = error;
+          },
+        );
         if (!failure || counts.imported + counts.refused > 0) {
           await output.line(
             json ? JSON.stringify(counts) : `Imported ${counts.imported}, refused ${counts.refused}.`,
@@ -94,7 +105,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
 async function importLines(
   lines: AsyncIterable<Line>,
   { store, vapidKeys }: DataDirectory,
-  policy: EndpointPolicy,
+  reading: Reading,
   counts: Counts,
   report: (refused: Refused) => Promise<void>,
 ): Promise<void> {
@@ -107,7 +118,7 @@ async function importLines(
   };
   try {
     for await (const line of lines) {
-      const result = readRow(line, policy, vapidKeys.publicKey);
+      const result = readRow(line, reading, vapidKeys.publicKey);
       if ('errors' in result) {
         counts.refused += 1;
         await report(result);
@@ -120,10 +131,14 @@ async function importLines(
   }
 }
 
-function readRow({ number, text }: Line, policy: EndpointPolicy, publicKey: string): ImportedRow | Refused {
+function readRow(
+  { number, text }: Line,
+  { policy, userColumn }: Reading,
+  publicKey: string,
+): ImportedRow | Refused {
   try {
     if (text === undefined) throw new DeskbellError('ERR_BODY_TOO_LARGE', tooLong);
-    return parseLine(text, policy, publicKey);
+    return parseLine(text, policy, publicKey, userColumn);
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     const { code, message, fields } = error;

@@ -1,31 +1,44 @@
-// `deskbell subscriptions list`: one line per subscription, without endpoint and keys.
+// `deskbell subscriptions list`: one line per subscription, of all or of some people, without endpoint and keys.
 import type { Command } from 'commander';
+import { checkExpression } from '../../store/check-people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { withNamedData } from '../data.ts';
+import { addPeopleFlags, expressionOf, type PeopleFlags } from '../people-flags.ts';
 import { subscriptionPages } from '../subscription-pages.ts';
 
 export function listCommand({ environment, output, stop }: Context): Command {
-  return createCommand({
+  const command = createCommand({
     name: 'list',
-    description: 'Prints ID, push service and times of each subscription. Endpoints and keys are not shown.',
+    description:
+      'Prints ID, times, push service, user and tags of each subscription. Endpoints and keys are not shown.',
     settings: ['data'],
-    examples: ['deskbell subscriptions list', 'deskbell subscriptions list --json | jq .pushService'],
-  })
+    examples: [
+      'deskbell subscriptions list',
+      'deskbell subscriptions list --user 42',
+      'deskbell subscriptions list --tag beta --not-tag de --json | jq .pushService',
+    ],
+  });
+  return addPeopleFlags(command, 'Lists')
     .option('--json', 'Prints JSON Lines.')
-    .action(async (flags: { readonly json?: true }) => {
+    .action(async (flags: PeopleFlags & { readonly json?: true }) => {
+      const expression = expressionOf(flags);
+      const matching = expression && checkExpression(expression);
       await withNamedData(flags, environment, async ({ store }) => {
         const format = flags.json ? formatJson : formatColumns;
         let count = 0;
-        for await (const page of subscriptionPages(store.subscriptions, stop)) {
+        for await (const page of subscriptionPages(store.subscriptions, stop, matching)) {
           if (count === 0 && !flags.json) {
-            await output.line(output.style('dim', columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE')));
+            await output.line(
+              output.style('dim', columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS')),
+            );
           }
           count += page.length;
           await output.line(page.map(format).join('\n'));
         }
-        if (count === 0 && !flags.json) output.diagnostic('No subscriptions yet.');
+        if (count === 0 && !flags.json)
+          output.diagnostic(matching ? 'No such subscriptions.' : 'No subscriptions yet.');
       });
     });
 }
@@ -50,11 +63,15 @@ function formatColumns(row: StoredSubscription): string {
     formatTime(row.createdAtMs),
     formatTime(row.updatedAtMs),
     pushServiceOf(row),
+    row.user ?? '-',
+    row.tags.join(','),
   );
 }
 
-function columns(id: string, createdAt: string, updatedAt: string, pushService: string): string {
-  return `${id.padStart(8)}  ${createdAt.padEnd(20)}  ${updatedAt.padEnd(20)}  ${pushService}`;
+function columns(...texts: readonly [id: string, ...others: string[]]): string {
+  const [id, createdAt = '', updatedAt = '', pushService = '', user = '', tags = ''] = texts;
+  const start = `${id.padStart(8)}  ${createdAt.padEnd(20)}  ${updatedAt.padEnd(20)}`;
+  return `${start}  ${pushService.padEnd(40)}  ${user.padEnd(12)}  ${tags}`.trimEnd();
 }
 
 const formatTime = (timeMs: number): string => new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z');

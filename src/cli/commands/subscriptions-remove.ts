@@ -1,6 +1,8 @@
-// `deskbell subscriptions remove`: removes subscriptions by their IDs.
+// `deskbell subscriptions remove`: removes subscriptions by their IDs, or a person with every trace.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { checkUser } from '../../store/check-people.ts';
+import type { RemovedPerson } from '../../store/people.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -9,14 +11,25 @@ import { withNamedData } from '../data.ts';
 export function removeCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'remove',
-    description: 'Removes subscriptions. A browser registers again when its page is next opened.',
+    description:
+      'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes every trace of a ' +
+      'person from the database, attempt log included, and says what was removed. Backups and logs remain.',
     settings: ['data'],
-    examples: ['deskbell subscriptions remove 17', 'deskbell subscriptions remove 17 18 19'],
+    examples: ['deskbell subscriptions remove 17 18 19', 'deskbell subscriptions remove --user 42'],
   })
-    .argument('<id...>', 'IDs as `deskbell subscriptions list` shows them.', parseId)
+    .argument('[id...]', 'IDs as `deskbell subscriptions list` shows them.', parseId)
+    .option('--user <id>', 'Removes this person.')
     .option('--json', 'Prints JSON Lines.')
-    .action(async (ids: readonly number[], flags: { readonly json?: true }) => {
+    .action(async (ids: readonly number[], flags: RemoveFlags) => {
+      const user = flags.user === undefined ? undefined : checkUser(flags.user, '/user');
+      if ((user === undefined) === (ids.length === 0)) {
+        throw new DeskbellError('ERR_USAGE', 'Give the IDs of subscriptions, or --user');
+      }
       await withNamedData(flags, environment, async ({ store }) => {
+        if (user !== undefined) {
+          const removed = await store.people.remove(user);
+          return output.line(flags.json ? JSON.stringify({ user, ...removed }) : formatRemoved(removed));
+        }
         const missing: number[] = [];
         for (const id of ids) {
           const isRemoved = await store.subscriptions.removeById(id);
@@ -32,6 +45,30 @@ export function removeCommand({ environment, output }: Context): Command {
         }
       });
     });
+}
+
+interface RemoveFlags {
+  readonly user?: string;
+  readonly json?: true;
+}
+
+function formatRemoved({
+  subscriptions,
+  ended,
+  broadcasts,
+  recipients,
+  attempts,
+  receipts,
+}: RemovedPerson): string {
+  const lines = [
+    [subscriptions, 'subscriptions'],
+    [ended, 'subscriptions that had ended'],
+    [attempts, 'attempts of the log'],
+    [receipts, 'receipts'],
+    [recipients, 'places in lists of recipients'],
+    [broadcasts, 'broadcasts to this person alone'],
+  ].map(([count, what]) => `${String(count).padStart(8)}  ${what}`);
+  return `Removed:\n${lines.join('\n')}\nBackups of the database, exported files and logs may still name the person.`;
 }
 
 /** Commander passes the earlier values of a variadic argument. */

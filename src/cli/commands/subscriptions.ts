@@ -1,4 +1,4 @@
-// `deskbell subscriptions`: lists, removes, imports and exports subscriptions.
+// `deskbell subscriptions`: lists, tags, removes, imports and exports subscriptions.
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -6,14 +6,17 @@ import { exportCommand } from './subscriptions-export.ts';
 import { importCommand } from './subscriptions-import.ts';
 import { listCommand } from './subscriptions-list.ts';
 import { removeCommand } from './subscriptions-remove.ts';
+import { tagCommand, untagCommand } from './subscriptions-tag.ts';
 
 export function subscriptionsCommand(context: Context): Command {
   return createCommand({
     name: 'subscriptions',
-    description: 'Lists, removes, imports and exports subscriptions.',
+    description: 'Lists, tags, removes, imports and exports subscriptions.',
     examples: ['deskbell subscriptions list'],
   })
     .addCommand(listCommand(context))
+    .addCommand(tagCommand(context))
+    .addCommand(untagCommand(context))
     .addCommand(removeCommand(context))
     .addCommand(importCommand(context))
     .addCommand(exportCommand(context));

@@ -12,20 +12,22 @@ export function createRemovePerson(database: SqliteDatabase): (user: string) => 
     const running = statements.dropRetries.all({ id, endpoint });
     const recipients = statements.dropRecipient.run({ id, endpoint });
     const attempts = statements.dropAttempts.run({ id });
+    const receipts = statements.dropReceipts.run({ id });
     statements.dropAccepted.run({ id });
     // a retry may have been all that was left to do
     for (const { broadcast_id } of running) finish.ifOver(broadcast_id, database.now());
-    return { recipients, attempts };
+    return { recipients, attempts, receipts };
   };
 
   return (user) => {
-    const counts = { recipients: 0, attempts: 0 };
+    const counts = { recipients: 0, attempts: 0, receipts: 0 };
     const stored = statements.subscriptions.all({ user });
     const ended = statements.ended.all({ user });
     for (const { id, endpoint } of [...stored, ...ended]) {
       const removed = removeTraces(id, endpoint);
       counts.recipients += removed.recipients;
       counts.attempts += removed.attempts;
+      counts.receipts += removed.receipts;
       statements.dropSubscription.run({ id });
     }
     // those that were marked gone have ended by being deleted
@@ -63,6 +65,10 @@ function prepareStatements(database: SqliteDatabase) {
       `delete from audience_members where (audience_id, position) in (${members})`,
     ),
     dropAttempts: database.prepare<{ id: number }>('delete from attempts where subscription_id = :id'),
+    dropReceipts: database.prepare<{ id: number }>(`
+      delete from receipts
+      where subscription_id = :id and broadcast_id in (select broadcast_id from receipt_windows)
+    `),
     dropAccepted: database.prepare<{ id: number }>(
       'delete from accepted_subscriptions where subscription_id = :id',
     ),

@@ -1,0 +1,93 @@
+// `deskbell subscriptions tag` and `untag`: add tags to subscriptions, or take them away.
+import type { Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { checkExpression, checkTags } from '../../store/check-people.ts';
+import type { Store } from '../../store/store.ts';
+import { parseIds } from '../arguments.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { withNamedData } from '../data.ts';
+import { addPeopleFlags, expressionOf, parseTags, type PeopleFlags } from '../people-flags.ts';
+import { subscriptionPages } from '../subscription-pages.ts';
+
+interface TagFlags extends PeopleFlags {
+  readonly ids?: readonly number[];
+  readonly json?: true;
+}
+
+export const tagCommand = (context: Context): Command =>
+  createTagCommand(context, {
+    name: 'tag',
+    description: 'Adds tags to subscriptions.',
+    examples: ['deskbell subscriptions tag beta,de --user 42', 'deskbell subscriptions tag news --ids 17,18'],
+    verb: 'Tags',
+    change: (tags) => ({ add: tags }),
+  });
+
+export const untagCommand = (context: Context): Command =>
+  createTagCommand(context, {
+    name: 'untag',
+    description: 'Takes tags away from subscriptions.',
+    examples: ['deskbell subscriptions untag beta --user 42', 'deskbell subscriptions untag beta --tag beta'],
+    verb: 'Untags',
+    change: (tags) => ({ remove: tags }),
+  });
+
+function createTagCommand(
+  { environment, output, stop }: Context,
+  {
+    verb,
+    change,
+    ...description
+  }: {
+    readonly name: string;
+    readonly description: string;
+    readonly examples: readonly string[];
+    readonly verb: string;
+    readonly change: (tags: readonly string[]) => Parameters<Store['people']['changeTags']>[1];
+  },
+): Command {
+  const command = createCommand({ ...description, settings: ['data'] }).argument(
+    '<tags>',
+    'Tags, separated by commas.',
+    parseTags,
+  );
+  return addPeopleFlags(command, verb, ['ids'])
+    .option('--ids <ids>', `${verb} the subscriptions with these IDs, separated by commas.`, parseIds)
+    .option('--json', 'Prints {"subscriptions"}: how many there were.')
+    .action(async (given: readonly string[], flags: TagFlags) => {
+      const changes = change(checkTags(given, '/tags'));
+      await withNamedData(flags, environment, async ({ store }) => {
+        let subscriptions = 0;
+        for await (const ids of idsOf(flags, store, stop)) {
+          // what is asked for in one turn is committed together
+          const found = await Promise.all(ids.map((id) => store.people.changeTags(id, changes)));
+          subscriptions += found.filter(Boolean).length;
+        }
+        await output.line(
+          flags.json ? JSON.stringify({ subscriptions }) : `Changed ${subscriptions} subscriptions.`,
+        );
+        if (subscriptions === 0) {
+          throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no such subscription');
+        }
+      });
+    });
+}
+
+async function* idsOf(
+  flags: TagFlags,
+  { subscriptions }: Store,
+  stop: AbortSignal,
+): AsyncGenerator<readonly number[]> {
+  const expression = expressionOf(flags);
+  if (flags.ids !== undefined) return yield flags.ids;
+  if (expression === undefined) {
+    throw new DeskbellError(
+      'ERR_USAGE',
+      'Choose the subscriptions: --user, --tag, --any-tag, --not-tag or --ids',
+    );
+  }
+  for await (const page of subscriptionPages(subscriptions, stop, checkExpression(expression))) {
+    yield page.map(({ id }) => id);
+  }
+}

@@ -1,0 +1,133 @@
+// Users and tags from the command line: they come in and go out with subscriptions, are changed, listed by, and a person is
+// removed.
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { exampleSubscription } from './example-subscriptions.ts';
+import { parseLines, runCommand, temporaryFolder, type RunResult } from './run-command.ts';
+
+type Run = (words: readonly string[], input?: string) => Promise<RunResult>;
+
+async function newData(): Promise<Run> {
+  const data = await temporaryFolder();
+  const run: Run = (words, input) =>
+    runCommand(words, { environment: { DESKBELL_DATA: data }, ...(input !== undefined && { input }) });
+  assert.equal((await run(['keys', 'generate'])).exitCode, 0);
+  return run;
+}
+
+const lines = (rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+const ownersOf = (stdout: string) => parseLines(stdout).map(({ user, tags }) => ({ user, tags }));
+const exportOwners = async (run: Run) => ownersOf((await run(['subscriptions', 'export'])).stdout);
+
+suite('deskbell subscriptions with people', { concurrency: true }, () => {
+  test('export and import carry user and tags; a row without them changes neither', async () => {
+    const [from, to] = [await newData(), await newData()];
+    const rows = [
+      { ...exampleSubscription(1), user: '42', tags: ['de', 'beta'] },
+      { ...exampleSubscription(2), user: 43 },
+      { ...exampleSubscription(3), tags: 'news, de' },
+      exampleSubscription(4),
+    ];
+    const owners = [
+      { user: '42', tags: ['beta', 'de'] },
+      { user: '43', tags: undefined },
+      { user: undefined, tags: ['de', 'news'] },
+      { user: undefined, tags: undefined },
+    ];
+    await from(['subscriptions', 'import', '-'], lines(rows));
+    assert.deepEqual(await exportOwners(from), owners);
+    await to(['subscriptions', 'import', '-'], (await from(['subscriptions', 'export'])).stdout);
+    assert.deepEqual(await exportOwners(to), owners);
+    await to(['subscriptions', 'import', '-'], lines(rows.map(({ endpoint, keys }) => ({ endpoint, keys }))));
+    assert.deepEqual(await exportOwners(to), owners);
+  });
+
+  test('a column of any name holds the user', async () => {
+    const run = await newData();
+    const [one, two, three] = [1, 2, 3].map(exampleSubscription);
+    const table =
+      'User_ID,endpoint,p256dh,auth,tags,user\n' +
+      `42,${one!.endpoint},${one!.keys.p256dh},${one!.keys.auth},"de beta",x\n` +
+      `,${two!.endpoint},${two!.keys.p256dh},${two!.keys.auth},,x\n`;
+    await run(['subscriptions', 'import', '-', '--user-column', 'user_id'], table);
+    const whole = `subscription;user_id;tags\n"${JSON.stringify(three).replaceAll('"', '""')}";44;beta\n`;
+    await run(['subscriptions', 'import', '-', '--user-column', 'user_id'], whole);
+    const owners = [
+      { user: '42', tags: ['beta', 'de'] },
+      { user: undefined, tags: undefined },
+      { user: '44', tags: ['beta'] },
+    ];
+    assert.deepEqual(await exportOwners(run), owners);
+  });
+
+  test('rows with a user or tags that are not valid are refused', async () => {
+    const run = await newData();
+    const rows = [
+      { ...exampleSubscription(1), member: 'x'.repeat(129) },
+      { ...exampleSubscription(2), member: { id: 42 } },
+      { ...exampleSubscription(3), member: '42', tags: ['a b'] },
+      { ...exampleSubscription(4), member: '42', tags: 7 },
+      { ...exampleSubscription(5), member: '42' },
+    ];
+    const words = ['subscriptions', 'import', '-', '--json', '--user-column', 'member'];
+    const reports = parseLines((await run(words, lines(rows))).stdout);
+    assert.deepEqual(reports.pop(), { imported: 1, refused: 4 });
+    assert.deepEqual(
+      reports.map(({ errors: [{ pointer, code }] }) => `${pointer} ${code}`),
+      [
+        '/member ERR_FIELD_VALUE',
+        '/member ERR_FIELD_TYPE',
+        '/tags/0 ERR_FIELD_VALUE',
+        '/tags ERR_FIELD_TYPE',
+      ],
+    );
+  });
+
+  test('tags are added and taken away, by person, tag and ID, and list shows whom they choose', async () => {
+    const run = await newData();
+    const rows = ['42', '42', '43'].map((user, index) => ({ ...exampleSubscription(index), user }));
+    await run(['subscriptions', 'import', '-'], lines(rows));
+    const change = async (...words: string[]) =>
+      parseLines((await run(['subscriptions', ...words, '--json'])).stdout)[0].subscriptions;
+    const list = async (...words: string[]) =>
+      parseLines((await run(['subscriptions', 'list', '--json', ...words])).stdout).map(({ id }) => id);
+    assert.equal(await change('tag', 'beta,de', '--user', '42'), 2);
+    assert.equal(await change('tag', 'de', '--ids', '3,99'), 1);
+    assert.deepEqual(await list('--tag', 'de'), [1, 2, 3]);
+    assert.deepEqual(await list('--tag', 'de', '--not-tag', 'beta'), [3]);
+    assert.equal(await change('untag', 'beta', '--tag', 'beta'), 2);
+    assert.equal(await change('untag', 'de', '--user', '42', '--any-tag', 'de'), 2);
+    assert.deepEqual(await list('--tag', 'de'), [3]);
+    assert.deepEqual(await list('--user', '42'), [1, 2]);
+
+    const { stdout } = await run(['subscriptions', 'list', '--user', '43']);
+    assert.match(stdout, /USER +TAGS\n +3 .*mozilla\.com +43 +de\n$/);
+    assert.match((await run(['subscriptions', 'list', '--user', 'x'])).stderr, /No such subscriptions/);
+    for (const [words, error] of [
+      [['tag', 'de', '--user', 'x'], /ERR_SUBSCRIPTION_NOT_FOUND/],
+      [['tag', 'de'], /Choose the subscriptions.*ERR_USAGE/],
+      [['tag', 'a b', '--user', '42'], /A tag must be/],
+      [['untag', 'de', '--user', '42', '--ids', '1'], /cannot be used with/],
+    ] as const) {
+      const failed = await run(['subscriptions', ...words]);
+      assert.notEqual(failed.exitCode, 0);
+      assert.match(failed.stderr, error);
+    }
+  });
+
+  test('a person is removed, and what was removed is told', async () => {
+    const run = await newData();
+    const rows = ['42', '42', '43'].map((user, index) => ({ ...exampleSubscription(index), user }));
+    await run(['subscriptions', 'import', '-'], lines(rows));
+    const { stdout } = await run(['subscriptions', 'remove', '--user', '42', '--json']);
+    assert.deepEqual(parseLines(stdout), [
+      { user: '42', subscriptions: 2, ended: 0, broadcasts: 0, recipients: 0, attempts: 0, receipts: 0 },
+    ]);
+    assert.deepEqual(await exportOwners(run), [{ user: '43', tags: undefined }]);
+    const again = await run(['subscriptions', 'remove', '--user', '42']);
+    assert.match(again.stdout, /^Removed:\n +0 {2}subscriptions\n[^]*Backups of the database/);
+    for (const words of [['--user', '42', '3'], []]) {
+      assert.match((await run(['subscriptions', 'remove', ...words])).stderr, /ERR_USAGE/);
+    }
+  });
+});
