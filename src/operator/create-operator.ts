@@ -18,6 +18,7 @@ import { auditChanges } from './audit-changes.ts';
 import { requireOwnAddress } from './own-address.ts';
 import { addConsole } from './console/add-console.ts';
 import type { OperatorParts } from './parts.ts';
+import { createProgressFeeds } from './progress-feeds.ts';
 
 export interface OperatorOptions
   extends
@@ -31,6 +32,8 @@ export interface OperatorOptions
   readonly tls?: TlsFiles | undefined;
   /** A proxy in front of the listener speaks TLS to everybody else. Default: false. */
   readonly isBehindProxy?: boolean | undefined;
+  /** How often broadcasts that are followed are read from the store. Default: 500. */
+  readonly progressEveryMs?: number | undefined;
   /** Hosts that the listener is reached by, beside the address that it listens on. Default: none. */
   readonly hosts?: readonly string[] | undefined;
 }
@@ -83,7 +86,11 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   nameOperators(app);
   auditChanges(app, store.audit);
 
-  const parts: OperatorParts = { store, sender, log, isSecure, hashPerson };
+  const onFault = (error: unknown): void => log.error({ event: 'fault', error });
+  const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
+  // Streams of events would go on for as long as their broadcasts.
+  app.addHook('preClose', async () => progress.close());
+  const parts: OperatorParts = { store, sender, log, progress, isSecure, hashPerson };
   app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), parts));
   app.register(async (scope) => addConsole(scope, parts));
   return app;

@@ -2,12 +2,15 @@
 import type { Sender } from '../delivery/sender.ts';
 import type { Log } from '../http/log.ts';
 import type { Store } from '../store/store.ts';
+import type { ProgressFeeds } from './progress-feeds.ts';
 
 export interface OperatorParts {
   readonly store: Store;
   /** Sends messages and creates broadcasts. */
   readonly sender: Sender;
   readonly log: Log;
+  /** How far broadcasts are, read once for all who follow. */
+  readonly progress: ProgressFeeds;
   /** Browsers reach the listener by https: its cookies are `Secure`. */
   readonly isSecure: boolean;
   /** Names a person in the audit: a hash under a key of this installation. */

@@ -107,7 +107,14 @@ suite('/v1/broadcasts', () => {
     assert.deepEqual([other.status, await codeOf(other)], [422, 'ERR_IDEMPOTENCY_KEY']);
     const second = (await (await post({}, { audience: { ids: [2] } })).json()) as Shown;
 
-    const page = await read<Page<Shown>>('/v1/broadcasts?limit=1');
+    const tagged = await post({}, { audience: { user: 'nobody', tags: { any: ['news'] } } });
+    assert.deepEqual([tagged.status, ((await tagged.json()) as Shown).audience], [201, 0]);
+    const nobody = await post({}, { audience: { tags: {} } });
+    assert.deepEqual([nobody.status, await codeOf(nobody)], [400, 'ERR_FIELD_VALUE']);
+    const third = await read<Page<Shown>>('/v1/broadcasts?limit=1');
+    assert.equal(third.items[0]?.audience, 0);
+
+    const page = await read<Page<Shown>>('/v1/broadcasts?limit=1&cursor=3');
     assert.deepEqual([page.items.map(({ id }) => id), page.next], [[second.id], second.id]);
     const rest = await read<Page<Shown>>(`/v1/broadcasts?limit=1&cursor=${page.next}`);
     assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [[first.id], null]);
@@ -131,7 +138,7 @@ suite('/v1/broadcasts', () => {
       ['tester', 'broadcast.cancel', 'broadcast 1', 200],
       ['tester', 'broadcast.resume', 'broadcast 1', 200],
       ['tester', 'broadcast.pause', 'broadcast 1', 200],
-      ['tester', 'broadcast.create', 'broadcast 2', 201],
+      ['tester', 'broadcast.create', undefined, 400],
     ]);
   });
 

@@ -1,23 +1,29 @@
 // A broadcast as the API shows it: what `broadcastToJson` makes.
 import { countMeanings } from '../../delivery/format-broadcast.ts';
 import { Type } from '../../http/schema.ts';
+import { settlements } from '../../store/broadcasts.ts';
 
 export const states = ['scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
 const count = Type.Integer({ minimum: 0 });
 const moment = Type.String({ format: 'date-time' });
 
+const settled = Object.fromEntries(settlements.map((name) => [name, count]));
+
 const origin = Type.Object(
+  { origin: Type.String(), attempts: count, ...settled },
+  { description: 'The counts at one push service.' },
+);
+
+const receipts = Type.Object(
   {
     origin: Type.String(),
-    attempts: count,
-    accepted: count,
-    gone: count,
-    rejected: count,
-    expired: count,
-    exhausted: count,
+    shown: count,
+    clicked: count,
+    dismissed: count,
+    actions: Type.Unsafe({ type: 'object', additionalProperties: count }),
   },
-  { description: 'The counts at one push service.' },
+  { description: 'What browsers reported, by push service.' },
 );
 
 export const alarmSchema = Type.Object({
@@ -46,6 +52,7 @@ export const broadcastSchema = Type.Object({
   }),
   origins: Type.Array(origin),
   alarms: Type.Array(alarmSchema),
+  receipts: Type.Optional(Type.Array(receipts)),
   ttlSeconds: Type.Integer(),
   urgency: Type.String(),
   topic: Type.Optional(Type.String()),
@@ -64,31 +71,24 @@ export const alarmExample = {
   firstAt: '2027-01-01T09:00:01.250Z',
 };
 
+const zero = (names: readonly string[]): Record<string, number> =>
+  Object.fromEntries(names.map((name) => [name, 0]));
+
 export const broadcastExample = {
   id: 7,
   state: 'running',
   audience: 1000,
-  counts: {
-    accepted: 400,
-    gone: 2,
-    rejected: 20,
-    expired: 0,
-    exhausted: 0,
-    removed: 0,
-    cancelled: 0,
-    pending: 578,
-  },
+  counts: { ...zero(Object.keys(countMeanings)), accepted: 400, gone: 2, rejected: 20, pending: 578 },
   waiting: 0,
   heldBack: [],
   origins: [
     {
       origin: 'https://fcm.googleapis.com',
       attempts: 422,
+      ...zero(settlements),
       accepted: 400,
       gone: 2,
       rejected: 20,
-      expired: 0,
-      exhausted: 0,
     },
   ],
   alarms: [alarmExample],

@@ -2,11 +2,15 @@
 import type { Audience } from '../../delivery/audience.ts';
 import { broadcastToJson } from '../../delivery/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { searchBroadcasts } from '../../store/broadcast-search.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
+import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
+import { sendEvents } from '../event-stream.ts';
 import type { OperatorParts } from '../parts.ts';
 import { attemptSchema, attemptExample, attemptToJson } from './attempt.ts';
 import { broadcastExample, broadcastSchema, states } from './broadcast-schema.ts';
@@ -21,7 +25,9 @@ const time = (description: string) => Type.Optional(Type.String({ format: 'date-
 const createBody = Type.Object(
   {
     audience: Type.Unsafe<Audience>({
-      description: 'Every subscription, or some by id, or some that need not be stored.',
+      description:
+        'Every subscription; some by id; those of a user or with tags (all, any, none of these) at this moment; or some that need ' +
+        'not be stored.',
       anyOf: [
         { type: 'string', const: 'all' },
         {
@@ -29,6 +35,21 @@ const createBody = Type.Object(
           required: ['ids'],
           additionalProperties: false,
           properties: { ids: { type: 'array', minItems: 1, items: { type: 'integer', minimum: 1 } } },
+        },
+        {
+          type: 'object',
+          minProperties: 1,
+          additionalProperties: false,
+          properties: {
+            user: { type: 'string' },
+            tags: {
+              type: 'object',
+              additionalProperties: false,
+              properties: Object.fromEntries(
+                ['all', 'any', 'none'].map((name) => [name, { type: 'array', items: { type: 'string' } }]),
+              ),
+            },
+          },
         },
         {
           type: 'object',
@@ -71,6 +92,29 @@ const attemptsQuery = Type.Object(
   { additionalProperties: false },
 );
 
+const eventsOperation: Operation = {
+  tag: 'Sending',
+  summary: 'The events of a broadcast as they happen',
+  description:
+    'Server-sent events: `progress` when something has changed, `alarm` for each alarm, and `done` with the final counts, after ' +
+    'which the stream ends. A client that comes back with `Last-Event-ID` gets the alarms that it has missed and the present ' +
+    'state; after `done` the answer is a 204.',
+  headers: {
+    'Last-Event-ID': { description: 'Of the last event that the client has.', schema: { type: 'string' } },
+  },
+  responses: {
+    200: contentResponse(
+      'text/event-stream',
+      'Events, until the broadcast is over.',
+      Type.String(),
+      `event: done\nid: 1-done\ndata: ${JSON.stringify(broadcastExample)}\n\n`,
+    ),
+    204: emptyResponse('The client has the event done already.'),
+  },
+  errors: ['ERR_BROADCAST_NOT_FOUND'],
+  security: [{ token: [] }],
+};
+
 const idempotencyKey = {
   'Idempotency-Key': {
     description:
@@ -80,7 +124,9 @@ const idempotencyKey = {
   },
 };
 
-export function addBroadcastRoutes(app: ServiceApp, { store: { broadcasts }, sender }: OperatorParts): void {
+export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void {
+  const { sender } = parts;
+  const { broadcasts, operators } = parts.store;
   const createOperation = describe({
     tag: 'Sending',
     summary: 'Makes a broadcast',
@@ -94,6 +140,7 @@ export function addBroadcastRoutes(app: ServiceApp, { store: { broadcasts }, sen
       'ERR_PAYLOAD_TOO_LARGE',
       'ERR_SUBSCRIPTION_INVALID',
       'ERR_FIELD_VALUE',
+      'ERR_FIELD_TYPE',
       'ERR_IDEMPOTENCY_KEY',
     ],
   });
@@ -193,6 +240,27 @@ export function addBroadcastRoutes(app: ServiceApp, { store: { broadcasts }, sen
         broadcasts.attempts({ ...filter, limit: count }),
       );
       return sendJson(reply, { items: items.map(attemptToJson), next });
+    },
+  );
+
+  app.get(
+    '/v1/broadcasts/:id/events',
+    {
+      exposeHeadRoute: false,
+      schema: { params: idParams },
+      config: { operation: eventsOperation },
+    },
+    async ({ params: { id }, headers, operator }, reply) => {
+      await findBroadcast(broadcasts, id);
+      const seen = readLastEventId(headers['last-event-id']);
+      // Tells a browser not to come back.
+      if (seen.isDone) return reply.code(204).send();
+      const events = broadcastEvents(parts.progress.follow(id), seen);
+      return sendEvents(
+        reply,
+        events,
+        async () => (await operators.findById(operator?.id ?? 0)) !== undefined,
+      );
     },
   );
 

@@ -1,0 +1,48 @@
+// The events of one broadcast: `progress`, `alarm` and `done`. What is sent follows from the state of the broadcast alone, and
+// an event's id says how much of that a client has, so that one that comes back misses nothing, to another process too.
+import type { Progress } from '../delivery/progress.ts';
+import { alarmToJson, broadcastToJson } from '../delivery/format-broadcast.ts';
+import { isOver } from '../store/broadcasts.ts';
+import type { ServerEvent } from './event-stream.ts';
+
+/** What a client has. */
+export interface SeenEvents {
+  /** How many alarms: they are stored in their order and stay. */
+  readonly alarms: number;
+  readonly isDone: boolean;
+}
+
+/** @param lastEventId as the client sends it; anything that is none of ours has seen nothing */
+export function readLastEventId(lastEventId: unknown): SeenEvents {
+  const [, alarms = '0', done] = /^(\d{1,6})(-done)?$/.exec(String(lastEventId)) ?? [];
+  return { alarms: Number(alarms), isDone: done !== undefined };
+}
+
+/** Progress is sent when something has changed; the last event is `done`. */
+export async function* broadcastEvents(
+  states: AsyncGenerator<Progress>,
+  seen: SeenEvents,
+): AsyncGenerator<ServerEvent> {
+  let alarmsSeen = seen.alarms;
+  let lastState = '';
+  for await (const { broadcast, settled, ratePerSecond, etaSeconds } of states) {
+    for (const alarm of broadcast.alarms.slice(alarmsSeen)) {
+      alarmsSeen += 1;
+      yield {
+        event: 'alarm',
+        id: String(alarmsSeen),
+        data: { broadcastId: broadcast.id, ...alarmToJson(alarm) },
+      };
+    }
+    const shown = broadcastToJson(broadcast);
+    if (isOver(broadcast)) {
+      yield { event: 'done', id: `${alarmsSeen}-done`, data: shown };
+      return;
+    }
+    const state = JSON.stringify(shown);
+    if (state === lastState) continue;
+    lastState = state;
+    const data = { ...shown, settled, ratePerSecond: Math.round(ratePerSecond), etaSeconds };
+    yield { event: 'progress', id: String(alarmsSeen), data };
+  }
+}

@@ -1,0 +1,76 @@
+// Server-sent events (HTML standard §9.2): text that is made when the client takes it, so that one that stalls holds nothing but
+// what its connection has buffered.
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyReply } from 'fastify';
+
+import { escapeControls } from '../errors/escape-controls.ts';
+
+export interface ServerEvent {
+  readonly event: string;
+  /** What a client that comes back sends as `Last-Event-ID`: one line. */
+  readonly id: string;
+  /** Sent as JSON, or as it is where it is text. */
+  readonly data: object | string;
+}
+
+/** Proxies close connections that are silent for a minute; and it shows that a client is gone. */
+const heartbeatMs = 15_000;
+/** When a client comes back after its connection was lost. */
+const retryMs = 2000;
+
+/**
+ * Answers with the events until they end or the client goes.
+ *
+ * @param isPermitted asked before each event and heartbeat; where it is false, the stream ends
+ */
+export function sendEvents(
+  reply: FastifyReply,
+  events: AsyncGenerator<ServerEvent>,
+  isPermitted: () => Promise<boolean>,
+): FastifyReply {
+  // Without the latter, nginx would keep events back.
+  reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no');
+  return reply.send(Readable.from(toText(events, isPermitted)));
+}
+
+async function* toText(
+  events: AsyncGenerator<ServerEvent>,
+  isPermitted: () => Promise<boolean>,
+): AsyncGenerator<string> {
+  let next: Promise<IteratorResult<ServerEvent>> | undefined;
+  try {
+    yield `retry: ${retryMs}\n\n`;
+    for (;;) {
+      next ??= events.next();
+      const result = await orHeartbeat(next);
+      if (!(await isPermitted())) return;
+      if (result === undefined) {
+        yield ': still here\n\n';
+        continue;
+      }
+      next = undefined;
+      if (result.done) return;
+      yield format(result.value);
+    }
+  } finally {
+    // It ends once what it waits for has come.
+    void events.return(undefined);
+  }
+}
+
+async function orHeartbeat<Result>(next: Promise<Result>): Promise<Result | undefined> {
+  const timer = new AbortController();
+  try {
+    const silence = sleep(heartbeatMs, undefined, { signal: timer.signal, ref: false });
+    return await Promise.race([next, silence.catch(() => undefined)]);
+  } finally {
+    timer.abort();
+  }
+}
+
+function format({ event, id, data }: ServerEvent): string {
+  const text = typeof data === 'string' ? data : escapeControls(JSON.stringify(data));
+  const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
+  return `event: ${event}\nid: ${id}\n${lines.join('')}\n`;
+}
