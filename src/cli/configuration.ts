@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { encryptionMethods } from '../accelerator/encryption-methods.ts';
+import { parseMaxRates } from '../delivery/max-rate.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkVapidSubject } from '../protocol/vapid.ts';
@@ -186,6 +187,15 @@ export const settings = {
     unit: 'milliseconds',
     min: 1,
     max: 600_000,
+  }),
+  maxRate: list({
+    description:
+      'Messages that a push service gets at most in broadcasts, from all threads and processes together. Give the same to ' +
+      'each process that delivers.',
+    default: [],
+    defaultLabel: 'no limit',
+    valid: 'limits such as fcm.googleapis.com=500/s (or /min, /h)',
+    check: parseMaxRates,
   }),
   threads: integer({
     description: 'Threads that deliver broadcasts.',

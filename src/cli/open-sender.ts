@@ -14,6 +14,7 @@ export const senderSettings = [
   'ca',
   'connectTimeoutMs',
   'responseTimeoutMs',
+  'maxRate',
   'threads',
   'encryption',
 ] as const satisfies readonly SettingName[];
@@ -23,7 +24,16 @@ export const senderSettings = [
  * @throws {DeskbellError} ERR_CONFIGURATION for a missing subject or a proxy that is not valid; ERR_FILE
  */
 export async function openSender(
-  { subject, pushServices, ca, connectTimeoutMs, responseTimeoutMs, threads, encryption }: Configuration,
+  {
+    subject,
+    pushServices,
+    ca,
+    connectTimeoutMs,
+    responseTimeoutMs,
+    maxRate,
+    threads,
+    encryption,
+  }: Configuration,
   { store, vapidKeys, receiptKey }: Pick<DataDirectory, 'store' | 'vapidKeys' | 'receiptKey'>,
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`),
@@ -44,6 +54,7 @@ export async function openSender(
     connectTimeoutMs,
     responseTimeoutMs,
     encryption,
+    maxRate,
     store,
     receiptKey,
     threads,

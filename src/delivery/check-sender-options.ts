@@ -3,6 +3,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { maxTimeoutMs } from '../transport/check-options.ts';
+import { parseMaxRates } from './max-rate.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings } from './settings.ts';
 
@@ -16,8 +17,9 @@ export function checkSenderOptions(options: {
   readonly worker?: unknown;
   readonly retryPolicy?: unknown;
   readonly receiptKey?: unknown;
+  readonly maxRate?: unknown;
 }): void {
-  const { vapid, threads, sendTimeoutMs, store, onGone, worker, retryPolicy, receiptKey } = options;
+  const { vapid, threads, sendTimeoutMs, store, onGone, worker, retryPolicy, receiptKey, maxRate } = options;
   checkObject('vapid', vapid);
   checkKeyPairs('vapid.previousKeys', vapid['previousKeys']);
   const { keyDirectory } = vapid;
@@ -35,6 +37,11 @@ export function checkSenderOptions(options: {
   const isKey = receiptKey instanceof Uint8Array && receiptKey.length === receiptKeyBytes;
   if (receiptKey !== undefined && !isKey) {
     throw wrong('receiptKey', `must be a Uint8Array of ${receiptKeyBytes} random bytes`);
+  }
+  if (maxRate !== undefined) {
+    const isList = Array.isArray(maxRate) && maxRate.every((limit) => typeof limit === 'string');
+    if (!isList) throw wrong('maxRate', 'must be an array of limits, such as ["fcm.googleapis.com=500/s"]');
+    parseMaxRates(maxRate);
   }
   checkNumbers('worker', worker, Object.keys(defaultWorkerSettings), []);
   const policyNames = Object.keys(defaultRetryPolicy);

@@ -7,6 +7,7 @@ import { systemClock } from '../transport/clock.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import { Figures, type OnFigures } from './figures.ts';
 import { createMessagePath } from './message-path.ts';
+import { RateLimits } from './rate-limits.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings, type DeliverySettings } from './settings.ts';
 import { waitForRoom } from './wait-for-room.ts';
@@ -55,12 +56,15 @@ export function createWorker(
 
   return {
     async run(signal) {
+      const { work, ledger, rates } = waitForRoom(store, { clock: { startTimer }, now, onWarning, signal });
       const reporting = figures && setInterval(report, reportEveryMs).unref();
       try {
         await runWorker(
           {
             figures,
-            ...waitForRoom(store, { clock: { startTimer }, now, onWarning, signal }),
+            work,
+            ledger,
+            rates: new RateLimits(settings.maxRates ?? new Map(), rates),
             path,
             record: { retryPolicy: settings.retryPolicy ?? defaultRetryPolicy, now, random },
             settings: workerSettings,

@@ -13,6 +13,8 @@ export type NotSent =
   | { readonly kind: 'expired' }
   /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
   | { readonly kind: 'heldBack' }
+  /** Its push service has a rate limit, and this is its turn, from now. */
+  | { readonly kind: 'putOff'; readonly afterMs: number }
   /** The push service is not to be written to before that. */
   | {
       readonly kind: 'deferred';

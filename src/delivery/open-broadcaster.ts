@@ -1,6 +1,7 @@
 // The broadcaster of a sender, as its options want it.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createBroadcaster, type Broadcaster } from './broadcaster.ts';
+import { parseMaxRates } from './max-rate.ts';
 import type { SenderOptions } from './sender.ts';
 
 /**
@@ -9,7 +10,14 @@ import type { SenderOptions } from './sender.ts';
  */
 export function openBroadcaster(options: SenderOptions): Broadcaster {
   const { vapid, encrypt, encryption, store, threads, onWarning, retryPolicy, worker, ...rest } = options;
-  const { sendTimeoutMs: _sendTimeoutMs, onGone: _onGone, receiptKey, onFigures, ...transport } = rest;
+  const {
+    sendTimeoutMs: _sendTimeoutMs,
+    onGone: _onGone,
+    receiptKey,
+    onFigures,
+    maxRate = [],
+    ...transport
+  } = rest;
   if (store === undefined) {
     throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
   }
@@ -20,6 +28,7 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
     encryption,
     worker,
     receiptKey,
+    maxRates: parseMaxRates(maxRate),
     store,
     threads,
     encrypt,

@@ -25,6 +25,7 @@ export function openSingleMessages(options: SenderOptions): OpenSingleMessages {
     threads: _threads,
     receiptKey: _receiptKey,
     onFigures: _onFigures,
+    maxRate: _maxRate,
     ...transportOptions
   } = rest;
   const transport = createTransport(transportOptions);

@@ -42,6 +42,8 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
       return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.refusal) };
     case 'heldBack':
       return toHeldBack(row, settings);
+    case 'putOff':
+      return toPutOff(row, result.afterMs, settings);
     case 'expired':
       return { ...unsent(row), result: 'expired' };
   }
@@ -105,6 +107,12 @@ function toHeldBack(row: Row, { random }: RecordSettings): RowResult {
     retry: { ...row.tries, delayMs: 0 },
     hold: { vapidPublicKey, drawOrder: Math.floor(random() * maxDrawOrder) },
   };
+}
+
+/** To a time of its own, which needs no spreading; nothing has failed. */
+function toPutOff(row: Row, delayMs: number, { now }: RecordSettings): RowResult {
+  if (now() + delayMs >= row.tries.expiresAtMs) return { ...unsent(row), result: 'expired' };
+  return { ...unsent(row), result: 'retry', retry: { ...row.tries, delayMs } };
 }
 
 function unsent({

@@ -50,6 +50,9 @@ export interface SenderOptions extends TransportOptions {
   readonly onFigures?: OnFigures | undefined;
   /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
   readonly sendTimeoutMs?: number;
+  /** Messages that push services get at most in broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`): from all
+   *  senders on the store together, each of which is given the same. */
+  readonly maxRate?: readonly string[];
   /** When and how often a row of a broadcast is tried again. */
   readonly retryPolicy?: RetryPolicy;
   /** Sizes and times of the workers, where they differ from the defaults. */

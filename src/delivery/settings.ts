@@ -3,6 +3,7 @@
 import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
 import type { TransportOptions } from '../transport/transport.ts';
+import type { MaxRates } from './max-rate.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
 /** The pair that subscriptions were made with, and the contact that push services are told. */
@@ -25,6 +26,8 @@ export interface DeliverySettings {
   readonly encryption?: EncryptionMethod | undefined;
   /** Makes the tokens of receipts: 32 bytes, the same as the service's. Without it no row asks for any. */
   readonly receiptKey?: Uint8Array | undefined;
+  /** Limits of push services, which all workers on the store keep together. */
+  readonly maxRates?: MaxRates | undefined;
   /** What differs from `defaultWorkerSettings`. */
   readonly worker?: Partial<WorkerSettings> | undefined;
 }

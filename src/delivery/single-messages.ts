@@ -147,6 +147,7 @@ function toSendResult(result: Result): SendResult {
       return { outcome, response: undefined };
     }
     case 'heldBack':
+    case 'putOff':
     case 'expired':
       throw new Error(`A single message is never ${result.kind}.`);
   }

@@ -1,9 +1,7 @@
 // A store for workers that waits while its disk is full: what a worker has to write is written once there is room, and
 // until then the worker has nothing new to send. It keeps what it has sent already, and so repeats none of it.
 import { isDiskFull } from '../store/disk-full.ts';
-import type { Ledger } from '../store/ledger.ts';
 import type { Store } from '../store/store.ts';
-import type { WorkSource } from '../store/work-source.ts';
 import type { Clock } from '../transport/clock.ts';
 
 export const tryAgainAfterMs = 1000;
@@ -19,9 +17,9 @@ export interface WaitOptions {
 }
 
 export function waitForRoom(
-  { work, ledger }: Pick<Store, 'work' | 'ledger'>,
+  { work, ledger, rates }: Pick<Store, 'work' | 'ledger' | 'rates'>,
   { clock, now, onWarning, signal }: WaitOptions,
-): { readonly work: WorkSource; readonly ledger: Ledger } {
+): Pick<Store, 'work' | 'ledger' | 'rates'> {
   let isWaiting = false;
 
   const patiently = async <Result>(write: () => Promise<Result>): Promise<Result> => {
@@ -59,6 +57,7 @@ export function waitForRoom(
       readRows: (...range) => ledger.readRows(...range),
       pushServices: () => ledger.pushServices(),
     },
+    rates: { take: (request) => patiently(() => rates.take(request)) },
   };
 }
 

@@ -11,6 +11,7 @@ import { Committer, type CommitterParts } from './committer.ts';
 import type { MessagePath } from './message-path.ts';
 import type { NotSent } from './not-sent.ts';
 import type { Result } from './post.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';
 import type { WorkerSettings } from './settings.ts';
 import { Workload, type WorkloadParts } from './workload.ts';
@@ -18,6 +19,7 @@ import { Workload, type WorkloadParts } from './workload.ts';
 export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'destinations' | 'now'> {
   readonly path: MessagePath;
   readonly record: RecordSettings;
+  readonly rates: RateLimits;
   readonly clock: Clock;
 }
 
@@ -70,6 +72,7 @@ class Worker {
   async #turn(signal: AbortSignal): Promise<boolean> {
     this.#committer.throwFault();
     await this.#workload.replenish(this.#now());
+    await this.#parts.rates.replenish(this.#now());
     if (this.#sendBatch()) {
       await nextTurn();
       return true;
@@ -89,7 +92,7 @@ class Worker {
     const nowMs = this.#now();
     const rows = this.#workload.takeRows(nowMs);
     if (rows.length === 0) return false;
-    const posted = this.#parts.path.send(rows, (row) => admit(row, nowMs), this.#recordResult);
+    const posted = this.#parts.path.send(rows, (row) => this.#admit(row, nowMs), this.#recordResult);
     for (const row of posted) {
       row.sentAtMs = nowMs;
       if (row.isDetached) row.destination.gate.addDetached(row, nowMs);
@@ -97,6 +100,13 @@ class Worker {
     this.#inFlight += posted.length;
     if (this.#committer.isDue) this.#committer.commitAll();
     return true;
+  }
+
+  #admit({ assignment, tries, destination }: AssignedRow, nowMs: number): NotSent | undefined {
+    if (nowMs >= tries.expiresAtMs) return { kind: 'expired' };
+    const { gate, origin } = destination;
+    const isReturning = assignment.slice === undefined;
+    return gate.admit(assignment.areProbes, nowMs) ?? this.#parts.rates.admit(origin, isReturning, nowMs);
   }
 
   readonly #recordResult = (row: AssignedRow, result: Result): void => {
@@ -152,11 +162,6 @@ class Worker {
       };
     });
   }
-}
-
-function admit({ assignment, tries, destination }: AssignedRow, nowMs: number): NotSent | undefined {
-  if (nowMs >= tries.expiresAtMs) return { kind: 'expired' };
-  return destination.gate.admit(assignment.areProbes, nowMs);
 }
 
 function every(ms: number, work: () => void, { startTimer }: Clock): Timer {

@@ -5,6 +5,7 @@ import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
 import type { Ledger } from './ledger.ts';
 import type { Statistics } from './statistics.ts';
+import type { RateShares } from './rate-shares.ts';
 import type { ReceiptStore } from './receipts.ts';
 import type { PeopleStore } from './people.ts';
 import type { OperatorStore } from './operators.ts';
@@ -25,6 +26,7 @@ export interface Store {
   readonly broadcasts: BroadcastStore;
   readonly work: WorkSource;
   readonly ledger: Ledger;
+  readonly rates: RateShares;
   readonly heldDeletions: HeldDeletions;
   readonly ended: EndedSubscriptions;
   readonly vapidKeys: VapidKeyStore;

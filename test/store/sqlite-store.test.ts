@@ -32,6 +32,7 @@ import { describeReceipts } from './receipts-suite.ts';
 import { describeStore } from './store-suite.ts';
 import { addSubscriptions, type StoreUnderTest } from './store-under-test.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
+import { describeRateShares } from './rate-shares-suite.ts';
 
 const isWindows = process.platform === 'win32';
 
@@ -50,6 +51,7 @@ describeHeldDeletions('SQLite', prepare);
 describeEndpointSpellings('SQLite', prepare);
 describePushServices('SQLite', prepare);
 describeVapidKeys('SQLite', prepare);
+describeRateShares('SQLite', prepare);
 describeStatistics('SQLite', prepare);
 describeReceipts('SQLite', prepare);
 describePeople('SQLite', prepare);

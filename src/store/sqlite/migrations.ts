@@ -430,4 +430,15 @@ export const migrations: readonly string[] = [
   `
   create index broadcasts_open on broadcasts (id) where state in ('running', 'paused');
   `,
+
+  `
+  -- what is left of the rate limit of a push service, and until when rows that were put off take all of it
+  create table rate_limits (
+    origin text primary key,
+    permits real not null,
+    refilled_at_ms integer not null,
+    queued_until_ms integer not null,
+    sent_at_ms integer not null
+  ) strict, without rowid;
+  `,
 ];

@@ -7,6 +7,7 @@ import { createSqliteEndedSubscriptions } from './sqlite-ended-subscriptions.ts'
 import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteStatistics } from './sqlite-statistics.ts';
+import { createSqliteRateShares } from './sqlite-rate-shares.ts';
 import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqlitePeople } from './sqlite-people.ts';
 import { createSqliteOperators } from './sqlite-operators.ts';
@@ -37,6 +38,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     broadcasts: createSqliteBroadcasts(database),
     work: createSqliteWorkSource(database),
     ledger: createSqliteLedger(database),
+    rates: createSqliteRateShares(database),
     heldDeletions: createSqliteHeldDeletions(database),
     ended: createSqliteEndedSubscriptions(database),
     vapidKeys: createSqliteVapidKeys(database),

@@ -1,0 +1,27 @@
+// Limits on how many messages a push service gets in a time, for all workers of all processes together. Workers take shares
+// of a limit, each of a fraction of a second, and say how many rows they have put off. Types and numbers only.
+
+/** What may be saved up, as seconds of the rate; at least one message. */
+export const burstSeconds = 0.25;
+
+export interface RateRequest {
+  /** As `URL.origin` gives it. */
+  readonly origin: string;
+  /** The limit: messages per second. */
+  readonly perSecond: number;
+  /** Messages that the worker could send now. */
+  readonly wanted: number;
+  /** Rows that the worker has put off since its last request, each by one place. */
+  readonly putOff: number;
+}
+
+export interface RateShare {
+  /** Messages that may be sent now, at most `wanted`. */
+  readonly permits: number;
+  /** Until when, from now, the rows that all workers have put off take all of the rate; 0: there are none. */
+  readonly queueMs: number;
+}
+
+export interface RateShares {
+  take(request: RateRequest): Promise<RateShare>;
+}

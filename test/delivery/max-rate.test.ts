@@ -1,0 +1,84 @@
+// `maxRate`: how limits are written, and that all who deliver keep them together without holding others up.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createSender } from '../../src/delivery/sender.ts';
+import { parseMaxRates } from '../../src/delivery/max-rate.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { assertDone, message, openBroadcastBench, timesReceived, vapid } from './broadcast-bench.ts';
+
+describe('a rate limit', () => {
+  test('names a host or an origin, and a number per second, minute or hour', () => {
+    const limits = [
+      'fcm.googleapis.com=500/s',
+      'https://push.example.org:8443=30/min',
+      'http://[::1]:80=1/h',
+    ];
+    assert.deepEqual(Object.fromEntries(parseMaxRates(limits)), {
+      'https://fcm.googleapis.com': 500,
+      'https://push.example.org:8443': 0.5,
+      'http://[::1]': 1 / 3600,
+    });
+    for (const wrong of [
+      'fcm.googleapis.com',
+      'a=0/s',
+      'a=5',
+      'a=5/d',
+      '=5/s',
+      '*.a=5/s',
+      'a/b=5/s',
+      'a=-5/s',
+    ]) {
+      assert.throws(() => parseMaxRates([wrong]), {
+        code: 'ERR_CONFIGURATION',
+        message: /fcm\.googleapis\.com=500\/s/,
+      });
+    }
+    const options = { vapid, maxRate: ['a=5'] };
+    assert.throws(() => createSender(options), { code: 'ERR_CONFIGURATION' });
+  });
+
+  test('is kept by two senders together, while another push service is served at once', async () => {
+    await using bench = await openBroadcastBench();
+    const answered: ('limited' | 'other')[] = [];
+    const rows = 120;
+    const [limited, other] = await Promise.all(
+      (['limited', 'other'] as const).map((kind) =>
+        bench.startPushService({
+          rows,
+          onEvent: ({ type }) => {
+            if (type === 'answered') answered.push(kind);
+          },
+        }),
+      ),
+    );
+    const perSecond = 60;
+    const maxRate = [`${limited!.origin}=${perSecond}/s`];
+    const store = await openSqliteStore({ path: bench.path });
+    const startedMs = performance.now();
+    const run = await bench.createSender({ maxRate }).broadcast('all', message);
+    const helping = await bench.createSender({ maxRate, store }).resume(run.broadcast.id);
+    assertDone(await run.finished, { accepted: 2 * rows });
+    const tookMs = performance.now() - startedMs;
+    await helping.finished;
+    await store.close();
+    assert.deepEqual(timesReceived(limited!), { 1: rows });
+    assert.deepEqual(timesReceived(other!), { 1: rows });
+    // what may be saved up, and what is earned while it lasts
+    const leastMs = ((rows - perSecond / 4 - 1) / perSecond) * 1000;
+    assert.ok(tookMs >= leastMs, `${tookMs} ms for what takes ${leastMs}`);
+    const lastOfOther = answered.lastIndexOf('other');
+    const sentBefore = answered.slice(0, lastOfOther).filter((kind) => kind === 'limited').length;
+    assert.ok(sentBefore < rows, 'the other push service did not wait for the last of the limited one');
+  });
+
+  test('that is not reached changes nothing', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ rows: 300 });
+    const run = await bench
+      .createSender({ maxRate: [`${pushService.origin}=1000000/s`] })
+      .broadcast('all', message);
+    assertDone(await run.finished, { accepted: 300 });
+    assert.equal((await bench.store.broadcasts.find(1))?.origins[0]?.attempts, 300);
+    assert.deepEqual(timesReceived(pushService), { 1: 300 });
+  });
+});
