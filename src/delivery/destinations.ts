@@ -57,6 +57,8 @@ export function createDestinations(
 ): Destinations {
   const byRoot = new Map<string, Map<string, Destination>>();
   let states: ReadonlyMap<string, PushServiceState> = new Map();
+  /** Where the last message went: most often the next one goes there too. */
+  let last: { readonly root: string; readonly destination: Destination } | undefined;
 
   const updateGate = ({ gate, origin, vapidPublicKey }: Destination): void =>
     gate.setState(states.get(`${origin} ${vapidPublicKey}`));
@@ -94,10 +96,14 @@ export function createDestinations(
 
     async hold(addressees) {
       const found = await signingKeys.hold(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
+      last = undefined;
       for (const key of found) for (const byKey of byRoot.values()) byKey.delete(key);
     },
 
     find({ endpoint, vapidPublicKey = signingKeys.current }) {
+      if (last?.destination.vapidPublicKey === vapidPublicKey && endpoint.startsWith(last.root)) {
+        return last.destination;
+      }
       const root = rootOf(endpoint);
       const byKey = byRoot.get(root) ?? remember(root);
       let found = byKey.get(vapidPublicKey);
@@ -106,6 +112,7 @@ export function createDestinations(
         updateGate(found);
         byKey.set(vapidPublicKey, found);
       }
+      last = root === endpoint ? undefined : { root, destination: found };
       return found;
     },
 

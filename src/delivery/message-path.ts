@@ -10,7 +10,7 @@ import { systemClock } from '../transport/clock.ts';
 import type { Transport } from '../transport/transport.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
 import { encrypt } from './encrypt.ts';
-import { post, type Result } from './post.ts';
+import { createPost, type Result } from './post.ts';
 import { select, type Admit, type PushMessage, type Selected } from './select.ts';
 import { defaultWorkerSettings, type DeliverySettings } from './settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
@@ -51,6 +51,7 @@ export function createMessagePath(
     { ...defaultWorkerSettings, ...worker },
   );
 
+  const post = createPost(transport, now);
   const timeLeft = ({ deadlineMs }: PushMessage): number | undefined =>
     deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - monotonicNow());
 
@@ -74,7 +75,7 @@ export function createMessagePath(
         if ('kind' in request) record(message, request);
         else {
           posted.push(message);
-          post(transport, request, now, (result) => record(message, result), timeLeft(message));
+          post(request, (result) => record(message, result), timeLeft(message));
         }
       }
       return posted;

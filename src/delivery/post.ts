@@ -17,23 +17,45 @@ export interface Posted {
 /** What came of a message. */
 export type Result = Posted | NotSent;
 
-/** `done` is called exactly once, never before `post` returns. */
-export function post(
-  transport: Transport,
-  request: PushRequest,
-  now: () => number,
-  done: (result: Result) => void,
-  timeoutMs?: number,
-): void {
-  transport.send(request, (result) => done(readResult(request.origin, result, now)), timeoutMs);
+/** `done` is called exactly once, never before it returns. */
+export type Post = (request: PushRequest, done: (result: Result) => void, timeoutMs?: number) => void;
+
+/** @param now in milliseconds since 1970 */
+export function createPost(transport: Transport, now: () => number): Post {
+  const readAnswer = createAnswerReader(now);
+  return (request, done, timeoutMs) => {
+    transport.send(request, (result) => done(readResult(request, result, readAnswer)), timeoutMs);
+  };
+}
+
+/** Answers that are the same object, as the transport gives them where nothing differs, have the same result. */
+function createAnswerReader(now: () => number): (origin: string, response: PushResponse) => Posted {
+  let last: Posted | undefined;
+  let lastOrigin = '';
+  return (origin, response) => {
+    if (last !== undefined && last.response === response && lastOrigin === origin) return last;
+    const posted: Posted = {
+      kind: 'posted',
+      outcome: readResponse(origin, response, { nowMs: now() }),
+      response,
+    };
+    // What is read from others may depend on the time.
+    last = posted.outcome.kind === 'accepted' ? posted : undefined;
+    lastOrigin = origin;
+    return posted;
+  };
 }
 
 /** Whatever goes wrong on the way never ends a subscription. */
-function readResult(origin: string, result: TransportResult, now: () => number): Result {
+function readResult(
+  { origin }: PushRequest,
+  result: TransportResult,
+  readAnswer: (origin: string, response: PushResponse) => Posted,
+): Result {
   switch (result.kind) {
     case 'response': {
       const { response } = result;
-      return { kind: 'posted', outcome: readResponse(origin, response, { nowMs: now() }), response };
+      return readAnswer(origin, response);
     }
     case 'deferred': {
       const { retryAfterMs: afterMs, reason: detail, isIncompatible } = result;

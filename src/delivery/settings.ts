@@ -82,7 +82,7 @@ export const defaultWorkerSettings: WorkerSettings = {
   maxRetryRows: 512,
   retryLeaseRows: 256,
   readRows: 256,
-  batchRows: 32,
+  batchRows: 64,
   commitRows: 256,
   commitAcceptedRows: 1024,
   commitEveryMs: 200,

@@ -15,7 +15,7 @@ const threadUrl = new URL(
 );
 
 // a worker holds some 25 MB; without a limit V8 lets garbage pile up to many times that before it collects
-const resourceLimits = { maxYoungGenerationSizeMb: 9, maxOldGenerationSizeMb: 64 };
+const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 64 };
 
 /**
  * A row lives for some 30 ms. While a thread warms up that is longer than the young generation lasts, and V8 concludes

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { post, type Result } from '../../src/delivery/post.ts';
+import { createPost, type Result } from '../../src/delivery/post.ts';
 import { toRowResult, type Row } from '../../src/delivery/record.ts';
 import { defaultRetryPolicy } from '../../src/delivery/retry-policy.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
@@ -17,10 +17,11 @@ test('an answer that breaks HTTP is tried again; from the third on rows are defe
   });
   const { origin } = peer;
   const transport = createTransport({ pushServices: [origin], ca: [certificate.cert] });
+  const post = createPost(transport, () => 0);
   const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
   const results: Result[] = [];
   for (let count = 0; count < 4; count += 1) {
-    results.push(await new Promise((resolve) => post(transport, request, () => 0, resolve)));
+    results.push(await new Promise((resolve) => post(request, resolve)));
   }
   for (const result of results.slice(0, 3)) {
     assert.ok(result.kind === 'posted' && result.outcome.kind === 'retry');

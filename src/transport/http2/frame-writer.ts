@@ -8,17 +8,30 @@ export class FrameWriter {
   #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes);
   #start = 0;
   #end = 0;
+  /** Pieces of the slab that were taken and may still be read. */
+  #unwritten = 0;
 
   /** How much waits to be taken. */
   get length(): number {
     return this.#end - this.#start;
   }
 
-  /** What was written since the last call. */
-  take(): Buffer {
-    const bytes = this.#slab.subarray(this.#start, this.#end);
+  /**
+   * Hands on what was written since the last call. As a rule it is written before there is more, so that one slab is
+   * enough for a connection.
+   *
+   * @param write calls `done` when it no longer reads the bytes
+   */
+  take(write: (bytes: Buffer, done: () => void) => void): void {
+    const slab = this.#slab;
+    const bytes = slab.subarray(this.#start, this.#end);
     this.#start = this.#end;
-    return bytes;
+    this.#unwritten += 1;
+    write(bytes, () => {
+      if (slab !== this.#slab) return;
+      this.#unwritten -= 1;
+      if (this.#unwritten === 0 && this.#start === this.#end) this.#start = this.#end = 0;
+    });
   }
 
   /** A whole frame. */
@@ -61,7 +74,7 @@ export class FrameWriter {
     this.#end += this.#slab.write(part, this.#end, 'latin1');
   }
 
-  /** Makes room. The socket may still be writing what was taken, so a full slab is replaced and not used again. */
+  /** Makes room. The socket is still reading what was taken, so a full slab is replaced and not used again. */
   reserve(length: number): void {
     if (this.#end + length <= this.#slab.length) return;
     const waiting = this.#slab.subarray(this.#start, this.#end);
@@ -69,5 +82,6 @@ export class FrameWriter {
     this.#slab.set(waiting);
     this.#start = 0;
     this.#end = waiting.length;
+    this.#unwritten = 0;
   }
 }

@@ -5,6 +5,7 @@
 // Answers resemble each other: `server` stays the same, `date` does for a second. So the reader remembers the last
 // block field by field, and a literal that comes again as the same bytes at the same place is not decoded and checked
 // again.
+import type { PushResponse } from '../../protocol/push-response.ts';
 import { DynamicTable, entryOverheadBytes } from './dynamic-table.ts';
 import { decodeHuffman } from './huffman.ts';
 import { ErrorCode, Http2Fault } from './protocol.ts';
@@ -16,6 +17,8 @@ export interface HeaderBlock {
   readonly headers: Readonly<Record<string, string>>;
   /** Set where the block can be read but breaks the rules of RFC 9113 §8: a stream error. */
   readonly fault?: string;
+  /** The answer that consists of this block alone, once it is asked for. */
+  response?: PushResponse;
 }
 
 interface Field {

@@ -142,7 +142,7 @@ export class Http2Session implements Session {
       this.#writer.numberFrame(FrameType.windowUpdate, 0, increment);
       this.#receiveWindow += increment;
     }
-    if (this.#writer.length > 0) this.#socket.write(this.#writer.take());
+    if (this.#writer.length > 0) this.#writer.take((bytes, done) => this.#socket.write(bytes, done));
   }
 
   drain(): void {

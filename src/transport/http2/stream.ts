@@ -30,7 +30,10 @@ export class Stream {
     return (this.#body ??= new ResponseBody()).add(bytes, start, end);
   }
 
-  response({ status, headers }: HeaderBlock): PushResponse {
-    return { status, headers, body: this.#body?.take() ?? '' };
+  /** The same object for answers with the same header block and no body. */
+  response(header: HeaderBlock): PushResponse {
+    const { status, headers } = header;
+    if (this.#body !== undefined) return { status, headers, body: this.#body.take() };
+    return (header.response ??= { status, headers, body: '' });
   }
 }
