@@ -53,9 +53,8 @@ export async function writeAudience(
   if (audience === 'all') return { hash: hash.update('all').digest() };
   if (isExpression(audience)) {
     const expression = checkExpression(audience);
-    hash.update(`matching ${JSON.stringify(expression)}`);
     const audienceId = await store.openMatchingAudience(expression);
-    return { audienceId, user: expression.user, hash: hash.digest() };
+    return { audienceId, user: expression.user, hash: hashExpression(audience) };
   }
   const audienceId = await store.openAudience();
   let batch: (number | Subscription)[] = [];
@@ -70,8 +69,15 @@ export async function writeAudience(
   return { audienceId, hash: hash.digest() };
 }
 
-export function isExpression(audience: Exclude<Audience, 'all'>): audience is MatchingAudience {
-  return 'user' in audience || 'tags' in audience;
+/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+export function hashExpression(audience: MatchingAudience): Buffer {
+  return createHash('sha256')
+    .update(`matching ${JSON.stringify(checkExpression(audience))}`)
+    .digest();
+}
+
+export function isExpression(audience: Audience): audience is MatchingAudience {
+  return typeof audience === 'object' && ('user' in audience || 'tags' in audience);
 }
 
 async function* membersOf(

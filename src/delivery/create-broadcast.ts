@@ -1,13 +1,13 @@
 // Writes a broadcast to the store: from then on any worker of any process may deliver it.
 import { createHash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Broadcast, BroadcastStore } from '../store/broadcasts.ts';
+import { repeatBroadcast, type Broadcast, type BroadcastStore } from '../store/broadcasts.ts';
 import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { actionName } from '../protocol/message/check-message.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../protocol/request.ts';
-import { writeAudience, type Audience } from './audience.ts';
+import { hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 
 export interface BroadcastOptions extends PushOptions {
   /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
@@ -50,12 +50,19 @@ export async function createBroadcast(
   const startAtMs = options.startAt?.getTime() ?? Date.now();
   if (Number.isNaN(startAtMs)) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
 
+  const hashContent = (audienceHash: Uint8Array): Buffer =>
+    createHash('sha256')
+      .update(JSON.stringify([ttlSeconds, urgency, topic ?? null, ...(isWithReceipts ? ['receipts'] : [])]))
+      .update(createHash('sha256').update(encodePayload(message, noId)).digest())
+      .update(audienceHash)
+      .digest();
+
+  // What was sent before is known before a million members are written down again.
+  if (idempotencyKey !== undefined && isExpression(audience)) {
+    const known = await store.findByKey(idempotencyKey);
+    if (known !== undefined) return repeatBroadcast(known, hashContent(hashExpression(audience)));
+  }
   const { audienceId, user, hash } = await writeAudience(audience, store, policy);
-  const contentHash = createHash('sha256')
-    .update(JSON.stringify([ttlSeconds, urgency, topic ?? null, ...(isWithReceipts ? ['receipts'] : [])]))
-    .update(createHash('sha256').update(encodePayload(message, noId)).digest())
-    .update(hash)
-    .digest();
   return store.create({
     payload,
     ttlSeconds,
@@ -64,7 +71,7 @@ export async function createBroadcast(
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(audienceId !== undefined && { audienceId }),
     user,
-    contentHash,
+    contentHash: hashContent(hash),
     startAtMs,
     expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, leastLifetimeMs),
     receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,

@@ -2,6 +2,7 @@
 // and cancelled here. Workers get their work from `work-source.ts` and store results by `ledger.ts`.
 //
 //   state of a broadcast   running ⇄ paused;  running → done;  running, paused → cancelled
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { ReceiptCounts } from './receipts.ts';
 import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
@@ -104,6 +105,28 @@ export interface Broadcast extends BroadcastMessage {
   readonly receipts: readonly ReceiptCounts[] | undefined;
 }
 
+export interface KeyedBroadcast {
+  readonly broadcast: Broadcast;
+  /** Of its creation. */
+  readonly contentHash: Uint8Array;
+}
+
+/**
+ * The broadcast that has the key already, where it has the same message and audience.
+ *
+ * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY
+ */
+export function repeatBroadcast(
+  { broadcast, contentHash }: KeyedBroadcast,
+  repeatedHash: Uint8Array,
+): { readonly broadcast: Broadcast; readonly isNew: false } {
+  if (Buffer.compare(contentHash, repeatedHash) === 0) return { broadcast, isNew: false };
+  throw new DeskbellError(
+    'ERR_IDEMPOTENCY_KEY',
+    `The idempotency key belongs to broadcast ${broadcast.id}, which has another message or audience.`,
+  );
+}
+
 /** A row of an audience, ready to be sent to. */
 export interface Recipient extends Subscription {
   /** Ascending within the audience; cursors are positions. */
@@ -155,6 +178,7 @@ export interface BroadcastStore {
    */
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   find(id: number): Promise<Broadcast | undefined>;
+  findByKey(idempotencyKey: string): Promise<KeyedBroadcast | undefined>;
   /** Newest first. */
   list(range: {
     readonly beforeId?: number | undefined;

@@ -93,6 +93,8 @@ describe('a broadcast', () => {
     const second = await sender.createBroadcast({ tags: { all: ['b', 'a', 'a'] } }, message, options);
     assert.deepEqual([second.broadcast.id, second.isNew], [first.broadcast.id, false]);
     assert.equal(second.broadcast.audience, 1);
+    const nextList = await bench.store.broadcasts.openAudience();
+    assert.equal(nextList, 2, 'the audience was not written down again');
     await assert.rejects(sender.createBroadcast({ tags: { any: ['a', 'b'] } }, message, options), {
       code: 'ERR_IDEMPOTENCY_KEY',
     });

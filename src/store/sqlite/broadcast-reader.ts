@@ -7,6 +7,7 @@ import {
   type BroadcastHead,
   type BroadcastState,
   type OriginCounts,
+  type KeyedBroadcast,
 } from '../broadcasts.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../receipts.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
@@ -14,9 +15,7 @@ import { noAction } from './sqlite-receipts.ts';
 
 export interface BroadcastReader {
   find(id: number): Broadcast | undefined;
-  findByKey(
-    idempotencyKey: string,
-  ): { readonly broadcast: Broadcast; readonly contentHash: Uint8Array } | undefined;
+  findByKey(idempotencyKey: string): KeyedBroadcast | undefined;
   /** Newest first, with `id < beforeId`. */
   list(beforeId: number, limit: number): readonly Broadcast[];
   /** Newest first. */

@@ -1,6 +1,12 @@
 // Broadcasts in SQLite: creating and controlling them.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Broadcast, BroadcastState, BroadcastStore, NewBroadcast } from '../broadcasts.ts';
+import {
+  repeatBroadcast,
+  type Broadcast,
+  type BroadcastState,
+  type BroadcastStore,
+  type NewBroadcast,
+} from '../broadcasts.ts';
 import { receiptWindowMs } from '../receipts.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
@@ -20,11 +26,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
 
   const create = (draft: NewBroadcast) => {
     const existing = draft.idempotencyKey === undefined ? undefined : reader.findByKey(draft.idempotencyKey);
-    if (existing !== undefined) {
-      if (Buffer.compare(existing.contentHash, draft.contentHash) !== 0)
-        throw keyTaken(existing.broadcast.id);
-      return { broadcast: existing.broadcast, isNew: false };
-    }
+    if (existing !== undefined) return repeatBroadcast(existing, draft.contentHash);
     const extent = audiences.extent(draft.audienceId);
     const row = statements.insert.first({
       idempotencyKey: draft.idempotencyKey ?? null,
@@ -87,6 +89,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
     addToAudience: (audienceId, members) => audiences.add(audienceId, members),
     create: (draft) => database.write(() => create(draft)),
     find: (id) => database.read(() => reader.find(id)),
+    findByKey: (idempotencyKey) => database.read(() => reader.findByKey(idempotencyKey)),
     list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
       database.read(() => reader.list(beforeId, limit)),
     listOpen: (limit) => database.read(() => reader.listOpen(limit)),
@@ -118,13 +121,6 @@ function cutSlices(
     slices.push({ afterPosition, throughPosition: Math.min(afterPosition + width, lastPosition) });
   }
   return slices;
-}
-
-function keyTaken(id: number): DeskbellError {
-  return new DeskbellError(
-    'ERR_IDEMPOTENCY_KEY',
-    `The idempotency key belongs to broadcast ${id}, which has another message or audience.`,
-  );
 }
 
 function prepareStatements(database: SqliteDatabase) {
