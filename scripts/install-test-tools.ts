@@ -36,6 +36,11 @@ const headers: Program = { names: ['/usr/include/stdio.h'], debianPackage: 'libc
 /** Fetches the library that is linked into the accelerator. */
 const pip: Program = { names: ['pip3', 'pip'], debianPackage: 'python3-pip' };
 
+/** Run the recipes of the operator's API. */
+export const curl: Program = { names: ['curl'], debianPackage: 'curl' };
+export const python: Program = { names: ['python3'], debianPackage: 'python3' };
+export const php: Program = { names: ['php'], debianPackage: 'php-cli' };
+
 /** The program's path, undefined where it is not installed. */
 export function find({ names }: Program): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
@@ -90,7 +95,20 @@ function reportFailure(error: Error & { readonly stderr?: string }): void {
 
 if (import.meta.main) {
   const onLinux = process.platform === 'linux' ? [headers, pip] : [];
-  const programs = [firefox, chromium, ...desktop, nginx, nghttpd, go, openssl, compiler, ...onLinux];
+  const programs = [
+    firefox,
+    chromium,
+    ...desktop,
+    nginx,
+    nghttpd,
+    go,
+    openssl,
+    curl,
+    python,
+    php,
+    compiler,
+    ...onLinux,
+  ];
   const isComplete = await install('the tests', programs);
   if (!isComplete && process.env['CI'] === 'true') process.exitCode = 1;
 }

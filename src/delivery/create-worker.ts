@@ -11,6 +11,7 @@ import { RateLimits } from './rate-limits.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings, type DeliverySettings } from './settings.ts';
 import { waitForRoom } from './wait-for-room.ts';
+import { startSenderReport } from './sender-report.ts';
 import { runWorker } from './worker.ts';
 
 const reportEveryMs = 1000;
@@ -58,6 +59,7 @@ export function createWorker(
     async run(signal) {
       const { work, ledger, rates } = waitForRoom(store, { clock: { startTimer }, now, onWarning, signal });
       const reporting = figures && setInterval(report, reportEveryMs).unref();
+      const endReport = startSenderReport(store.senders, transport, 'worker');
       try {
         await runWorker(
           {
@@ -82,6 +84,7 @@ export function createWorker(
       } finally {
         clearInterval(reporting);
         report();
+        await endReport();
       }
     },
     close: () => transport.close(0),

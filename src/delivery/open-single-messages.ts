@@ -8,6 +8,7 @@ import { systemClock } from '../transport/clock.ts';
 import { createTransport, defaultTimeouts } from '../transport/create-transport.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import { createMessagePath } from './message-path.ts';
+import { startSenderReport } from './sender-report.ts';
 import type { SenderOptions } from './sender.ts';
 import { createSingleMessages, type SingleMessages } from './single-messages.ts';
 
@@ -41,12 +42,15 @@ export function openSingleMessages(options: SenderOptions): OpenSingleMessages {
     onWarning,
   });
 
+  const endReport = store && startSenderReport(store.senders, transport, 'single');
+
   return {
     send,
     sendPayload,
     async close() {
       await flush();
       await transport.close();
+      await endReport?.();
       await close();
     },
   };

@@ -9,6 +9,7 @@ import type { RateShares } from './rate-shares.ts';
 import type { ReceiptStore } from './receipts.ts';
 import type { PeopleStore } from './people.ts';
 import type { OperatorStore } from './operators.ts';
+import type { SenderReports } from './senders.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WorkSource } from './work-source.ts';
@@ -34,6 +35,7 @@ export interface Store {
   readonly receipts: ReceiptStore;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
+  readonly senders: SenderReports;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

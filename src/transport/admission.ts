@@ -6,6 +6,7 @@ import type { PushResponse } from '../protocol/push-response.ts';
 import { Breaker } from './breaker.ts';
 import type { Clock } from './clock.ts';
 import { Pacing } from './pacing.ts';
+import type { OriginSnapshot } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
@@ -31,6 +32,14 @@ const maxPauseMs = 3_600_000;
 const answersToForget = 10_000;
 const forgetAfterMs = 2 * maxPauseMs;
 
+/** Of latency: the last hundred answers or so. */
+const averageOver = 100;
+
+type AdmissionSnapshot = Pick<
+  OriginSnapshot,
+  'maxInFlight' | 'latencyMs' | 'answers' | 'throttled' | 'breaker' | 'breakerReason'
+>;
+
 export class Admission {
   readonly #origin: URL;
   readonly #settings: AdmissionSettings;
@@ -41,6 +50,9 @@ export class Admission {
   #lastFault: DeskbellError | undefined;
   #lastFaultMs = 0;
   #answersSinceFault = 0;
+  #answers = 0;
+  #throttled = 0;
+  #latencyMs = 0;
 
   constructor(origin: URL, settings: AdmissionSettings) {
     this.#origin = origin;
@@ -50,6 +62,20 @@ export class Admission {
   /** How many requests may be in flight. */
   get maxInFlight(): number {
     return this.#pacing.limit;
+  }
+
+  snapshot(): AdmissionSnapshot {
+    const nowMs = this.#settings.monotonicNow();
+    const isOpen = !this.#breaker.isClosed && this.#breaker.isOpen(nowMs);
+    const breaker = this.#breaker.isClosed ? 'closed' : isOpen ? 'open' : 'half-open';
+    return {
+      maxInFlight: this.#pacing.limit,
+      latencyMs: this.#answers === 0 ? undefined : Math.round(this.#latencyMs * 10) / 10,
+      answers: this.#answers,
+      throttled: this.#throttled,
+      breaker,
+      breakerReason: breaker === 'closed' ? undefined : this.#breaker.reason,
+    };
   }
 
   /** @returns why the request may not be sent; `undefined` where it may, and then it counts as admitted */
@@ -78,6 +104,9 @@ export class Admission {
   recordResponse(response: PushResponse, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
     this.#answersSinceFault += 1;
+    this.#latencyMs =
+      this.#answers === 0 ? latencyMs : this.#latencyMs + (latencyMs - this.#latencyMs) / averageOver;
+    this.#answers += 1;
     this.#pacing.recordAnswer(latencyMs, nowMs);
     if (response.status < 300) {
       this.#breaker.recordSuccess();
@@ -89,7 +118,10 @@ export class Admission {
       this.#breaker.recordSuccess();
       return false;
     }
-    if (outcome.slowsOrigin) this.#pacing.recordThrottled(nowMs);
+    if (outcome.slowsOrigin) {
+      this.#throttled += 1;
+      this.#pacing.recordThrottled(nowMs);
+    }
     const reason = `${this.#origin.host} answers with status ${response.status}.`;
     return this.#breaker.recordFailure(reason, nowMs, outcome.afterMs);
   }

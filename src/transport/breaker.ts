@@ -30,6 +30,11 @@ export class Breaker {
     return this.#reason;
   }
 
+  /** Nothing is admitted, and its time is not over. */
+  isOpen(nowMs: number): boolean {
+    return this.#state === 'OPEN' && nowMs < this.#openUntilMs;
+  }
+
   /** How long nothing is admitted from now; 0 where the next request is. */
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {

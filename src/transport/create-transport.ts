@@ -68,6 +68,8 @@ export function createTransport(
       origin.send(exchange);
     },
 
+    snapshot: () => [...origins.values()].map((origin) => origin.snapshot()),
+
     withdraw() {
       for (const origin of origins.values()) origin.withdraw();
     },

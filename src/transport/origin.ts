@@ -20,6 +20,7 @@ import { Fifo } from './fifo.ts';
 import { maxStreams } from './http2/protocol.ts';
 import { openSession } from './open-session.ts';
 import { maxLimit } from './pacing.ts';
+import type { OriginSnapshot } from './transport.ts';
 
 export const maxQueued = 4096;
 /** Of one thread. In flight ≈ rate × round trip: thirty connections of a hundred streams carry 30,000 requests a second
@@ -90,6 +91,16 @@ export class Origin implements SessionEvents {
       this.#queue.push(exchange);
       this.#pumpSoon();
     }
+  }
+
+  snapshot(): OriginSnapshot {
+    return {
+      origin: this.#url.origin,
+      connections: this.#openSessions,
+      inFlight: this.#inFlight,
+      queued: this.#queued,
+      ...this.#admission.snapshot(),
+    };
   }
 
   /** Ends a request whose time is over: one that is queued is not sent, one that is in flight may have arrived. */

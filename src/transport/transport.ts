@@ -33,6 +33,25 @@ export type TransportResult =
       readonly isIncompatible: boolean;
     };
 
+/** A push service as it is to a transport at one moment. */
+export interface OriginSnapshot {
+  readonly origin: string;
+  /** Open connections. */
+  readonly connections: number;
+  readonly inFlight: number;
+  readonly queued: number;
+  /** How many requests may be in flight now. */
+  readonly maxInFlight: number;
+  /** Moving average; absent before the first answer. */
+  readonly latencyMs: number | undefined;
+  readonly answers: number;
+  /** Answers that asked for fewer requests. */
+  readonly throttled: number;
+  readonly breaker: 'closed' | 'open' | 'half-open';
+  /** Why the breaker is not closed. */
+  readonly breakerReason: string | undefined;
+}
+
 export interface Transport {
   /**
    * Sends one request; `done` is called exactly once, never before `send` returns. Requests handed in during one tick
@@ -41,6 +60,8 @@ export interface Transport {
    * @param timeoutMs for all of it: waiting, connecting, and the answer. Without it only the single steps are bounded
    */
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): void;
+  /** What is known of each push service that it has to do with. */
+  snapshot(): readonly OriginSnapshot[];
   /** Hands back, as deferred, what waits for its turn: what is in flight is still answered. */
   withdraw(): void;
   /** Waits for what is in flight, at most `graceMs` (default 10 000), then closes every connection. */

@@ -13,6 +13,7 @@ import { addBroadcastRoutes } from './broadcasts.ts';
 import { addHeldDeletionRoutes } from './held-deletions.ts';
 import { addKeyRoutes } from './keys.ts';
 import { addMessageRoutes } from './messages.ts';
+import { addPushServiceRoutes } from './push-services.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
 
 const openApiOperation: Operation = {
@@ -33,6 +34,7 @@ export function addApi(app: ServiceApp, parts: OperatorParts): void {
   addMessageRoutes(app, parts);
   addBroadcastRoutes(app, parts);
   addSubscriptionRoutes(app, parts);
+  addPushServiceRoutes(app, parts);
   addHeldDeletionRoutes(app, parts);
   addKeyRoutes(app, parts);
   addAuditRoutes(app, parts);

@@ -441,4 +441,14 @@ export const migrations: readonly string[] = [
     sent_at_ms integer not null
   ) strict, without rowid;
   `,
+
+  `
+  -- who sends now, and what each knows of push services, as JSON
+  create table senders (
+    id text primary key,
+    started_at_ms integer not null,
+    seen_at_ms integer not null,
+    report text not null
+  ) strict, without rowid;
+  `,
 ];

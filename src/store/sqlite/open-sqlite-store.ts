@@ -11,6 +11,7 @@ import { createSqliteRateShares } from './sqlite-rate-shares.ts';
 import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqlitePeople } from './sqlite-people.ts';
 import { createSqliteOperators } from './sqlite-operators.ts';
+import { createSqliteSenders } from './sqlite-senders.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
@@ -46,6 +47,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     receipts: createSqliteReceipts(database),
     operators: createSqliteOperators(database),
     audit: createSqliteAudit(database),
+    senders: createSqliteSenders(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

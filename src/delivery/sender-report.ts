@@ -1,0 +1,48 @@
+// Reports to the store what a sender's transport knows of push services, every few seconds while it sends.
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { SenderReport, SenderReports } from '../store/senders.ts';
+import type { Transport } from '../transport/transport.ts';
+
+const reportEveryMs = 2000;
+/** A report without news is repeated after so many intervals, so that the sender is known to be there. */
+const silentIntervals = 4;
+/** Strangers can register endpoints at any number of hosts: the busiest are reported. */
+const maxPushServices = 50;
+
+/**
+ * Starts reporting. A store that cannot be written is met by the sending itself, not here.
+ *
+ * @param kind a `single` sender says nothing until it has sent
+ * @returns ends it and takes the report back
+ */
+export function startSenderReport(
+  senders: SenderReports,
+  transport: Pick<Transport, 'snapshot'>,
+  kind: SenderReport['kind'],
+): () => Promise<void> {
+  const id = randomUUID();
+  const head = { id, machine: hostname(), processId: process.pid, kind, startedAtMs: Date.now() };
+  let last: string | undefined;
+  let intervals = 0;
+
+  const report = async (): Promise<void> => {
+    const pushServices = transport
+      .snapshot()
+      .toSorted((one, other) => other.answers - one.answers)
+      .slice(0, maxPushServices);
+    if (kind === 'single' && pushServices.length === 0) return;
+    const text = JSON.stringify(pushServices);
+    intervals += 1;
+    if (text === last && intervals < silentIntervals) return;
+    last = text;
+    intervals = 0;
+    await senders.put({ ...head, pushServices });
+  };
+
+  const timer = setInterval(() => void report().catch(() => {}), reportEveryMs).unref();
+  return async () => {
+    clearInterval(timer);
+    if (last !== undefined) await senders.remove(id).catch(() => {});
+  };
+}

@@ -1,0 +1,108 @@
+// GET /v1/push-services: how sending to each goes now. GET /v1/senders: who sends.
+import { sendJson } from '../../http/json-text.ts';
+import { Type } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import type { OperatorParts } from '../parts.ts';
+import { readPushServices, senderToJson } from '../push-services.ts';
+import { describe } from './operation.ts';
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const pushService = Type.Object({
+  origin: Type.String(),
+  senders: count('How many senders have to do with it now; the figures are of all of them together.'),
+  connections: count('Open connections.'),
+  inFlight: count('Messages without an answer yet.'),
+  queued: count('Messages that wait for their turn.'),
+  maxInFlight: count('How many may be in flight now.'),
+  latencyMs: Type.Optional(
+    Type.Unsafe<number>({ type: 'number', description: 'Of recent answers, to the slowest sender.' }),
+  ),
+  answers: count('Since the senders began.'),
+  throttled: count('Of the answers, those that asked for fewer messages (429, 503).'),
+  breaker: Type.String({
+    enum: ['closed', 'half-open', 'open'],
+    description: 'open: it has failed and gets nothing for a while. half-open: one message tries it.',
+  }),
+  breakerReason: Type.Optional(Type.String()),
+  refusedKeys: Type.Array(Type.String(), {
+    description:
+      'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',
+  }),
+  heldDeletions: count('Deletions that wait for a decision.'),
+});
+
+const sender = Type.Object({
+  id: Type.String(),
+  machine: Type.String(),
+  processId: Type.Integer(),
+  kind: Type.String({
+    enum: ['worker', 'single'],
+    description: 'worker: delivers broadcasts. single: sends single messages.',
+  }),
+  startedAt: Type.String({ format: 'date-time' }),
+  seenAt: Type.String({ format: 'date-time' }),
+});
+
+export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorParts): void {
+  app.get(
+    '/v1/push-services',
+    {
+      config: {
+        operation: describe({
+          tag: 'Push services',
+          summary: 'How sending to each push service goes now',
+          description:
+            'Of all senders on this store, in whatever process, as they reported in the last seconds. Those that nobody sends to ' +
+            'are left out, unless they refuse a key or have held deletions.',
+          schema: Type.Object({ items: Type.Array(pushService) }),
+          example: {
+            items: [
+              {
+                origin: 'https://fcm.googleapis.com',
+                senders: 2,
+                connections: 4,
+                inFlight: 310,
+                queued: 0,
+                maxInFlight: 400,
+                latencyMs: 42.5,
+                answers: 120_000,
+                throttled: 0,
+                breaker: 'closed',
+                refusedKeys: [],
+                heldDeletions: 0,
+              },
+            ],
+          },
+        }),
+      },
+    },
+    async (_request, reply) => sendJson(reply, { items: await readPushServices(store) }),
+  );
+
+  app.get(
+    '/v1/senders',
+    {
+      config: {
+        operation: describe({
+          tag: 'Push services',
+          summary: 'Who sends now',
+          schema: Type.Object({ items: Type.Array(sender) }),
+          example: {
+            items: [
+              {
+                id: '5a0d9a0e-3f0d-4a0b-9f43-6c7c0e0d6f11',
+                machine: 'push-1',
+                processId: 4711,
+                kind: 'worker',
+                startedAt: '2027-01-01T09:00:00.000Z',
+                seenAt: '2027-01-01T09:10:02.000Z',
+              },
+            ],
+          },
+        }),
+      },
+    },
+    async (_request, reply) => sendJson(reply, { items: (await store.senders.list()).map(senderToJson) }),
+  );
+}

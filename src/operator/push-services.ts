@@ -1,0 +1,91 @@
+// Push services as all senders of all processes know them together.
+import { isoTime } from '../delivery/format-broadcast.ts';
+import type { ReportedPushService, StoredSenderReport } from '../store/senders.ts';
+import type { Store } from '../store/store.ts';
+
+export interface PushServiceView {
+  readonly origin: string;
+  /** How many senders have to do with it now; the figures below are of all of them together. */
+  readonly senders: number;
+  readonly connections: number;
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly maxInFlight: number;
+  /** Of the slowest sender. */
+  readonly latencyMs?: number | undefined;
+  readonly answers: number;
+  readonly throttled: number;
+  /** `open` where it is for one sender at least. */
+  readonly breaker: ReportedPushService['breaker'];
+  readonly breakerReason?: string | undefined;
+  /** Public keys whose tokens it refuses for every message: rows for it are held back. */
+  readonly refusedKeys: readonly string[];
+  /** Deletions that wait for an operator's decision. */
+  readonly heldDeletions: number;
+}
+
+const nothing: Omit<PushServiceView, 'origin'> = {
+  senders: 0,
+  connections: 0,
+  inFlight: 0,
+  queued: 0,
+  maxInFlight: 0,
+  answers: 0,
+  throttled: 0,
+  breaker: 'closed',
+  refusedKeys: [],
+  heldDeletions: 0,
+};
+
+/** In the order of origins: those that somebody sends to now, that refuse a key, or that have held deletions. */
+export async function readPushServices({
+  senders,
+  ledger,
+  heldDeletions,
+}: Pick<Store, 'senders' | 'ledger' | 'heldDeletions'>): Promise<readonly PushServiceView[]> {
+  const views = new Map<string, PushServiceView>();
+  const change = (origin: string, update: (view: PushServiceView) => Partial<PushServiceView>): void => {
+    const view = views.get(origin) ?? { origin, ...nothing };
+    views.set(origin, { ...view, ...update(view) });
+  };
+  for (const { pushServices } of await senders.list()) {
+    for (const reported of pushServices) change(reported.origin, (view) => add(view, reported));
+  }
+  for (const { origin, vapidPublicKey, isHeld } of await ledger.pushServices()) {
+    if (isHeld) change(origin, ({ refusedKeys }) => ({ refusedKeys: [...refusedKeys, vapidPublicKey] }));
+  }
+  for (const { origin, subscriptions } of await heldDeletions.list()) {
+    change(origin, () => ({ heldDeletions: subscriptions }));
+  }
+  return [...views.values()].toSorted((one, other) => (one.origin < other.origin ? -1 : 1));
+}
+
+function add(view: PushServiceView, reported: ReportedPushService): Partial<PushServiceView> {
+  const isWorse = severity[reported.breaker] > severity[view.breaker];
+  const latencies = [view.latencyMs, reported.latencyMs].filter((latency) => latency !== undefined);
+  return {
+    senders: view.senders + 1,
+    connections: view.connections + reported.connections,
+    inFlight: view.inFlight + reported.inFlight,
+    queued: view.queued + reported.queued,
+    maxInFlight: view.maxInFlight + reported.maxInFlight,
+    latencyMs: latencies.length === 0 ? undefined : Math.max(...latencies),
+    answers: view.answers + reported.answers,
+    throttled: view.throttled + reported.throttled,
+    ...(isWorse && { breaker: reported.breaker, breakerReason: reported.breakerReason }),
+  };
+}
+
+const severity = { closed: 0, 'half-open': 1, open: 2 } as const;
+
+/** A sender without what it knows of push services. */
+export function senderToJson({
+  id,
+  machine,
+  processId,
+  kind,
+  startedAtMs,
+  seenAtMs,
+}: StoredSenderReport): object {
+  return { id, machine, processId, kind, startedAt: isoTime(startedAtMs), seenAt: isoTime(seenAtMs) };
+}

@@ -1,0 +1,51 @@
+// Who sends now, in whatever process and on whatever machine, and what each knows of push services: reported every few
+// seconds, so that operators see all of them from any process. Nothing is decided by it. Types and numbers only.
+
+/** What one sender knows of one push service. */
+export interface ReportedPushService {
+  readonly origin: string;
+  /** Open connections. */
+  readonly connections: number;
+  readonly inFlight: number;
+  /** Waiting for a connection, or for their turn. */
+  readonly queued: number;
+  /** How many may be in flight now (pacing). */
+  readonly maxInFlight: number;
+  /** Of recent answers, on average; absent before the first one. */
+  readonly latencyMs?: number | undefined;
+  /** Answers since the sender began. */
+  readonly answers: number;
+  /** Of them, those that asked for fewer messages (429, 503). */
+  readonly throttled: number;
+  /** `open`: it gets nothing for a while, since it failed. `half-open`: one request tries it. */
+  readonly breaker: 'closed' | 'open' | 'half-open';
+  /** Why it is not closed. */
+  readonly breakerReason?: string | undefined;
+}
+
+export interface SenderReport {
+  /** Random, of this sender alone. */
+  readonly id: string;
+  /** Name of the machine. */
+  readonly machine: string;
+  readonly processId: number;
+  /** `worker`: delivers broadcasts. `single`: sends single messages. */
+  readonly kind: 'worker' | 'single';
+  readonly startedAtMs: number;
+  readonly pushServices: readonly ReportedPushService[];
+}
+
+export interface StoredSenderReport extends SenderReport {
+  readonly seenAtMs: number;
+}
+
+/** A sender that has not reported for so long is gone. */
+export const reportLifetimeMs = 20_000;
+
+export interface SenderReports {
+  /** Replaces the sender's earlier report; deletes those of senders that are gone. */
+  put(report: SenderReport): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Of the senders that are there, in the order of their start. */
+  list(): Promise<readonly StoredSenderReport[]>;
+}

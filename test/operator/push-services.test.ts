@@ -1,0 +1,109 @@
+// GET /v1/push-services and /v1/senders: what senders reported to the store, in whatever process they are.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startSenderReport } from '../../src/delivery/sender-report.ts';
+import { createTransport } from '../../src/transport/create-transport.ts';
+import type { ReportedPushService } from '../../src/store/senders.ts';
+import type { Store } from '../../src/store/store.ts';
+import { startOperator, startStage } from './running-operator.ts';
+
+async function untilReported({ senders }: Store): Promise<void> {
+  while ((await senders.list()).length === 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const origin = 'https://fcm.googleapis.com';
+const reported: ReportedPushService = {
+  origin,
+  connections: 2,
+  inFlight: 10,
+  queued: 1,
+  maxInFlight: 100,
+  latencyMs: 20,
+  answers: 1000,
+  throttled: 0,
+  breaker: 'closed',
+};
+
+test('the figures of all senders are added up, and the worst breaker is shown', async (t) => {
+  const { store, read } = await startOperator(t);
+  const head = { machine: 'push-1', processId: 7, startedAtMs: 1_800_000_000_000 };
+  await store.senders.put({ ...head, id: 'one', kind: 'worker', pushServices: [reported] });
+  const failing = {
+    ...reported,
+    breaker: 'open',
+    breakerReason: 'It is down.',
+    latencyMs: 50,
+    throttled: 3,
+  } as const;
+  await store.senders.put({ ...head, id: 'two', kind: 'single', pushServices: [failing] });
+  assert.deepEqual(await read('/v1/push-services'), {
+    items: [
+      {
+        origin,
+        senders: 2,
+        connections: 4,
+        inFlight: 20,
+        queued: 2,
+        maxInFlight: 200,
+        latencyMs: 50,
+        answers: 2000,
+        throttled: 3,
+        breaker: 'open',
+        breakerReason: 'It is down.',
+        refusedKeys: [],
+        heldDeletions: 0,
+      },
+    ],
+  });
+  const { items } = await read<{ items: { id: string; kind: string }[] }>('/v1/senders');
+  assert.deepEqual(
+    items.map(({ id, kind }) => [id, kind]),
+    [
+      ['one', 'worker'],
+      ['two', 'single'],
+    ],
+  );
+  await store.senders.remove('one');
+  await store.senders.remove('two');
+  assert.deepEqual(await read('/v1/push-services'), { items: [] });
+});
+
+test('a transport knows its connections, answers and 429s, and the report is taken back at the end', async (t) => {
+  const { store, pushService, sender } = await startStage(t, [{}]);
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const [subscription] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+  const message = { title: 'Ding dong', message: 'Tea is ready' };
+  await sender.send(subscription!, message);
+  pushService.faults.inject({ kind: 'status', status: 429, retryAfter: 1, times: 1 });
+  await sender.send(subscription!, message);
+  t.mock.timers.tick(2000);
+  await untilReported(store);
+  const [report] = await store.senders.list();
+  assert.deepEqual([report?.kind, report?.processId], ['single', process.pid]);
+  const [known] = report!.pushServices;
+  assert.deepEqual(
+    [known?.origin, known?.connections, known?.inFlight, known?.answers, known?.throttled, known?.breaker],
+    [pushService.origin, 1, 0, 2, 1, 'closed'],
+  );
+  assert(known!.latencyMs! > 0);
+  await sender.close();
+  assert.deepEqual(await store.senders.list(), []);
+});
+
+test('a sender of single messages says nothing until it has sent, and then repeats itself only now and then', async (t) => {
+  const { store } = await startOperator(t);
+  const transport = createTransport();
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const end = startSenderReport(store.senders, transport, 'single');
+  const endWorker = startSenderReport(store.senders, { snapshot: () => [] }, 'worker');
+  t.mock.timers.tick(2000);
+  await untilReported(store);
+  assert.deepEqual(
+    (await store.senders.list()).map(({ kind }) => kind),
+    ['worker'],
+  );
+  await end();
+  await endWorker();
+  assert.deepEqual(await store.senders.list(), []);
+  await transport.close();
+});
