@@ -1,14 +1,12 @@
 // `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
-import { hash } from 'node:crypto';
 import { formatCount } from '../delivery/format-broadcast.ts';
-import { isExpression, type Audience } from '../delivery/audience.ts';
+import type { Audience } from '../delivery/audience.ts';
+import { countAudience } from '../delivery/count-audience.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
 import { receiptMemberBytes } from '../protocol/message/receipt-token.ts';
 import type { Message } from '../protocol/message/message.ts';
 import { maxPlaintextBytes } from '../protocol/encryption.ts';
 import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
-import type { SubscriptionInput } from '../delivery/subscription-input.ts';
-import { checkExpression } from '../store/check-people.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
 import type { Output } from './output.ts';
 
@@ -46,30 +44,4 @@ export async function printDryRun(
       `at most ${formatCount(maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0))} bytes:`,
   );
   await output.line(payloadText);
-}
-
-/** How many subscriptions there are in it now, each once. */
-async function countAudience(audience: Audience, subscriptions: SubscriptionStore): Promise<number> {
-  if (audience === 'all') return subscriptions.count();
-  if (isExpression(audience)) return subscriptions.count(checkExpression(audience));
-  if ('ids' in audience) return countStored(audience.ids, subscriptions);
-  return countEndpoints(audience.subscriptions);
-}
-
-async function countStored(
-  ids: Iterable<number> | AsyncIterable<number>,
-  subscriptions: SubscriptionStore,
-): Promise<number> {
-  const found = new Set<number>();
-  for await (const id of ids) if ((await subscriptions.findById(id)) !== undefined) found.add(id);
-  return found.size;
-}
-
-/** Digests, since a file may have millions of endpoints of some hundred characters. */
-async function countEndpoints(
-  list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
-): Promise<number> {
-  const digests = new Set<string>();
-  for await (const { endpoint } of list) digests.add(hash('sha256', endpoint, 'base64url'));
-  return digests.size;
 }

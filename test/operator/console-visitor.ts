@@ -6,6 +6,8 @@ export interface Visitor {
   /** Where the last page was; redirects are followed. */
   readonly page: { readonly url: string; readonly status: number; readonly html: string };
   cookie: string;
+  /** Takes the page before this one out of its history, as it was. */
+  back(): void;
   open(path: string): Promise<Visitor['page']>;
   /** Sends the form with this action of the page that is open, its hidden fields included. */
   submit(action: string, fields?: Readonly<Record<string, string>>): Promise<Visitor['page']>;
@@ -13,6 +15,7 @@ export interface Visitor {
 
 export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor {
   let page = { url: '', status: 0, html: '' };
+  let before = page;
 
   const request = async (path: string, init: RequestInit): Promise<Visitor['page']> => {
     const response = await fetch(base + path, {
@@ -24,6 +27,7 @@ export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor 
     if (cookie !== undefined) visitor.cookie = cookie.split(';')[0]!;
     const target = response.headers.get('location');
     if (target !== null) return request(target, {});
+    before = page;
     page = { url: path, status: response.status, html: await response.text() };
     return page;
   };
@@ -33,6 +37,9 @@ export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor 
       return page;
     },
     cookie: '',
+    back: () => {
+      page = before;
+    },
     open: (path) => request(path, {}),
     submit: (action, fields = {}) => {
       const form = page.html.split('<form').find((text) => text.includes(`action="${action}"`));
@@ -41,7 +48,7 @@ export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor 
         .split('</form>')[0]!
         .matchAll(/<input\s+type="hidden"\s+name="(\w+)"\s+value="([^"]*)"/g);
       const body = new URLSearchParams([
-        ...Array.from(hidden, ([, name, value]) => [name!, value!]),
+        ...Array.from(hidden, ([, name, value]) => [name!, decode(value!)]),
         ...Object.entries(fields),
       ]);
       return request(action, { method: 'POST', body, headers: { origin: base } });
@@ -49,6 +56,11 @@ export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor 
   };
   return visitor;
 }
+
+const entities: Readonly<Record<string, string>> = { quot: '"', '#39': "'", lt: '<', gt: '>', amp: '&' };
+
+const decode = (text: string): string =>
+  text.replaceAll(/&([#\w]+);/g, (whole, name) => entities[name] ?? whole);
 
 export async function signIn(
   operator: RunningOperator,

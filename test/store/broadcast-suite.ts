@@ -102,7 +102,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const { id: running } = await createBroadcast();
       const { id: paused } = await createBroadcast();
       const { id: cancelled } = await createBroadcast();
-      const { id: scheduled } = await createBroadcast({ startAtMs: nowMs + 60_000 });
+      const { id: scheduled } = await createBroadcast({ startAtMs: nowMs + 3_600_000 });
       await store.broadcasts.pause(paused);
       await store.broadcasts.cancel(cancelled);
       const ids = (await store.broadcasts.listOpen(10)).map(({ id }) => id);

@@ -11,6 +11,10 @@ import { readForms } from './forms.ts';
 import { pageHeaders, pages, renderAlone } from './page.ts';
 import { addBroadcastPages } from './pages/broadcast.ts';
 import { addBroadcastsPage } from './pages/broadcasts.ts';
+import { addSendPages } from './pages/send.ts';
+import { addKeysPage } from './pages/keys.ts';
+import { addPushServicesPage } from './pages/push-services.ts';
+import { addSubscriptionPages } from './pages/subscriptions.ts';
 import { addOverview } from './pages/overview.ts';
 import { createSessions } from './sessions.ts';
 import { addSignIn } from './sign-in.ts';
@@ -31,6 +35,10 @@ export async function addConsole(app: FastifyInstance, parts: OperatorParts): Pr
       const addLive = createLive(scope, sessions, parts.log);
       addOverview(scope, parts, addLive);
       addBroadcastsPage(scope, parts);
+      addSendPages(scope, parts);
+      addSubscriptionPages(scope, parts);
+      addPushServicesPage(scope, parts, addLive);
+      addKeysPage(scope, parts);
       addBroadcastPages(scope, parts, addLive);
     },
     { prefix: '/console' },

@@ -451,4 +451,28 @@ export const migrations: readonly string[] = [
     report text not null
   ) strict, without rowid;
   `,
+
+  `
+  -- marks that wait for an operator, counted: there may be one for each subscription
+  create table held_origins (
+    origin text primary key,
+    subscriptions integer not null,
+    since_ms integer not null
+  ) strict, without rowid;
+  insert into held_origins (origin, subscriptions, since_ms)
+    select origin, count(*), min(marked_at_ms) from gone_marks where is_held = 1 group by origin;
+  create trigger gone_mark_held after update of is_held on gone_marks when new.is_held > old.is_held begin
+    insert into held_origins (origin, subscriptions, since_ms) values (new.origin, 1, new.marked_at_ms)
+      on conflict (origin) do update set
+        subscriptions = subscriptions + 1, since_ms = min(since_ms, excluded.since_ms);
+  end;
+  create trigger gone_mark_not_held after update of is_held on gone_marks when new.is_held < old.is_held begin
+    update held_origins set subscriptions = subscriptions - 1 where origin = old.origin;
+    delete from held_origins where origin = old.origin and subscriptions = 0;
+  end;
+  create trigger held_mark_deleted after delete on gone_marks when old.is_held = 1 begin
+    update held_origins set subscriptions = subscriptions - 1 where origin = old.origin;
+    delete from held_origins where origin = old.origin and subscriptions = 0;
+  end;
+  `,
 ];

@@ -4,10 +4,9 @@ import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
 export function createSqliteHeldDeletions(database: SqliteDatabase): HeldDeletions {
-  const list = database.prepare<NoValues, { origin: string; subscriptions: number; since_ms: number }>(`
-    select origin, count(*) as subscriptions, min(marked_at_ms) as since_ms
-    from gone_marks where is_held = 1 group by origin order by origin
-  `);
+  const list = database.prepare<NoValues, { origin: string; subscriptions: number; since_ms: number }>(
+    'select origin, subscriptions, since_ms from held_origins order by origin',
+  );
   const confirm = database.prepare<{ origin: string }>(`
     delete from subscriptions
     where id in (select subscription_id from gone_marks where origin = :origin and is_held = 1)

@@ -1,0 +1,49 @@
+// Attempts as a table: when, to whom or of which broadcast, and what the push service said.
+import { hostOf } from '../../delivery/format-broadcast.ts';
+import { meaningOf } from '../../delivery/reason-meanings.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import type { AttemptRecord } from '../../store/broadcasts.ts';
+import { badge, nothing, strange, table, time, type Tone } from './components.ts';
+
+const tones: Readonly<Record<string, Tone>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
+
+/** @param linked what each attempt leads to */
+export function attemptsTable(
+  attempts: readonly AttemptRecord[],
+  linked: 'broadcast' | 'subscription',
+): Html {
+  return table(
+    'Attempts',
+    [
+      { title: 'Time', kind: 'short' },
+      { title: linked === 'broadcast' ? 'Broadcast' : 'Subscription', kind: 'number' },
+      { title: 'Push service', kind: 'short' },
+      { title: 'Outcome', kind: 'short' },
+      { title: 'Status', kind: 'number' },
+      { title: 'What it said, and what that means', kind: 'words' },
+    ],
+    attempts.map((attempt) => [
+      time(attempt.atMs),
+      renderLink(attempt, linked),
+      hostOf(attempt.origin),
+      html`${badge(attempt.outcome, tones[attempt.outcome])}${attempt.attempt > 1 ? ` attempt ${attempt.attempt}` : ''}`,
+      attempt.status === undefined ? '' : String(attempt.status),
+      renderWords(attempt),
+    ]),
+  );
+}
+
+function renderLink(
+  { broadcastId, subscriptionId }: AttemptRecord,
+  linked: 'broadcast' | 'subscription',
+): Html {
+  if (linked === 'broadcast') return html`<a href="/console/broadcasts/${broadcastId}">${broadcastId}</a>`;
+  if (subscriptionId === undefined) return html`<span class="quiet">not stored</span>`;
+  return html`<a href="/console/subscriptions/${subscriptionId}">${subscriptionId}</a>`;
+}
+
+function renderWords({ reason, detail }: AttemptRecord): Html {
+  return html`${detail === undefined ? nothing : html`“${strange(detail)}” `}${
+    reason === undefined ? nothing : html`<span class="quiet">${meaningOf(reason).meaning || reason}</span>`
+  }`;
+}

@@ -1,0 +1,135 @@
+// The fields of the composer, and the message, audience and options that they mean. What a field holds is checked by the
+// sender, whose errors name the member.
+import type { Audience } from '../../delivery/audience.ts';
+import type { BroadcastOptions } from '../../delivery/create-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Message, MessageAction } from '../../protocol/message/message.ts';
+import { urgencies } from '../../protocol/request.ts';
+import { optionalField, textField } from './forms.ts';
+
+export const actionCount = 3;
+
+const plainNames =
+  'audience user tagsAll tagsAny tagsNone ids title message url icon image badge replace tag renotify requireInteraction silent ' +
+  'timestamp lang dir appBadge data declarative mutable ttlSeconds urgency topic receipts startAt idempotencyKey';
+
+const actionNames = ['actionTitle', 'actionUrl', 'actionIcon', 'actionName'];
+
+/** Every field of the form. */
+export const fieldNames: readonly string[] = [
+  ...plainNames.split(' '),
+  ...actionNames.flatMap((name) => Array.from({ length: actionCount }, (_, index) => `${name}${index}`)),
+];
+
+export type Fields = Readonly<Record<string, string>>;
+
+export const readFields = (body: unknown): Fields =>
+  Object.fromEntries(fieldNames.map((name) => [name, textField(body, name)]));
+
+export function toMessage(fields: Fields): Message {
+  const text = (name: string) => optionalField(fields, name);
+  return {
+    title: textField(fields, 'title'),
+    message: textField(fields, 'message'),
+    url: text('url'),
+    icon: text('icon'),
+    image: text('image'),
+    badge: text('badge'),
+    actions: toActions(fields),
+    tag: fields['replace'] === 'none' ? null : fields['replace'] === 'tag' ? (text('tag') ?? '') : undefined,
+    renotify: isChecked(fields, 'renotify') || undefined,
+    // It stays by default.
+    requireInteraction: fields['requireInteraction'] === 'no' ? false : undefined,
+    silent: isChecked(fields, 'silent') || undefined,
+    timestamp: toTime(fields, 'timestamp')?.getTime(),
+    lang: text('lang'),
+    dir: text('dir') as Message['dir'],
+    appBadge: toNumber(fields, 'appBadge'),
+    data: toJson(fields, 'data'),
+    declarative: isChecked(fields, 'declarative') || undefined,
+    mutable: isChecked(fields, 'mutable') || undefined,
+  };
+}
+
+function toActions(fields: Fields): readonly MessageAction[] | undefined {
+  const actions = Array.from({ length: actionCount }, (_, index) => ({
+    title: textField(fields, `actionTitle${index}`),
+    url: optionalField(fields, `actionUrl${index}`),
+    icon: optionalField(fields, `actionIcon${index}`),
+    action: optionalField(fields, `actionName${index}`),
+  })).filter((action) => Object.values(action).some(Boolean));
+  return actions.length === 0 ? undefined : actions;
+}
+
+export function toOptions(fields: Fields): BroadcastOptions {
+  return {
+    ttlSeconds: toNumber(fields, 'ttlSeconds'),
+    urgency: urgencies.find((urgency) => urgency === fields['urgency']),
+    topic: optionalField(fields, 'topic'),
+    receipts: isChecked(fields, 'receipts') || undefined,
+    startAt: toTime(fields, 'startAt'),
+    idempotencyKey: optionalField(fields, 'idempotencyKey'),
+  };
+}
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE where nobody is named */
+export function toAudience(fields: Fields): Audience {
+  switch (fields['audience']) {
+    case 'user':
+      return { user: textField(fields, 'user') };
+    case 'tags':
+      return {
+        tags: {
+          all: toList(fields, 'tagsAll'),
+          any: toList(fields, 'tagsAny'),
+          none: toList(fields, 'tagsNone'),
+        },
+      };
+    case 'ids': {
+      const ids = toList(fields, 'ids').map(Number);
+      if (ids.length === 0) throw fault('ids', 'Give the id of a subscription at least.');
+      return { ids };
+    }
+    default:
+      return 'all';
+  }
+}
+
+export const toList = (fields: Fields, name: string): readonly string[] =>
+  textField(fields, name)
+    .split(/[\s,]+/)
+    .filter((part) => part !== '');
+
+const isChecked = (fields: Fields, name: string): boolean => textField(fields, name) === 'yes';
+
+function toNumber(fields: Fields, name: string): number | undefined {
+  const text = textField(fields, name).trim();
+  if (text === '') return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw fault(name, 'Give a whole number.');
+}
+
+/** `2027-01-01T09:00`, UTC. */
+function toTime(fields: Fields, name: string): Date | undefined {
+  const text = textField(fields, name);
+  if (text === '') return undefined;
+  const date = new Date(/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}Z` : NaN);
+  if (!Number.isNaN(date.getTime())) return date;
+  throw fault(name, 'Give a time such as 2027-01-01T09:00.');
+}
+
+function toJson(fields: Fields, name: string): unknown {
+  const text = textField(fields, name).trim();
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw fault(name, 'Give a JSON value, such as {"order": 7}.');
+  }
+}
+
+function fault(name: string, detail: string): DeskbellError {
+  return new DeskbellError('ERR_FIELD_VALUE', detail, {
+    fields: [{ pointer: `/${name}`, code: 'ERR_FIELD_VALUE', detail }],
+  });
+}

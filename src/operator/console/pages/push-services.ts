@@ -1,0 +1,157 @@
+// Push services: who takes our messages, who refuses them and why in its own words, and deletions that wait for a decision.
+import type { FastifyInstance } from 'fastify';
+import { formatCount, hostOf } from '../../../delivery/format-broadcast.ts';
+import { meaningOf } from '../../../delivery/reason-meanings.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import { pushServiceName } from '../../../protocol/push-service-name.ts';
+import type { AttemptRecord } from '../../../store/broadcasts.ts';
+import type { HeldOrigin } from '../../../store/held-deletions.ts';
+import { outcomeWidths } from '../../../store/statistics.ts';
+import type { Store } from '../../../store/store.ts';
+import type { OperatorParts } from '../../parts.ts';
+import { sessionOf } from '../access.ts';
+import { sumsText, toServiceBars } from '../charts.ts';
+import { badge, card, empty, live, nothing, strange, table, time } from '../components.ts';
+import { textField } from '../forms.ts';
+import type { AddLive } from '../live.ts';
+import { csrfField, pages, sendPage } from '../page.ts';
+import type { ConsoleSession } from '../sessions.ts';
+
+/** Attempts that are looked at for refusals. */
+const recentAttempts = 2000;
+const shownRefusals = 30;
+
+export function addPushServicesPage(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
+  addLive('/live/push-services', async () => ({ services: await renderServices(store) }));
+
+  app.get('/push-services', async (request, reply) => {
+    const session = sessionOf(request);
+    const [services, held, attempts] = await Promise.all([
+      renderServices(store),
+      store.heldDeletions.list(),
+      store.broadcasts.attempts({ limit: recentAttempts }),
+    ]);
+    return sendPage(reply, session, {
+      title: 'Push services',
+      entry: 'Push services',
+      liveUrl: '/console/live/push-services',
+      content: html`
+        ${held.length === 0 ? nothing : card('Deletions that wait for you', renderHeld(held, session))}
+        ${card('The last hour', live('services', services))}
+        ${card('What they refused, and why', renderRefusals(attempts))}
+      `,
+    });
+  });
+
+  for (const decision of ['confirm', 'discard'] as const) {
+    app.post(
+      `/held-deletions/${decision}`,
+      {
+        config: {
+          audit: {
+            action: `held-deletions.${decision}`,
+            target: ({ body }) => `push service ${textField(body, 'origin')}`,
+          },
+        },
+      },
+      async (request, reply) => {
+        await store.heldDeletions[decision](textField(request.body, 'origin'));
+        return reply.redirect(pages['Push services'], 303);
+      },
+    );
+  }
+}
+
+async function renderServices(store: Store): Promise<Html> {
+  const { widthMs } = outcomeWidths.fine;
+  const untilMs = Date.now();
+  const sinceMs = untilMs - (untilMs % widthMs) - 60 * 60 * 1000;
+  const [intervals, states] = await Promise.all([
+    store.statistics.outcomes({ width: 'fine', sinceMs }),
+    store.ledger.pushServices(),
+  ]);
+  const heldNames = new Set(
+    states.filter(({ isHeld }) => isHeld).map(({ origin }) => pushServiceName(origin)),
+  );
+  const services = toServiceBars(intervals, { sinceMs, untilMs, count: 1 });
+  const names = new Set([...services.map(({ pushService }) => pushService), ...heldNames]);
+  if (names.size === 0) return empty('Nothing was sent in the last hour.');
+  const sums = new Map(services.map((service) => [service.pushService, service.sums]));
+  return table(
+    'Push services',
+    [
+      { title: 'Push service', kind: 'short' },
+      { title: 'State', kind: 'short' },
+      { title: 'Messages', kind: 'number' },
+      { title: 'What came of them', kind: 'words' },
+    ],
+    [...names].map((name) => [
+      name,
+      heldNames.has(name) ? badge('refuses our token', 'bad') : badge('takes messages', 'good'),
+      formatCount(sums.get(name)?.attempts ?? 0),
+      sums.has(name) ? sumsText(sums.get(name)!) : '',
+    ]),
+  );
+}
+
+function renderHeld(held: readonly HeldOrigin[], session: ConsoleSession): Html {
+  const decide = (origin: string, decision: 'confirm' | 'discard', text: string, style: string): Html =>
+    html`<form method="post" action="/console/held-deletions/${decision}">
+      ${csrfField(session)} <input type="hidden" name="origin" value="${origin}" />
+      <button class="small-button ${style}">${text}</button>
+    </form>`;
+  return html`<p>
+      These push services called subscriptions gone and accepted almost nothing at the same time. Confirm, and
+      the subscriptions are deleted; discard, and they stay.
+    </p>
+    ${table(
+      'Held deletions',
+      [
+        { title: 'Push service', kind: 'short' },
+        { title: 'Subscriptions', kind: 'number' },
+        { title: 'Since', kind: 'short' },
+        { title: 'Decision', kind: 'short' },
+      ],
+      held.map(({ origin, subscriptions, sinceMs }) => [
+        hostOf(origin),
+        formatCount(subscriptions),
+        time(sinceMs),
+        session.mayChange
+          ? html`<div class="buttons">
+              ${decide(origin, 'discard', 'Keep them', '')}
+              ${decide(origin, 'confirm', 'Delete them', 'danger')}
+            </div>`
+          : html``,
+      ]),
+    )}`;
+}
+
+/** The newest of each kind, with how many there were. */
+function renderRefusals(attempts: readonly AttemptRecord[]): Html {
+  const kinds = new Map<string, { readonly newest: AttemptRecord; count: number }>();
+  for (const attempt of attempts) {
+    const { origin, outcome, reason, detail, status } = attempt;
+    if (outcome === 'accepted' || outcome === 'gone') continue;
+    const key = JSON.stringify([pushServiceName(origin), reason, status, detail]);
+    const kind = kinds.get(key);
+    if (kind === undefined) kinds.set(key, { newest: attempt, count: 1 });
+    else kind.count += 1;
+  }
+  if (kinds.size === 0) return empty('Nothing that is still remembered.');
+  return html`<ul class="refusals">
+    ${[...kinds.values()].slice(0, shownRefusals).map(renderRefusal)}
+  </ul>`;
+}
+
+function renderRefusal({ newest, count }: { readonly newest: AttemptRecord; readonly count: number }): Html {
+  const { origin, status, reason = '', detail, atMs } = newest;
+  const { meaning, remedy } = meaningOf(reason);
+  return html`<li>
+    <h3>${pushServiceName(origin)} <span class="badge">${status ?? 'no answer'}</span></h3>
+    <p>
+      ${meaning === '' ? reason : meaning}${detail === undefined ? nothing : html` In its words: “${strange(detail)}”`}
+    </p>
+    <p class="quiet">${remedy}</p>
+    <p class="quiet small">${formatCount(count)} ${count === 1 ? 'time' : 'times'}, last ${time(atMs)}</p>
+  </li>`;
+}

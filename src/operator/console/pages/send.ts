@@ -1,0 +1,177 @@
+// Sending: a message is composed, looked at with the number of its recipients, and only then sent.
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { countAudience } from '../../../delivery/count-audience.ts';
+import type { SubscriptionInput } from '../../../delivery/sender.ts';
+import { formatCount } from '../../../delivery/format-broadcast.ts';
+import { DeskbellError } from '../../../errors/deskbell-error.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import { sendJson } from '../../../http/json-text.ts';
+import { encodePayload } from '../../../protocol/message/encode-payload.ts';
+import { checkPushOptions } from '../../../protocol/request.ts';
+import type { OperatorParts } from '../../parts.ts';
+import { sendMessage } from '../../send-message.ts';
+import { sessionOf } from '../access.ts';
+import { card, facts, notice, nothing, time } from '../components.ts';
+import { renderComposer } from '../composer.ts';
+import { textField } from '../forms.ts';
+import { fieldNames, readFields, toAudience, toMessage, toOptions, type Fields } from '../message-form.ts';
+import { csrfField, sendPage } from '../page.ts';
+import { renderPreview } from '../preview.ts';
+import type { ConsoleSession } from '../sessions.ts';
+
+export function addSendPages(app: FastifyInstance, parts: OperatorParts): void {
+  const { store, sender } = parts;
+
+  const sendComposer = async (reply: FastifyReply, session: ConsoleSession, fields: Fields, fault?: string) =>
+    sendPage(reply.code(fault === undefined ? 200 : 400), session, {
+      title: 'Send',
+      entry: 'Send',
+      content: session.mayChange
+        ? renderComposer({ fields, fault, vapidPublicKey: await store.vapidKeys.current() }, session)
+        : notice('warn', 'You may look, and not send', html`Your token has the role “read”.`),
+    });
+
+  app.get('/send', async (request, reply) =>
+    sendComposer(reply, sessionOf(request), {
+      ...readFields(request.query),
+      // Sent twice by accident, it makes one broadcast.
+      idempotencyKey: randomUUID(),
+    }),
+  );
+
+  app.post('/send', { config: { audit: 'none' } }, async (request, reply) => {
+    const session = sessionOf(request);
+    const fields = readFields(request.body);
+    if (textField(request.body, 'step') === 'edit') return sendComposer(reply, session, fields);
+    try {
+      const review = await readReview(fields, parts);
+      return await sendPage(reply, session, {
+        title: 'Review and send',
+        entry: 'Send',
+        content: renderReview(fields, review, session),
+      });
+    } catch (error) {
+      if (!(error instanceof DeskbellError)) throw error;
+      return sendComposer(reply, session, fields, error.message);
+    }
+  });
+
+  app.post('/send/confirm', { config: { audit: { action: 'broadcast.create' } } }, async (request, reply) => {
+    const fields = readFields(request.body);
+    try {
+      const { broadcast } = await sender.createBroadcast(
+        toAudience(fields),
+        toMessage(fields),
+        toOptions(fields),
+      );
+      request.auditTarget = `broadcast ${broadcast.id}`;
+      return await reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
+    } catch (error) {
+      if (!(error instanceof DeskbellError)) throw error;
+      return sendComposer(reply, sessionOf(request), fields, error.message);
+    }
+  });
+
+  // Asked by the script of the page; the subscription is that of this browser, and is not stored.
+  app.post('/send/test', { config: { audit: { action: 'message.send' } } }, async (request, reply) => {
+    const fields = readFields(request.body);
+    const { ttlSeconds, urgency, topic } = toOptions(fields);
+    request.auditTarget = 'subscription';
+    try {
+      const subscription = JSON.parse(textField(request.body, 'subscription')) as SubscriptionInput;
+      const [answer] = await sendMessage(parts, { subscription }, toMessage(fields), {
+        ttlSeconds,
+        urgency,
+        topic,
+      });
+      return await sendJson(reply, answer);
+    } catch (error) {
+      const detail =
+        error instanceof DeskbellError || error instanceof SyntaxError ? error.message : undefined;
+      if (detail === undefined) throw error;
+      return sendJson(reply.code(400), { detail });
+    }
+  });
+}
+
+interface Review {
+  readonly recipients: number;
+  readonly payloadBytes: number;
+  readonly payload: string;
+  readonly startAt: Date | undefined;
+}
+
+/** @throws {DeskbellError} what sending would throw */
+async function readReview(fields: Fields, { store }: OperatorParts): Promise<Review> {
+  const options = toOptions(fields);
+  checkPushOptions(options);
+  const payload = encodePayload(toMessage(fields), undefined, { isWithReceipts: options.receipts ?? false });
+  return {
+    recipients: await countAudience(toAudience(fields), store.subscriptions),
+    payloadBytes: payload.length,
+    payload: Buffer.from(payload).toString(),
+    startAt: options.startAt,
+  };
+}
+
+function renderReview(
+  fields: Fields,
+  { recipients, payloadBytes, payload, startAt }: Review,
+  session: ConsoleSession,
+): Html {
+  const hidden = fieldNames
+    .filter((name) => fields[name] !== '')
+    .map((name) => html`<input type="hidden" name="${name}" value="${fields[name] ?? ''}" />`);
+  const number = `${formatCount(recipients)} ${recipients === 1 ? 'subscription' : 'subscriptions'}`;
+  return html`<div class="columns">
+    ${card(
+      'What is sent',
+      html`${renderPreview(fields)}
+        <details>
+          <summary>Payload, ${formatCount(payloadBytes)} bytes</summary>
+          <pre>${payload}</pre>
+        </details>`,
+    )}
+    ${card(
+      'To whom, and when',
+      html`${facts([
+          ['Recipients', html`<strong>${number}</strong>`],
+          ['Audience', describeAudience(fields)],
+          ['Start', startAt === undefined ? 'now' : time(startAt.getTime())],
+        ])}
+        ${recipients === 0 ? notice('warn', 'Nobody would get this message.') : nothing}
+        <div class="buttons">
+          <form method="post" action="/console/send/confirm">
+            ${csrfField(session)} ${hidden}
+            <button class="primary">${startAt === undefined ? 'Send to' : 'Schedule for'} ${number}</button>
+          </form>
+          <form method="post" action="/console/send">
+            ${csrfField(session)} ${hidden}
+            <input type="hidden" name="step" value="edit" />
+            <button>Back to editing</button>
+          </form>
+        </div>`,
+    )}
+  </div>`;
+}
+
+function describeAudience(fields: Fields): string {
+  switch (fields['audience']) {
+    case 'user':
+      return `devices of the user ${fields['user']}`;
+    case 'tags':
+      return [
+        ['all of', fields['tagsAll']],
+        ['one of', fields['tagsAny']],
+        ['none of', fields['tagsNone']],
+      ]
+        .filter(([, tags]) => tags)
+        .map((part) => part.join(' '))
+        .join(', ');
+    case 'ids':
+      return `ids ${fields['ids']}`;
+    default:
+      return 'every subscription';
+  }
+}

@@ -1,0 +1,365 @@
+// What the console's pages show and do, without a browser: real requests to a real listener with a real database.
+import assert from 'node:assert/strict';
+import { StatementSync } from 'node:sqlite';
+import { test } from 'node:test';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { signIn, type Visitor } from './console-visitor.ts';
+import { startOperator, type RunningOperator } from './running-operator.ts';
+
+const leaseMs = 10_000;
+
+/** Markup, an attribute's end, a terminal's escape, and a character that turns text around. */
+const hostile = `<img src=x onerror=alert(1)>"'&\u001B[31m\u202E`;
+const escaped = /&lt;img src=x onerror=alert\(1\)&gt;&quot;&#39;&amp;/;
+
+/** The words that a page shows. */
+const wordsOf = ({ html }: Visitor['page']): string =>
+  html.replaceAll(/<(script|style)[^]*?<\/\1>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+
+/** A broadcast whose rows were refused, in words that somebody else chose. */
+async function refusedBroadcast(
+  { store, sender }: RunningOperator,
+  message = { title: hostile, message: hostile },
+) {
+  const { broadcast } = await sender.createBroadcast('all', message, { topic: hostile });
+  const { id } = broadcast;
+  for (;;) {
+    const slice = await store.work.leaseSlice({ leaseMs, broadcastId: id });
+    if (slice === undefined) return id;
+    const rows = await store.ledger.readRows(slice, slice.cursor, 1000);
+    await store.ledger.commit({
+      broadcastId: id,
+      fenceToken: slice.fenceToken,
+      slice: { number: slice.slice, cursor: slice.throughPosition },
+      rows: rows.map((recipient) => ({
+        recipient,
+        origin: 'https://fcm.googleapis.com',
+        attempts: 1,
+        result: 'rejected',
+        record: {
+          atMs: Date.now(),
+          attempt: 1,
+          outcome: 'rejected',
+          status: 403,
+          reason: 'vapid-refused',
+          detail: hostile,
+        },
+        alarm: { reason: 'vapid-refused', detail: hostile },
+      })),
+      leaseMs,
+    });
+  }
+}
+
+const addPeople = async (store: Store, count: number) =>
+  store.subscriptions.putAll(
+    Array.from({ length: count }, (_, index) => ({
+      subscription: madeUpSubscription(index),
+      vapidPublicKey,
+      assign: {
+        user: index === 0 ? `${hostile}`.replaceAll(/\p{Cc}/gu, '') : `user-${index}`,
+        tags: ['news'],
+      },
+    })),
+  );
+
+test('what strangers wrote is text on every page, and no page shows an endpoint or a key of a subscription', async (t) => {
+  const operator = await startOperator(t);
+  await addPeople(operator.store, 3);
+  const id = await refusedBroadcast(operator);
+  const visitor = await signIn(operator);
+  const paths = [
+    '/console/',
+    '/console/broadcasts',
+    `/console/broadcasts?text=${encodeURIComponent(hostile)}`,
+    `/console/broadcasts/${id}`,
+    `/console/broadcasts/${id}?user=${encodeURIComponent('<img src=x onerror=alert(1)>"\'&')}`,
+    '/console/subscriptions',
+    `/console/subscriptions?user=${encodeURIComponent(hostile)}&pushService=${encodeURIComponent(hostile)}`,
+    '/console/subscriptions/1',
+    `/console/people/remove?user=${encodeURIComponent(hostile)}`,
+    '/console/push-services',
+    `/console/send?title=${encodeURIComponent(hostile)}&icon=${encodeURIComponent(hostile)}`,
+    `/console/sign-in?to=${encodeURIComponent(hostile)}`,
+    `/console/broadcasts/${encodeURIComponent(hostile)}`,
+    '/console/keys',
+  ];
+  let shown = 0;
+  for (const path of paths) {
+    const { html } = await visitor.open(path);
+    assert.doesNotMatch(html, /<img src=x/, path);
+    // A field of a form, and the preview, hold what this operator has typed.
+    const words = html.replaceAll(
+      / value="[^"]*"|<textarea[^]*?<\/textarea>|<div class="notification"[^]*?<\/div>/g,
+      '',
+    );
+    for (const character of ['\u001B', '\u202E']) assert.ok(!words.includes(character), path);
+    if (escaped.test(html)) shown += 1;
+    assert.doesNotMatch(html, /fcm\/send|eeeeeeee/, path);
+    for (const index of [0, 1, 2]) {
+      for (const secret of [madeUpSubscription(index).auth, madeUpSubscription(index).p256dh]) {
+        for (const encoding of ['base64', 'base64url', 'hex'] as const) {
+          assert.ok(!html.includes(Buffer.from(secret).toString(encoding).slice(0, 20)), path);
+        }
+      }
+    }
+  }
+  assert.ok(shown >= 9, `${shown} pages show it`);
+});
+
+test('an alarm says what it means, what to do, and what the push service said', async (t) => {
+  const operator = await startOperator(t);
+  await addPeople(operator.store, 2);
+  await refusedBroadcast(operator, { title: 'Hello', message: '' });
+  const visitor = await signIn(operator);
+  const words = wordsOf(await visitor.open('/console/'));
+  assert.match(words, /fcm\.googleapis\.com: The push service accepts no token of ours\./);
+  assert.match(words, /Check the subject/);
+  assert.match(words, /2 messages, first .* broadcast 1 .* in its words: “ &lt;img/);
+});
+
+test('a broadcast shows its counts, and attempts by outcome, subscription and user', async (t) => {
+  const operator = await startOperator(t);
+  await addPeople(operator.store, 3);
+  const id = await refusedBroadcast(operator, { title: 'Hello', message: 'World' });
+  const visitor = await signIn(operator);
+  const words = wordsOf(await visitor.open(`/console/broadcasts/${id}`));
+  assert.match(words, /done .* 100 % 3 of 3/);
+  assert.match(words, /Rejected 3 refused, not retried/);
+  const rows = async (query: string) =>
+    (await visitor.open(`/console/broadcasts/${id}?${query}`)).html.match(
+      /href="\/console\/subscriptions\/\d+"/g,
+    )?.length ?? 0;
+  assert.equal(await rows(''), 3);
+  assert.equal(await rows('outcome=rejected'), 3);
+  assert.equal(await rows('outcome=accepted'), 0);
+  assert.equal(await rows('subscription=2'), 1);
+  assert.equal(await rows('user=user-2'), 1);
+  assert.equal(await rows('user=nobody'), 0);
+});
+
+test('broadcasts are found by words, state and day', async (t) => {
+  const operator = await startOperator(t);
+  await addPeople(operator.store, 1);
+  await operator.sender.createBroadcast('all', { title: 'Tea time', message: '' });
+  await operator.sender.createBroadcast(
+    'all',
+    { title: 'Coffee', message: '' },
+    { startAt: new Date('2037-01-01') },
+  );
+  const visitor = await signIn(operator);
+  const found = async (query: string) =>
+    [
+      ...(await visitor.open(`/console/broadcasts?${query}`)).html.matchAll(/<bdi>(Tea time|Coffee)<\/bdi>/g),
+    ].map(([, title]) => title);
+  assert.deepEqual(await found(''), ['Coffee', 'Tea time']);
+  assert.deepEqual(await found('text=TEA'), ['Tea time']);
+  assert.deepEqual(await found('state=scheduled'), ['Coffee']);
+  assert.deepEqual(await found('since=2037-01-01&until=2037-01-01'), ['Coffee']);
+  assert.deepEqual(await found('until=2030-12-31&state=done'), []);
+});
+
+test('a message is composed, reviewed with its number of recipients, and sent once', async (t) => {
+  const operator = await startOperator(t);
+  await addPeople(operator.store, 5);
+  const visitor = await signIn(operator);
+  const fields = {
+    title: 'Ding "dong"',
+    message: 'Tea is\r\nready',
+    url: 'https://example.org/tea',
+    actionTitle0: 'Open',
+    actionUrl0: 'https://example.org/open',
+    replace: 'tag',
+    tag: 'tea',
+    requireInteraction: 'no',
+    data: '{"order": 7}',
+    urgency: 'high',
+    ttlSeconds: '60',
+    audience: 'tags',
+    tagsAll: 'news',
+    startAt: '2037-01-01T09:00',
+  };
+  await visitor.open('/console/send');
+  await visitor.submit('/console/send', fields);
+  assert.match(
+    wordsOf(visitor.page),
+    /Recipients 5 subscriptions Audience all of news Start 2037-01-01 09:00 UTC/,
+  );
+  // Back to editing keeps every field.
+  await visitor.submit('/console/send');
+  assert.match(visitor.page.html, /name="title" value="Ding &quot;dong&quot;"/);
+  assert.match(visitor.page.html, /Tea is\nready<\/textarea/);
+
+  await visitor.submit('/console/send', fields);
+  await visitor.submit('/console/send/confirm');
+  assert.equal(visitor.page.url, '/console/broadcasts/1');
+  // Sent again from the history of the browser, it is the same broadcast.
+  visitor.back();
+  await visitor.submit('/console/send/confirm');
+  assert.equal(visitor.page.url, '/console/broadcasts/1');
+  const broadcast = (await operator.store.broadcasts.find(1))!;
+  assert.equal(broadcast.audience, 5);
+  assert.equal(broadcast.urgency, 'high');
+  assert.equal(broadcast.startAtMs, Date.UTC(2037, 0, 1, 9));
+  assert.deepEqual(JSON.parse(Buffer.from(broadcast.payload).toString()), {
+    title: 'Ding "dong"',
+    message: 'Tea is\nready',
+    url: 'https://example.org/tea',
+    actions: [{ title: 'Open', url: 'https://example.org/open', action: '0' }],
+    tag: 'tea',
+    requireInteraction: false,
+    data: { order: 7 },
+  });
+  const audit = await operator.store.audit.list({ limit: 10 });
+  assert.deepEqual(
+    audit.map(({ action, target }) => [action, target]),
+    [
+      ['broadcast.create', 'broadcast 1'],
+      ['broadcast.create', 'broadcast 1'],
+    ],
+  );
+});
+
+test('what cannot be sent is said in words, and nothing that was typed is lost', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  for (const [fields, fault] of [
+    [{ url: 'javascript:alert(1)' }, /member url of the message is not usable/],
+    [{ data: '{' }, /Give a JSON value/],
+    [{ ttlSeconds: '-1' }, /Give a whole number/],
+    [{ message: 'x'.repeat(4000) }, /at most 3993 fit into one push message/],
+    [{ audience: 'ids' }, /Give the id of a subscription/],
+    [{ audience: 'tags' }, /An audience needs a user or a tag/],
+    [{ replace: 'tag' }, /member tag of the message is not usable/],
+  ] as const) {
+    await visitor.open('/console/send');
+    const { status, html } = await visitor.submit('/console/send', { title: 'Kept', message: '', ...fields });
+    assert.equal(status, 400);
+    assert.match(html, fault);
+    assert.match(html, /value="Kept"/);
+  }
+  assert.deepEqual(await operator.store.broadcasts.list({ limit: 1 }), []);
+});
+
+test('subscriptions are found by user, tags, push service and id; one is removed, and a person with all traces', async (t) => {
+  const operator = await startOperator(t);
+  const { store } = operator;
+  await addPeople(store, 4);
+  const visitor = await signIn(operator);
+  const count = async (query: string) =>
+    (await visitor.open(`/console/subscriptions?${query}`)).html.match(
+      /href="\/console\/subscriptions\/\d+"/g,
+    )?.length ?? 0;
+  assert.equal(await count(''), 4);
+  assert.equal(await count('user=user-2'), 1);
+  assert.equal(await count('tagsAll=news'), 4);
+  assert.equal(await count('tagsNone=news'), 0);
+  assert.equal(await count('pushService=fcm.googleapis.com'), 4);
+  assert.equal(await count('pushService=web.push.apple.com'), 0);
+  assert.match((await visitor.open('/console/subscriptions?tagsAll=a%20b!')).html, /A tag must be/);
+  assert.equal((await visitor.open('/console/subscriptions?id=3')).url, '/console/subscriptions/3');
+  await visitor.submit('/console/subscriptions/3/remove');
+  assert.equal(await store.subscriptions.count(), 3);
+  await visitor.open('/console/people/remove?user=user-1');
+  await visitor.submit('/console/people/remove');
+  assert.match(wordsOf(visitor.page), /subscriptions 1/);
+  assert.equal(await store.subscriptions.count(), 2);
+  const audit = await store.audit.list({ limit: 2 });
+  assert.deepEqual(
+    audit.map(({ action, target }) => [action, target]),
+    [
+      ['person.remove', 'user #6'],
+      ['subscription.remove', 'subscription 3'],
+    ],
+  );
+});
+
+test('held deletions are confirmed or discarded', async (t) => {
+  const operator = await startOperator(t);
+  const { store } = operator;
+  const origin = 'https://fcm.googleapis.com';
+  const hold = async (first: number) => {
+    for (let index = first; index < first + 30; index += 1) {
+      const subscription = await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
+      await store.ledger.recordAnswer({ subscription, origin, vapidPublicKey, answer: 'gone' });
+    }
+    return (await store.heldDeletions.list())[0]?.subscriptions ?? 0;
+  };
+  assert.ok((await hold(0)) > 0);
+  const before = await store.subscriptions.count();
+  const visitor = await signIn(operator);
+  await visitor.open('/console/push-services');
+  await visitor.submit('/console/held-deletions/discard');
+  assert.deepEqual(await store.heldDeletions.list(), []);
+  assert.equal(await store.subscriptions.count(), before);
+  assert.ok((await hold(100)) > 0);
+  await visitor.open('/console/push-services');
+  await visitor.submit('/console/held-deletions/confirm');
+  assert.deepEqual(await store.heldDeletions.list(), []);
+});
+
+/** Tables that have a row for each subscription, or several. */
+const largeTables =
+  'subscriptions|subscription_tags|audience_members|retries|slices|gone_marks|ended_subscriptions';
+
+test('no page reads all rows of a table that grows with the number of subscriptions', async (t) => {
+  const operator = await startOperator(t);
+  const { store } = operator;
+  await addPeople(store, 50);
+  const id = await refusedBroadcast(operator, { title: 'Hello', message: '' });
+  const { broadcast } = await operator.sender.createBroadcast(
+    { tags: { all: ['news'] } },
+    { title: 'Running', message: '' },
+  );
+  const visitor = await signIn(operator);
+  const statements = new Set<string>();
+  const plans: string[] = [];
+  const { all, get } = StatementSync.prototype;
+  t.after(() => Object.assign(StatementSync.prototype, { all, get }));
+  Object.assign(StatementSync.prototype, {
+    all(this: StatementSync, ...values: Parameters<StatementSync['all']>) {
+      statements.add(this.sourceSQL);
+      return all.apply(this, values);
+    },
+    get(this: StatementSync, ...values: Parameters<StatementSync['get']>) {
+      statements.add(this.sourceSQL);
+      return get.apply(this, values);
+    },
+  });
+  for (const path of [
+    '/console/',
+    '/console/broadcasts?text=hello',
+    `/console/broadcasts/${id}`,
+    `/console/broadcasts/${broadcast.id}`,
+    `/console/broadcasts/${id}?user=user-3&outcome=rejected`,
+    '/console/send',
+    '/console/subscriptions',
+    '/console/subscriptions?user=user-3',
+    '/console/subscriptions?tagsAll=news&tagsNone=x',
+    '/console/subscriptions?pushService=fcm.googleapis.com',
+    '/console/subscriptions/7',
+    '/console/push-services',
+    '/console/keys',
+  ]) {
+    assert.equal((await visitor.open(path)).status, 200, path);
+  }
+  Object.assign(StatementSync.prototype, { all, get });
+  const { DatabaseSync } = await import('node:sqlite');
+  const { path } = store.address.options as { readonly path: string };
+  const database = new DatabaseSync(path, { readOnly: true });
+  for (const sql of statements) {
+    // A list in the order of ids with a limit stops there.
+    if (/order by (?:\w+\.)?id(?: desc)? limit/.test(sql.replaceAll(/\s+/g, ' '))) continue;
+    for (const { detail } of database.prepare(`explain query plan ${sql}`).all()) {
+      plans.push(`${String(detail)} in ${sql}`);
+    }
+  }
+  database.close();
+  assert.ok(statements.size > 15, `${statements.size} statements were read`);
+  const aliases = new RegExp(String.raw`^SCAN (?:${largeTables}|s|t|m|r)\b`);
+  assert.deepEqual(
+    plans.filter((plan) => aliases.test(plan)),
+    [],
+  );
+});
