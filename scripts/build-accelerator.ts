@@ -42,7 +42,9 @@ if (import.meta.main) {
   try {
     const library = findOrFetchLibrary();
     const method = buildAccelerator(file, values.headers ?? findHeaders() ?? fetchHeaders(), library);
-    if (library !== undefined) copyFileSync(library.licence, join(dirname(file), 'LICENSE.crypto_mb.txt'));
+    const licence = join(dirname(file), 'LICENSE.crypto_mb.txt');
+    if (library === undefined) rmSync(licence, { force: true });
+    else copyFileSync(library.licence, licence);
     const hash = createHash('sha256').update(readFileSync(file)).digest('hex');
     console.error(`Built ${file}`);
     console.error(
