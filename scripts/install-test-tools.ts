@@ -29,6 +29,8 @@ export const nghttpd: Program = { names: ['nghttpd'], debianPackage: 'nghttp2-se
 export const go: Program = { names: ['go'], debianPackage: 'golang-go' };
 /** Makes key files in the forms of other tools. */
 export const openssl: Program = { names: ['openssl'], debianPackage: 'openssl' };
+/** Checks metrics and alert rules. */
+export const promtool: Program = { names: ['promtool'], debianPackage: 'prometheus' };
 /** Builds the accelerator. */
 export const compiler: Program = { names: ['cc', 'gcc', 'clang'], debianPackage: 'gcc' };
 /** What Debian's compiler recommends and does not bring: the C library's headers. */
@@ -106,6 +108,7 @@ if (import.meta.main) {
     curl,
     python,
     php,
+    promtool,
     compiler,
     ...onLinux,
   ];

@@ -174,6 +174,15 @@ export const settings = {
     valid: 'hosts as browsers name them, such as ops.example.org or ops.example.org:8443',
     check: checkHosts,
   }),
+  metrics: text({
+    description:
+      'Where a worker listens for /metrics, which a token of "deskbell operators add NAME --metrics" reads. Beyond loopback ' +
+      'it needs TLS, as the operator’s listener does. Needs the package @prometheus-io/client.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'HOST:PORT, such as 127.0.0.1:9464',
+    check: parseListenAddress,
+  }),
   connectTimeoutMs: integer({
     description: 'Time limit for a connection to a push service to be established.',
     default: 10_000,

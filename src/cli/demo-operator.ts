@@ -3,6 +3,7 @@ import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { generateOperatorToken } from '../keys/operator-token.ts';
 import type { Log } from '../http/log.ts';
+import { createMetrics } from '../operator/metrics/metrics.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { openOperator } from './open-operator.ts';
 
@@ -23,8 +24,13 @@ export async function openDemoOperator(
 ): Promise<DemoOperator> {
   const { token, tokenHash } = generateOperatorToken();
   await data.store.operators.add({ name: 'demo', role: 'full', tokenHash });
+  const metrics = createMetrics(data.store);
   const open = (port: number) =>
-    openOperator({ host, port }, { isBehindProxy: false, hosts: [], tls: undefined }, data, sender, log);
+    openOperator({ host, port }, { isBehindProxy: false, hosts: [], tls: undefined }, data, {
+      sender,
+      log,
+      metrics,
+    });
   const { app, address } = await open(usualPort).catch((error: unknown) => {
     if (error instanceof DeskbellError && error.code === 'ERR_LISTEN') return open(0);
     throw error;

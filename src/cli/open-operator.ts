@@ -7,19 +7,25 @@ import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { TlsFiles } from '../http/create-http-server.ts';
 import type { Log } from '../http/log.ts';
+import type { Metrics } from '../operator/metrics/metrics.ts';
+import type { Store } from '../store/store.ts';
 import type { Configuration, SettingName } from './configuration.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { parseListenAddress, type ListenAddress } from './listen-address.ts';
 import { addressOf, listenOn } from './listening.ts';
 
-/** The configuration entries of the operator's listener. */
-export const operatorSettings = [
-  'operator',
+/** The configuration entries that say how the listener is reached. */
+export const accessSettings = [
   'operatorCert',
   'operatorKey',
   'operatorBehindProxy',
   'operatorHosts',
 ] as const satisfies readonly SettingName[];
+
+type AccessConfiguration = Pick<Configuration, (typeof accessSettings)[number]>;
+
+/** The configuration entries of the operator's listener. */
+export const operatorSettings = ['operator', ...accessSettings] as const satisfies readonly SettingName[];
 
 export interface OpenOperator {
   readonly app: FastifyInstance;
@@ -41,28 +47,58 @@ export async function openConfiguredOperator(
   configuration: Pick<Configuration, (typeof operatorSettings)[number]>,
   data: Pick<DataDirectory, 'store' | 'sessionKey'>,
   sender: Sender,
+  metrics: Metrics,
   log: Log,
 ): Promise<OpenOperator | undefined> {
-  const { operator, operatorBehindProxy: isBehindProxy, operatorHosts: hosts } = configuration;
+  const { operator } = configuration;
   if (operator === undefined) return undefined;
-  const access = { isBehindProxy, hosts, tls: await readTls(configuration) };
-  return openOperator(parseListenAddress(operator), access, data, sender, log);
+  const access = await readAccess(configuration);
+  return openOperator(parseListenAddress(operator), access, data, { sender, metrics, log });
+}
+
+/**
+ * Opens a listener with `/metrics` alone.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, ERR_LISTEN, ERR_METRICS_PACKAGE
+ */
+export async function openMetricsListener(
+  where: string,
+  configuration: AccessConfiguration,
+  parts: { readonly store: Store; readonly metrics: Metrics; readonly log: Log },
+): Promise<OpenOperator> {
+  const { createMetricsListener } = await import('../operator/create-operator.ts');
+  const { loadClient } = await import('../operator/metrics/metrics.ts');
+  await loadClient();
+  const access = await readAccess(configuration);
+  const address = parseListenAddress(where);
+  return listen(createMetricsListener({ ...access, ...address, ...parts }), address, access);
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
 export async function openOperator(
-  { host, port }: ListenAddress,
+  address: ListenAddress,
   access: OperatorAccess,
   { store, sessionKey }: Pick<DataDirectory, 'store' | 'sessionKey'>,
-  sender: Sender,
-  log: Log,
+  parts: { readonly sender: Sender; readonly metrics: Metrics; readonly log: Log },
 ): Promise<OpenOperator> {
   const { createOperator } = await import('../operator/create-operator.ts');
   const hashPerson = createPersonHash(sessionKey);
-  const app = createOperator({ ...access, store, sender, log, host, port, hashPerson });
+  return listen(createOperator({ ...access, ...address, ...parts, store, hashPerson }), address, access);
+}
+
+async function listen(
+  app: FastifyInstance,
+  { host, port }: ListenAddress,
+  { tls }: OperatorAccess,
+): Promise<OpenOperator> {
   await listenOn({ host, port }, () => app.listen({ host, port }));
   const address = addressOf(host, (app.server.address() as AddressInfo).port);
-  return { app, address: access.tls === undefined ? address : address.replace(/^http/, 'https') };
+  return { app, address: tls === undefined ? address : address.replace(/^http/, 'https') };
+}
+
+async function readAccess(configuration: AccessConfiguration): Promise<OperatorAccess> {
+  const { operatorBehindProxy: isBehindProxy, operatorHosts: hosts } = configuration;
+  return { isBehindProxy, hosts, tls: await readTls(configuration) };
 }
 
 async function readTls({

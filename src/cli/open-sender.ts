@@ -1,7 +1,7 @@
 // Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Sender } from '../delivery/sender.ts';
+import type { Sender, SenderOptions } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { variableOf, type Configuration, type SettingName } from './configuration.ts';
 import type { Context } from './context.ts';
@@ -20,7 +20,7 @@ export const senderSettings = [
 ] as const satisfies readonly SettingName[];
 
 /**
- * @param onWarning by default, warnings are lines on standard error
+ * @param options `onWarning`: by default, warnings are lines on standard error
  * @throws {DeskbellError} ERR_CONFIGURATION for a missing subject or a proxy that is not valid; ERR_FILE
  */
 export async function openSender(
@@ -36,7 +36,10 @@ export async function openSender(
   }: Configuration,
   { store, vapidKeys, receiptKey }: Pick<DataDirectory, 'store' | 'vapidKeys' | 'receiptKey'>,
   { environment, output }: Pick<Context, 'environment' | 'output'>,
-  onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`),
+  {
+    onWarning = (warning) => output.diagnostic(`deskbell: ${warning}`),
+    onFigures,
+  }: Pick<SenderOptions, 'onWarning' | 'onFigures'> = {},
 ): Promise<Sender> {
   if (subject === undefined) {
     throw new DeskbellError(
@@ -59,6 +62,7 @@ export async function openSender(
     receiptKey,
     threads,
     onWarning,
+    onFigures,
     ...proxyFromEnvironment(environment),
   });
 }

@@ -33,6 +33,11 @@ export const ownOperatorErrors = {
     'The request comes from a page of another origin',
     'Send it from a program, or from a page of this listener.',
   ),
+  ERR_METRICS_PACKAGE: entry(
+    501,
+    'The package for metrics is not installed',
+    'Install it beside Deskbell: npm install @prometheus-io/client@0.16.1',
+  ),
 } as const satisfies Record<string, ServiceErrorEntry>;
 
 const {

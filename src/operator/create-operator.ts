@@ -12,18 +12,23 @@ import type { ResponseRules } from '../http/response-rules.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
 import { compileConvertingValidator } from '../http/validation.ts';
-import { nameOperators } from './access.ts';
+import { nameOperators, requireToken } from './access.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
+import { addMetricsRoute } from './metrics/add-metrics.ts';
 import { requireOwnAddress } from './own-address.ts';
 import { addConsole } from './console/add-console.ts';
 import type { OperatorParts } from './parts.ts';
 import { createProgressFeeds } from './progress-feeds.ts';
 
 export interface OperatorOptions
-  extends
-    Pick<OperatorParts, 'store' | 'sender' | 'log' | 'hashPerson'>,
-    Omit<HttpServerOptions, 'trustProxy'> {
+  extends ListenerOptions, Pick<OperatorParts, 'sender' | 'metrics' | 'hashPerson'> {
+  /** How often broadcasts that are followed are read from the store. Default: 500. */
+  readonly progressEveryMs?: number | undefined;
+}
+
+export interface ListenerOptions
+  extends Pick<OperatorParts, 'store' | 'log'>, Omit<HttpServerOptions, 'trustProxy'> {
   /** Address to listen on, without brackets. */
   readonly host: string;
   /** 0 lets the system choose. */
@@ -32,8 +37,6 @@ export interface OperatorOptions
   readonly tls?: TlsFiles | undefined;
   /** A proxy in front of the listener speaks TLS to everybody else. Default: false. */
   readonly isBehindProxy?: boolean | undefined;
-  /** How often broadcasts that are followed are read from the store. Default: 500. */
-  readonly progressEveryMs?: number | undefined;
   /** Hosts that the listener is reached by, beside the address that it listens on. Default: none. */
   readonly hosts?: readonly string[] | undefined;
 }
@@ -63,7 +66,39 @@ const rules: ResponseRules = {
  * @throws {DeskbellError} ERR_CONFIGURATION where it would be reached without TLS from beyond this machine
  */
 export function createOperator(options: OperatorOptions): FastifyInstance {
-  const { store, sender, log, hashPerson, host, hosts = [], tls, isBehindProxy = false } = options;
+  const { store, sender, log, metrics, hashPerson } = options;
+  const { app, isSecure } = createListener(options);
+  const onFault = (error: unknown): void => log.error({ event: 'fault', error });
+  const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
+  // Streams of events would go on for as long as their broadcasts.
+  app.addHook('preClose', async () => progress.close());
+  const parts: OperatorParts = { store, sender, log, progress, metrics, isSecure, hashPerson };
+  app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), parts));
+  app.register(async (scope) => addConsole(scope, parts));
+  return app;
+}
+
+/**
+ * The same with `/metrics` alone, for a process that delivers and does nothing else.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION where it would be reached without TLS from beyond this machine
+ */
+export function createMetricsListener(
+  options: ListenerOptions & Pick<OperatorParts, 'metrics'>,
+): FastifyInstance {
+  const { app } = createListener(options);
+  app.register(async (scope) => {
+    requireToken(scope, options.store.operators);
+    addMetricsRoute(scope.withTypeProvider<SchemaTypeProvider>(), options.metrics);
+  });
+  return app;
+}
+
+function createListener(options: ListenerOptions): {
+  readonly app: FastifyInstance;
+  readonly isSecure: boolean;
+} {
+  const { store, log, host, hosts = [], tls, isBehindProxy = false } = options;
   assertProtected(options);
   const isSecure = tls !== undefined || isBehindProxy;
   const app = createHttpServer({ ...options, trustProxy: isBehindProxy ? 1 : false }, rules, {
@@ -85,18 +120,10 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   handleUnknownPaths(app);
   nameOperators(app);
   auditChanges(app, store.audit);
-
-  const onFault = (error: unknown): void => log.error({ event: 'fault', error });
-  const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
-  // Streams of events would go on for as long as their broadcasts.
-  app.addHook('preClose', async () => progress.close());
-  const parts: OperatorParts = { store, sender, log, progress, isSecure, hashPerson };
-  app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), parts));
-  app.register(async (scope) => addConsole(scope, parts));
-  return app;
+  return { app, isSecure };
 }
 
-function assertProtected({ host, tls, isBehindProxy = false }: OperatorOptions): void {
+function assertProtected({ host, tls, isBehindProxy = false }: ListenerOptions): void {
   if (isLoopback(host) || tls !== undefined || isBehindProxy) return;
   throw new DeskbellError(
     'ERR_CONFIGURATION',

@@ -1,6 +1,7 @@
 // What the API, the console and the metrics are made of. Types only.
 import type { Sender } from '../delivery/sender.ts';
 import type { Log } from '../http/log.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import type { Store } from '../store/store.ts';
 import type { ProgressFeeds } from './progress-feeds.ts';
 
@@ -13,6 +14,7 @@ export interface OperatorParts {
   readonly progress: ProgressFeeds;
   /** Browsers reach the listener by https: its cookies are `Secure`. */
   readonly isSecure: boolean;
+  readonly metrics: Metrics;
   /** Names a person in the audit: a hash under a key of this installation. */
   hashPerson(user: string): string;
 }

@@ -43,7 +43,7 @@ export function broadcastInterval(startAtMs: number, nowMs: number): { startMs: 
 /** What came of all messages to one push service, ever since outcomes are counted. */
 export type OutcomeTotal = Omit<OutcomeInterval, 'startMs' | 'widthMs'>;
 
-/** Work that is left, over all broadcasts that are running. */
+/** Work that is left, over all broadcasts that are running and whose time has come. */
 export interface Backlog {
   /** Rows without an outcome. */
   readonly pendingRows: number;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { codeOf, startOperator } from './running-operator.ts';
@@ -100,7 +101,7 @@ test('a request from a page of another origin is a 403, with a valid token too, 
 test('beyond loopback it starts with TLS or behind a proxy only', async (t) => {
   const { store, sender } = await startOperator(t);
   const log = { info: () => {}, error: () => {} };
-  const base = { store, sender, log, hashPerson: String, port: 0 };
+  const base = { store, sender, log, hashPerson: String, port: 0, metrics: createMetrics(store) };
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'ops.example.org', '127.evil.example']) {
     assert.throws(
       () => createOperator({ ...base, host }),

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
+import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator, type OperatorOptions } from '../../src/operator/create-operator.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
@@ -61,6 +62,7 @@ export async function startOperator(
     store,
     sender,
     log,
+    metrics: createMetrics(store),
     hashPerson: (user) => `#${user.length}`,
     ...options,
     ...where,

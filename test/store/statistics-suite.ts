@@ -171,7 +171,8 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       await store.broadcasts.pause(id);
       assert.deepEqual(await store.statistics.backlog(), { ...empty, alarms });
       await store.broadcasts.cancel(id);
-      assert.deepEqual(await store.statistics.backlog(), empty);
+      await store.broadcasts.create(madeUpBroadcast(nowMs + dayMs));
+      assert.deepEqual(await store.statistics.backlog(), empty, 'what is scheduled is no backlog');
     });
 
     test('a single message is counted, and what is old is dropped', async () => {

@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 import { nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
 import { isLoopback } from '../../http/loopback.ts';
 import type { OpenLog } from '../../http/log.ts';
+import { createMetrics } from '../../operator/metrics/metrics.ts';
+import { countRegistrations } from '../count-registrations.ts';
 import { createCommandHint } from '../command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration.ts';
@@ -92,16 +94,21 @@ export function serveCommand(context: Context): Command {
           trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
           log,
         });
+        const metrics = configuration.operator === undefined ? undefined : createMetrics(store);
+        if (metrics !== undefined) countRegistrations(server, prefix, metrics);
         const needsSender = configuration.deliver || configuration.operator !== undefined;
         const sender = needsSender
-          ? await openSender(configuration, opened, context, (detail) =>
-              log.error({ event: 'warning', detail }),
-            )
+          ? await openSender(configuration, opened, context, {
+              onWarning: (detail) => log.error({ event: 'warning', detail }),
+              onFigures: metrics?.recordFigures,
+            })
           : undefined;
         let operator: OpenOperator | undefined;
         try {
           operator =
-            sender && (await openConfiguredOperator(configuration, { store, sessionKey }, sender, log));
+            sender &&
+            metrics &&
+            (await openConfiguredOperator(configuration, { store, sessionKey }, sender, metrics, log));
           await listenOn({ host, port }, () => server.listen({ host, port }));
           const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
           await output.line(
@@ -113,7 +120,11 @@ export function serveCommand(context: Context): Command {
             await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
           }
           if (sender === undefined || !configuration.deliver) await untilStopped(stop);
-          else await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
+          else {
+            log.info({ event: 'worker', state: 'started', threads: configuration.threads });
+            await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
+            log.info({ event: 'worker', state: 'stopped' });
+          }
         } finally {
           await operator?.app.close();
           await sender?.close();

@@ -1,11 +1,14 @@
 // `deskbell worker`: delivers all broadcasts of the store, current and future, until it is told to stop.
+import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import type { BroadcastEvent } from '../../delivery/watch-broadcasts.ts';
 import { alarmToJson, broadcastToJson, formatAlarm, formatState } from '../../delivery/format-broadcast.ts';
 import { isOver } from '../../store/broadcasts.ts';
+import { createMetrics } from '../../operator/metrics/metrics.ts';
 import type { Context } from '../context.ts';
 import { createCommand } from '../command.ts';
 import { withExistingData } from '../data.ts';
+import { accessSettings, openMetricsListener, type OpenOperator } from '../open-operator.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
@@ -19,7 +22,7 @@ export function workerCommand(context: Context): Command {
     description:
       'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and those whose process ' +
       'ended. Prints a line when a broadcast starts, raises an alarm or ends. Any number of workers can run at the same time.',
-    settings: ['data', ...senderSettings],
+    settings: ['data', ...senderSettings, 'metrics', ...accessSettings],
     examples: ['deskbell worker --subject mailto:you@example.org'],
   })
     .option('--json', 'Prints JSON Lines: the events of broadcasts.')
@@ -31,17 +34,28 @@ export function workerCommand(context: Context): Command {
       const { output, stop } = context;
       ignoreHangup(context);
       await withExistingData(configuration.data, async (data) => {
-        const sender = await openSender(configuration, data, context);
+        const metrics = configuration.metrics === undefined ? undefined : createMetrics(data.store);
+        const sender = await openSender(configuration, data, context, { onFigures: metrics?.recordFigures });
+        let listener: OpenOperator | undefined;
         try {
+          if (configuration.metrics !== undefined && metrics !== undefined) {
+            const log = { info: () => {}, error: (record: object) => output.diagnostic(inspect(record)) };
+            const parts = { store: data.store, metrics, log };
+            listener = await openMetricsListener(configuration.metrics, configuration, parts);
+          }
           const { threads } = configuration;
           await output.line(
             flags.json
-              ? JSON.stringify({ event: 'ready', threads })
-              : `Deskbell delivers broadcasts with ${threads} thread${threads === 1 ? '' : 's'}.`,
+              ? JSON.stringify({ event: 'ready', threads, metrics: listener?.address })
+              : `Deskbell delivers broadcasts with ${threads} thread${threads === 1 ? '' : 's'}.${
+                  listener === undefined ? '' : ` Metrics are at ${listener.address}/metrics.`
+                }`,
           );
           const report = flags.json ? reportAsJson(output) : reportAsText(output);
           await deliverBroadcasts(sender, data.store.broadcasts, report, stop);
+          await output.line(flags.json ? JSON.stringify({ event: 'stopped' }) : 'Deskbell has stopped.');
         } finally {
+          await listener?.app.close();
           await sender.close();
         }
       });

@@ -6,6 +6,7 @@ import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { requireToken } from '../access.ts';
+import { addMetricsRoute } from '../metrics/add-metrics.ts';
 import { operatorDescription } from '../description.ts';
 import type { OperatorParts } from '../parts.ts';
 import { addAuditRoutes } from './audit.ts';
@@ -38,6 +39,7 @@ export function addApi(app: ServiceApp, parts: OperatorParts): void {
   addHeldDeletionRoutes(app, parts);
   addKeyRoutes(app, parts);
   addAuditRoutes(app, parts);
+  addMetricsRoute(app, parts.metrics);
   app.get('/openapi.json', { config: { operation: openApiOperation } }, (_request, reply) =>
     sendJson(reply, createOpenApiDocument(routes, '', operatorDescription)),
   );

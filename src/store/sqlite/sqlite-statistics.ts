@@ -29,11 +29,11 @@ export function createSqliteStatistics(database: SqliteDatabase): Statistics {
   const totals = database.prepare<{ widthMs: number }, IntervalRow>(
     'select * from outcome_intervals where width_ms = :widthMs order by attempts desc, push_service',
   );
-  const pending = database.prepare<NoValues, { count: number }>(`
+  const pending = database.prepare<{ nowMs: number }, { count: number }>(`
     select coalesce(sum(b.audience - b.expired_unread - coalesce((
       select sum(accepted + gone + rejected + expired + exhausted)
       from broadcast_origins o where o.broadcast_id = b.id), 0)), 0) as count
-    from broadcasts b where b.state = 'running'
+    from broadcasts b where b.state = 'running' and b.start_at_ms <= :nowMs
   `);
   const waiting = database.prepare<NoValues, { count: number; held_back: number }>(`
     select count(*) as count, count(push_service_id) as held_back from retries
@@ -68,7 +68,7 @@ export function createSqliteStatistics(database: SqliteDatabase): Statistics {
       database.read(() => {
         const { count: waitingRows = 0, held_back: heldBackRows = 0 } = waiting.first({}) ?? {};
         return {
-          pendingRows: pending.first({})?.count ?? 0,
+          pendingRows: pending.first({ nowMs: database.now() })?.count ?? 0,
           waitingRows,
           heldBackRows,
           alarms: alarms.all({}).map(({ reason, count }) => ({ reason, count })),

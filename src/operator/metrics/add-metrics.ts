@@ -1,0 +1,30 @@
+// GET /metrics: for Prometheus, with a token of the role `metrics`.
+import { contentResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { Type } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import type { Metrics } from './metrics.ts';
+
+const operation: Operation = {
+  tag: 'Installation',
+  summary: 'Metrics for Prometheus',
+  description:
+    'OpenMetrics where the request accepts it, else Prometheus’ own text. The role `metrics` is enough.',
+  responses: {
+    200: contentResponse(
+      'text/plain',
+      'The metrics.',
+      Type.String(),
+      '# HELP deskbell_subscriptions Stored subscriptions.\n# TYPE deskbell_subscriptions gauge\ndeskbell_subscriptions 8214\n',
+    ),
+  },
+  errors: ['ERR_METRICS_PACKAGE'],
+  security: [{ token: [] }],
+};
+
+export function addMetricsRoute(app: ServiceApp, metrics: Metrics): void {
+  app.get('/metrics', { config: { operation, isMetrics: true } }, async ({ headers }, reply) => {
+    const { contentType, text } = await metrics.render(headers.accept);
+    return reply.header('content-type', contentType).send(text);
+  });
+}

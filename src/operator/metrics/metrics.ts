@@ -1,0 +1,72 @@
+// The metrics of an installation as a process sees it: totals are the database's, and the same whichever process is asked;
+// durations, leases and registrations are this process's own.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { DeliveryFigures } from '../../delivery/figures.ts';
+import type { Store } from '../../store/store.ts';
+import { Measured, type RegistrationResult } from './measured.ts';
+import { createRegistry, type MetricsRegistry, type PrometheusClient } from './registry.ts';
+
+export interface Metrics {
+  /** For the option `onFigures` of a sender. */
+  recordFigures(figures: DeliveryFigures): void;
+  recordRegistration(result: RegistrationResult): void;
+  /**
+   * @param accept the request's header field: OpenMetrics where it names that, else Prometheus' own text
+   * @throws {DeskbellError} ERR_METRICS_PACKAGE, ERR_STORE_UNAVAILABLE
+   */
+  render(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+export function createMetrics(store: Store): Metrics {
+  const measured = new Measured();
+  const registries = new Map<string, MetricsRegistry>();
+
+  return {
+    recordFigures: (figures) => measured.recordFigures(figures),
+    recordRegistration: (result) => measured.recordRegistration(result),
+
+    async render(accept = '') {
+      const client = await loadClient();
+      const isOpenMetrics = accept.includes('application/openmetrics-text');
+      const contentType = isOpenMetrics ? client.openMetricsContentType : client.prometheusContentType;
+      let registry = registries.get(contentType);
+      if (registry === undefined) {
+        registry = createRegistry(client, contentType);
+        registries.set(contentType, registry);
+      }
+      return { contentType, text: await registry.render(await readTotals(store), measured) };
+    },
+  };
+}
+
+/** What the database says. */
+export type Totals = Awaited<ReturnType<typeof readTotals>>;
+
+async function readTotals(store: Store) {
+  const [outcomes, backlog, subscriptions, pushServices, heldDeletions, senders] = await Promise.all([
+    store.statistics.outcomeTotals(),
+    store.statistics.backlog(),
+    store.subscriptions.count(),
+    store.ledger.pushServices(),
+    store.heldDeletions.list(),
+    store.senders.list(),
+  ]);
+  return { outcomes, backlog, subscriptions, pushServices, heldDeletions, senders };
+}
+
+/**
+ * The package is not among the dependencies: most installations need no metrics.
+ *
+ * @throws {DeskbellError} ERR_METRICS_PACKAGE
+ */
+export async function loadClient(): Promise<PrometheusClient> {
+  try {
+    return await import('@prometheus-io/client');
+  } catch (cause) {
+    throw new DeskbellError(
+      'ERR_METRICS_PACKAGE',
+      'Metrics need the package @prometheus-io/client 0.16, which is not installed.',
+      { cause },
+    );
+  }
+}

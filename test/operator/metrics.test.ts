@@ -1,0 +1,271 @@
+// /metrics: who may read it, that it counts what was sent, and that Prometheus' own tool takes it and the rules over it.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { promtool, skipWithout } from '../../scripts/install-test-tools.ts';
+import type { DeliveryFigures } from '../../src/delivery/figures.ts';
+import { createMetricsListener } from '../../src/operator/create-operator.ts';
+import { createMetrics } from '../../src/operator/metrics/metrics.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { startPushService } from '../../src/push-service/start-push-service.ts';
+import { startOperator, type RunningOperator } from './running-operator.ts';
+
+const monitoring = join(import.meta.dirname, '../../packaging/monitoring');
+const skip = skipWithout('the tests of metrics', [promtool]);
+
+/** The values of a text by name and labels. */
+const valuesOf = (metrics: string): ReadonlyMap<string, number> =>
+  new Map(
+    metrics
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+
+async function read({ base, add }: RunningOperator, accept = '*/*'): Promise<{ type: string; body: string }> {
+  const token = await add(`prometheus-${Math.random()}`, 'metrics');
+  const response = await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${token}`, accept } });
+  assert.equal(response.status, 200);
+  return { type: response.headers.get('content-type')!, body: await response.text() };
+}
+
+const noDurations = { counts: Array.from({ length: 13 }, () => 0), sumSeconds: 0 };
+const figures = (changes: Partial<DeliveryFigures>): DeliveryFigures => ({
+  answers: [],
+  commits: noDurations,
+  leasesLost: 0,
+  ...changes,
+});
+
+test('what a broadcast came to is counted, by push service and outcome', async (t) => {
+  const pushService = await startPushService({ checksBodies: false });
+  t.after(() => pushService.close());
+  const told: DeliveryFigures[] = [];
+  const operator = await startOperator(t, {
+    senderOptions: { pushServices: [pushService.origin], onFigures: (each) => told.push(each) },
+  });
+  const { store, sender } = operator;
+  const vapidPublicKey = (await store.vapidKeys.current())!;
+  const policy = createEndpointPolicy([pushService.origin]);
+  const sinks = [...pushService.createSinks(30, { vapidPublicKey })];
+  await store.subscriptions.putAll(
+    sinks.map((sink) => ({ subscription: parseSubscription(sink, policy), vapidPublicKey })),
+  );
+  pushService.expire(sinks[0]!.endpoint);
+  await (
+    await sender.broadcast('all', { title: 't', message: 'm' })
+  ).finished;
+
+  const metrics = createMetrics(store);
+  for (const each of told) metrics.recordFigures(each);
+  metrics.recordRegistration('stored');
+  const values = valuesOf((await metrics.render(undefined)).text);
+  const origin = new URL(pushService.origin).host;
+  const expected: Readonly<Record<string, number>> = {
+    [`deskbell_messages_total{origin="${origin}",outcome="accepted"}`]: 29,
+    [`deskbell_messages_total{origin="${origin}",outcome="gone"}`]: 1,
+    [`deskbell_messages_total{origin="${origin}",outcome="rejected"}`]: 0,
+    [`deskbell_attempts_total{origin="${origin}"}`]: 30,
+    [`deskbell_push_request_duration_seconds_count{origin="${origin}"}`]: 30,
+    [`deskbell_push_request_duration_seconds_bucket{origin="${origin}",le="+Inf"}`]: 30,
+    deskbell_broadcast_pending_rows: 0,
+    deskbell_retries_waiting: 0,
+    deskbell_subscriptions: 29,
+    deskbell_lease_lost_total: 0,
+    'deskbell_registrations_total{result="stored"}': 1,
+    'deskbell_registrations_total{result="failed"}': 0,
+  };
+  for (const [name, value] of Object.entries(expected)) assert.equal(values.get(name), value, name);
+  assert.ok(values.get('deskbell_commit_duration_seconds_count')! > 0);
+  assert.ok(values.has('process_cpu_seconds_total'));
+  assert.ok(values.has('nodejs_eventloop_lag_p99_seconds'));
+});
+
+test('breakers are those of all senders, whichever process is asked; buckets add up', async (t) => {
+  const { store } = await startOperator(t);
+  const metrics = createMetrics(store);
+  const pushService = 'fcm.googleapis.com';
+  const reported = {
+    origin: `https://${pushService}`,
+    connections: 1,
+    inFlight: 0,
+    queued: 0,
+    maxInFlight: 9,
+  };
+  for (const [index, breaker] of (['open', 'half-open', 'closed'] as const).entries()) {
+    await store.senders.put({
+      id: String(index),
+      machine: 'elsewhere',
+      processId: index,
+      kind: 'worker',
+      startedAtMs: Date.now(),
+      pushServices: [{ ...reported, answers: 0, throttled: 0, breaker }],
+    });
+  }
+  const counts = Array.from({ length: 13 }, (_, bucket) => Number(bucket < 2));
+  for (let times = 0; times < 3; times += 1) {
+    metrics.recordFigures(figures({ answers: [{ pushService, counts, sumSeconds: 0.5 }], leasesLost: 1 }));
+  }
+  const values = valuesOf((await metrics.render(undefined)).text);
+  const label = `{origin="${pushService}"`;
+  assert.equal(values.get(`deskbell_breaker_open${label}}`), 2);
+  assert.equal(values.get('deskbell_senders{kind="worker"}'), 3);
+  assert.equal(values.get('deskbell_lease_lost_total'), 3);
+  const bucket = (le: string) =>
+    values.get(`deskbell_push_request_duration_seconds_bucket${label},le="${le}"}`);
+  assert.deepEqual([bucket('0.005'), bucket('0.01'), bucket('30'), bucket('+Inf')], [3, 6, 6, 6]);
+  assert.equal(values.get(`deskbell_push_request_duration_seconds_sum${label}}`), 1.5);
+});
+
+test('strangers cannot multiply label values', async (t) => {
+  const { store } = await startOperator(t);
+  const metrics = createMetrics(store);
+  for (let index = 0; index < 200; index += 1) {
+    const origin = `https://push-${index}.example.org`;
+    await store.ledger.recordAnswer({
+      subscription: { endpoint: `${origin}/1`, p256dh: new Uint8Array(65), auth: new Uint8Array(16) },
+      origin,
+      vapidPublicKey: 'key',
+      answer: 'accepted',
+    });
+    const pushService = new URL(origin).host;
+    metrics.recordFigures(figures({ answers: [{ pushService, ...noDurations }] }));
+  }
+  const values = valuesOf((await metrics.render(undefined)).text);
+  const named = (start: string) => [...values].filter(([name]) => name.startsWith(start));
+  const attempts = named('deskbell_attempts_total');
+  assert.equal(attempts.length, 51);
+  assert.equal(
+    attempts.reduce((sum, [, value]) => sum + value, 0),
+    200,
+  );
+  assert.equal(values.get('deskbell_attempts_total{origin="other"}'), 150);
+  assert.equal(named('deskbell_push_request_duration_seconds_count').length, 51);
+});
+
+test('OpenMetrics is for who accepts it; both are read with a token for metrics', async (t) => {
+  const operator = await startOperator(t);
+  const plain = await read(operator);
+  assert.equal(plain.type, 'text/plain; version=0.0.4; charset=utf-8');
+  const open = await read(operator, 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5');
+  assert.equal(open.type, 'application/openmetrics-text; version=1.0.0; charset=utf-8');
+  assert.match(open.body, /# EOF\n$/);
+  assert.deepEqual(
+    [...valuesOf(open.body).keys()].filter((name) => name.startsWith('deskbell_')),
+    [...valuesOf((await read(operator)).body).keys()].filter((name) => name.startsWith('deskbell_')),
+  );
+  assert.equal((await fetch(`${operator.base}/metrics`)).status, 401);
+});
+
+test('a listener for metrics has nothing else, and asks for a token too', async (t) => {
+  const { store, add } = await startOperator(t);
+  const log = { info: () => {}, error: () => {} };
+  const where = { host: '127.0.0.1', port: 0 };
+  assert.throws(
+    () => createMetricsListener({ ...where, host: '0.0.0.0', store, log, metrics: createMetrics(store) }),
+    {
+      code: 'ERR_CONFIGURATION',
+    },
+  );
+  const app = createMetricsListener({ ...where, store, log, metrics: createMetrics(store) });
+  t.after(() => app.close());
+  const base = await app.listen(where);
+  assert.equal((await fetch(`${base}/metrics`)).status, 401);
+  const headers = { authorization: `Bearer ${await add('prometheus', 'metrics')}` };
+  assert.equal((await fetch(`${base}/metrics`, { headers })).status, 200);
+  for (const path of ['/', '/v1/keys', '/openapi.json', '/console']) {
+    assert.equal((await fetch(base + path, { headers })).status, 404, path);
+  }
+});
+
+test('Prometheus takes the text, and knows nothing to improve', { skip }, async (t) => {
+  const { store } = await startOperator(t);
+  const metrics = createMetrics(store);
+  metrics.recordFigures(figures({ answers: [{ pushService: 'fcm.googleapis.com', ...noDurations }] }));
+  const { text: rendered } = await metrics.render(undefined);
+  const own = rendered.split('\n').filter((line) => /^(# \w+ )?deskbell_/.test(line));
+  const child = spawn('promtool', ['check', 'metrics']);
+  child.stdin.end(`${own.join('\n')}\n`);
+  const [complaints, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  assert.equal(complaints, '');
+  assert.equal(code, 0);
+});
+
+test('rules and dashboard are valid, and ask for metrics that there are', { skip }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-rules-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const alerts = join(monitoring, 'alerts.yml');
+  await promisify(execFile)('promtool', ['check', 'rules', alerts]);
+
+  const dashboard = JSON.parse(await readFile(join(monitoring, 'grafana-dashboard.json'), 'utf8')) as {
+    readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
+  };
+  const expressions = dashboard.panels
+    .flatMap(({ targets }) => targets.map(({ expr }) => expr))
+    .map((expr) => expr.replaceAll('$__rate_interval', '1m'));
+  const rules = expressions.map((expr, index) => ({ record: `panel:${index}`, expr }));
+  const panels = join(folder, 'panels.yml');
+  // JSON is YAML.
+  await writeFile(panels, JSON.stringify({ groups: [{ name: 'panels', rules }] }));
+  await promisify(execFile)('promtool', ['check', 'rules', panels]);
+
+  const { store } = await startOperator(t);
+  const { text: rendered } = await createMetrics(store).render(undefined);
+  const known = new Set(Array.from(rendered.matchAll(/^# TYPE (\w+)/gm), ([, name]) => name));
+  const used = new Set(
+    Array.from(
+      `${await readFile(alerts, 'utf8')} ${expressions.join(' ')}`.matchAll(
+        /\b(?:deskbell|process|nodejs)_\w+/g,
+      ),
+      ([name]) => name.replace(/_bucket$/, ''),
+    ),
+  );
+  assert.deepEqual(
+    [...used].filter((name) => !known.has(name)),
+    [],
+  );
+});
+
+test(
+  'a broadcast that nobody delivers raises an alert, one that is delivered does not',
+  { skip },
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'deskbell-alerts-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const labels = 'origin="fcm.googleapis.com"';
+    const scenario = (attempts: readonly object[], alerts: readonly object[]) => ({
+      interval: '1m',
+      input_series: [{ series: 'deskbell_broadcast_pending_rows', values: '100x60' }, ...attempts],
+      alert_rule_test: [{ eval_time: '40m', alertname: 'DeskbellBroadcastStalled', exp_alerts: alerts }],
+    });
+    const series = `deskbell_attempts_total{${labels}}`;
+    const stalled = {
+      exp_labels: { severity: 'critical' },
+      exp_annotations: {
+        summary: 'Messages are pending and nothing was sent for 15 minutes.',
+        action:
+          'See that a worker runs (`deskbell worker`, `serve --deliver`), and what `deskbell broadcasts list` says of retries.',
+      },
+    };
+    const file = join(folder, 'test.yml');
+    await writeFile(
+      file,
+      JSON.stringify({
+        rule_files: [join(monitoring, 'alerts.yml')],
+        tests: [
+          scenario([], [stalled]),
+          scenario([{ series, values: '100x60' }], [stalled]),
+          scenario([{ series, values: '0+100x60' }], []),
+        ],
+      }),
+    );
+    await promisify(execFile)('promtool', ['test', 'rules', file]);
+  },
+);
