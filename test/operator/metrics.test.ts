@@ -233,6 +233,13 @@ test('rules and dashboard are valid, and ask for metrics that there are', { skip
   );
 });
 
+/** Forty minutes in which a broadcast is pending, as `promtool test rules` takes them. */
+const scenario = (attempts: readonly object[], alerts: readonly object[]) => ({
+  interval: '1m',
+  input_series: [{ series: 'deskbell_broadcast_pending_rows', values: '100x60' }, ...attempts],
+  alert_rule_test: [{ eval_time: '40m', alertname: 'DeskbellBroadcastStalled', exp_alerts: alerts }],
+});
+
 test(
   'a broadcast that nobody delivers raises an alert, one that is delivered does not',
   { skip },
@@ -240,11 +247,6 @@ test(
     const folder = await mkdtemp(join(tmpdir(), 'deskbell-alerts-'));
     t.after(() => rm(folder, { recursive: true }));
     const labels = 'origin="fcm.googleapis.com"';
-    const scenario = (attempts: readonly object[], alerts: readonly object[]) => ({
-      interval: '1m',
-      input_series: [{ series: 'deskbell_broadcast_pending_rows', values: '100x60' }, ...attempts],
-      alert_rule_test: [{ eval_time: '40m', alertname: 'DeskbellBroadcastStalled', exp_alerts: alerts }],
-    });
     const series = `deskbell_attempts_total{${labels}}`;
     const stalled = {
       exp_labels: { severity: 'critical' },

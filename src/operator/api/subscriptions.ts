@@ -81,6 +81,7 @@ const removedSchema = Type.Object({
   broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
   recipients: Type.Integer({ description: 'Places in lists of recipients.' }),
   attempts: Type.Integer({ description: 'Of the attempt log.' }),
+  receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
 });
 
 export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): void {
@@ -209,7 +210,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): vo
             'Deletes all that the store knows of this user. The audit keeps a keyed hash of the user; backups and logs are not ' +
             'touched.',
           schema: removedSchema,
-          example: { subscriptions: 2, ended: 0, broadcasts: 0, recipients: 3, attempts: 5 },
+          example: { subscriptions: 2, ended: 0, broadcasts: 0, recipients: 3, attempts: 5, receipts: 4 },
           errors: ['ERR_FIELD_VALUE'],
         }),
         audit: {
