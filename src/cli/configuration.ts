@@ -240,6 +240,36 @@ export const settings = {
     description: 'Also delivers broadcasts, in threads of their own.',
     default: false,
   }),
+  keepBroadcastsDays: orLiteral(
+    'forever',
+    integer({
+      description: 'How long broadcasts are kept after their end, with their counts, alarms and receipts.',
+      default: 400,
+      unit: 'days',
+      min: 1,
+      max: 36_500,
+    }),
+  ),
+  keepAttemptsDays: orLiteral(
+    'forever',
+    integer({
+      description: 'How long attempts are kept after the end of their broadcast.',
+      default: 90,
+      unit: 'days',
+      min: 1,
+      max: 36_500,
+    }),
+  ),
+  keepAuditDays: orLiteral(
+    'forever',
+    integer({
+      description: 'How long audit records of operators are kept.',
+      default: 400,
+      unit: 'days',
+      min: 1,
+      max: 36_500,
+    }),
+  ),
   ca: list({
     description: 'Files with certificates (PEM) of authorities to trust besides the system’s own.',
     default: [],

@@ -10,6 +10,7 @@ import type { ReceiptStore } from './receipts.ts';
 import type { PeopleStore } from './people.ts';
 import type { OperatorStore } from './operators.ts';
 import type { SenderReports } from './senders.ts';
+import type { Retention } from './retention.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WorkSource } from './work-source.ts';
@@ -36,6 +37,7 @@ export interface Store {
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
   readonly senders: SenderReports;
+  readonly retention: Retention;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

@@ -33,6 +33,7 @@ import { describeStore } from './store-suite.ts';
 import { addSubscriptions, type StoreUnderTest } from './store-under-test.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';
+import { describeRetention } from './retention-suite.ts';
 
 const isWindows = process.platform === 'win32';
 
@@ -52,6 +53,7 @@ describeEndpointSpellings('SQLite', prepare);
 describePushServices('SQLite', prepare);
 describeVapidKeys('SQLite', prepare);
 describeRateShares('SQLite', prepare);
+describeRetention('SQLite', prepare);
 describeStatistics('SQLite', prepare);
 describeReceipts('SQLite', prepare);
 describePeople('SQLite', prepare);

@@ -14,6 +14,7 @@ import { exampleUsersPathOf } from '../data-directory.ts';
 import { withData } from '../data.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
+import { retentionSettings, withRetention } from '../keep-retention.ts';
 import { addressOf, ignoreHangup, listenOn, untilStopped } from '../listening.ts';
 import { openConfiguredOperator, operatorSettings, type OpenOperator } from '../open-operator.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
@@ -44,6 +45,7 @@ export function serveCommand(context: Context): Command {
       ...operatorSettings,
       'receipts',
       'receiptsPerMinute',
+      ...retentionSettings,
       ...senderSettings,
     ],
     examples: [
@@ -119,12 +121,16 @@ export function serveCommand(context: Context): Command {
           if (operator !== undefined && !flags.json) {
             await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
           }
-          if (sender === undefined || !configuration.deliver) await untilStopped(stop);
-          else {
-            log.info({ event: 'worker', state: 'started', threads: configuration.threads });
-            await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
-            log.info({ event: 'worker', state: 'stopped' });
-          }
+          const onError = (error: unknown): void =>
+            log.error({ event: 'retention interrupted', detail: formatError(error) });
+          await withRetention(store, configuration, { onError }, async () => {
+            if (sender === undefined || !configuration.deliver) await untilStopped(stop);
+            else {
+              log.info({ event: 'worker', state: 'started', threads: configuration.threads });
+              await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
+              log.info({ event: 'worker', state: 'stopped' });
+            }
+          });
         } finally {
           await operator?.app.close();
           await sender?.close();

@@ -13,6 +13,7 @@ import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
+import { retentionSettings, withRetention } from '../keep-retention.ts';
 import { ignoreHangup } from '../listening.ts';
 import type { Output } from '../output.ts';
 
@@ -22,7 +23,7 @@ export function workerCommand(context: Context): Command {
     description:
       'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and those whose process ' +
       'ended. Prints a line when a broadcast starts, raises an alarm or ends. Any number of workers can run at the same time.',
-    settings: ['data', ...senderSettings, 'metrics', ...accessSettings],
+    settings: ['data', ...senderSettings, ...retentionSettings, 'metrics', ...accessSettings],
     examples: ['deskbell worker --subject mailto:you@example.org'],
   })
     .option('--json', 'Prints JSON Lines: the events of broadcasts.')
@@ -52,7 +53,9 @@ export function workerCommand(context: Context): Command {
                 }`,
           );
           const report = flags.json ? reportAsJson(output) : reportAsText(output);
-          await deliverBroadcasts(sender, data.store.broadcasts, report, stop);
+          await withRetention(data.store, configuration, { onError: report.error }, () =>
+            deliverBroadcasts(sender, data.store.broadcasts, report, stop),
+          );
           await output.line(flags.json ? JSON.stringify({ event: 'stopped' }) : 'Deskbell has stopped.');
         } finally {
           await listener?.app.close();

@@ -64,14 +64,20 @@ export function checkBackup(path: string): void {
   });
 }
 
-/** Takes the other files out of a copy of a backup, and leaves no trace of them. @throws {DeskbellError} */
+/** Takes the other files out of a copy of a backup, leaves no trace of them, and makes it small. @throws {DeskbellError} */
 export function takeBackupFiles(path: string): readonly BackupFile[] {
   return withDatabase(existing(path), path, (database) => {
-    const isThere = database.prepare("select 1 from sqlite_schema where name = 'backup_files'").get();
-    if (isThere === undefined) return [];
-    const rows = database.prepare('select name, content from backup_files order by name').all();
-    // pages that are given back would keep what was on them
-    database.exec('pragma secure_delete = on; drop table backup_files');
-    return rows.map(({ name, content }) => ({ name: String(name), content: content as Uint8Array }));
+    const files = takeFiles(database);
+    database.exec('pragma auto_vacuum = incremental; vacuum');
+    return files;
   });
+}
+
+function takeFiles(database: DatabaseSync): readonly BackupFile[] {
+  const isThere = database.prepare("select 1 from sqlite_schema where name = 'backup_files'").get();
+  if (isThere === undefined) return [];
+  const rows = database.prepare('select name, content from backup_files order by name').all();
+  // pages that are given back would keep what was on them
+  database.exec('pragma secure_delete = on; drop table backup_files');
+  return rows.map(({ name, content }) => ({ name: String(name), content: content as Uint8Array }));
 }

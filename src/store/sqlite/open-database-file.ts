@@ -86,6 +86,8 @@ function createIfMissing(path: string): void {
   try {
     const database = new DatabaseSync(temporary);
     try {
+      // only before the first table; what is deleted later can be given back to the disk then
+      database.exec('pragma auto_vacuum = incremental');
       migrate(database, path);
     } finally {
       database.close();

@@ -12,6 +12,7 @@ import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqlitePeople } from './sqlite-people.ts';
 import { createSqliteOperators } from './sqlite-operators.ts';
 import { createSqliteSenders } from './sqlite-senders.ts';
+import { createSqliteRetention } from './sqlite-retention.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
@@ -48,6 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     operators: createSqliteOperators(database),
     audit: createSqliteAudit(database),
     senders: createSqliteSenders(database),
+    retention: createSqliteRetention(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

@@ -1,0 +1,86 @@
+// What a process deletes by the configuration, and that the database file becomes smaller while it is in use.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
+import { databasePathOf, openDataDirectory } from '../../src/cli/data-directory.ts';
+import { withRetention } from '../../src/cli/keep-retention.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
+import { temporaryFolder } from './run-command.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+const forever = {
+  keepBroadcastsDays: 'forever',
+  keepAttemptsDays: 'forever',
+  keepAuditDays: 'forever',
+} as const;
+const onError = (error: unknown): never => {
+  throw error;
+};
+
+test('audit records older than the configuration says are deleted while work goes on, and others kept', async () => {
+  const { store, close } = await openDataDirectory(await temporaryFolder());
+  await store.audit.begin({ operator: 'ann', action: 'broadcast.pause' });
+  const records = async () => (await store.audit.list({ limit: 10 })).length;
+  const waitUntilPruned = async (): Promise<void> => {
+    while ((await records()) > 0) await sleep(5);
+  };
+  for (const [keepAuditDays, days] of [
+    ['forever', 9999],
+    [10, 9],
+  ] as const) {
+    const pruned = Promise.withResolvers<void>();
+    const retention = {
+      ...store.retention,
+      shrink: async () => {
+        pruned.resolve();
+        return false;
+      },
+    };
+    const now = () => Date.now() + days * dayMs;
+    await withRetention({ retention }, { ...forever, keepAuditDays }, { onError, now }, () => pruned.promise);
+    assert.equal(await records(), 1);
+  }
+  const options = { onError, now: () => Date.now() + 11 * dayMs };
+  await withRetention(store, { ...forever, keepAuditDays: 10 }, options, waitUntilPruned);
+  await close();
+});
+
+test('a fault is told, and does not end the work', async () => {
+  const faults: unknown[] = [];
+  const told = new AbortController();
+  const retention = {
+    prune: () => Promise.reject(new Error('the disk is full')),
+    shrink: async () => false,
+  };
+  const onFault = (error: unknown): void => {
+    faults.push(error);
+    told.abort();
+  };
+  await withRetention({ retention }, forever, { onError: onFault }, async () => {
+    if (!told.signal.aborted) await once(told.signal, 'abort');
+  });
+  assert.match(String(faults), /the disk is full/);
+});
+
+test('the file of the database shrinks while it is in use', async () => {
+  const folder = await temporaryFolder();
+  const { store, vapidKeys, close } = await openDataDirectory(folder);
+  const path = databasePathOf(folder);
+  const subscriptions = Array.from({ length: 20_000 }, (_, index) => ({
+    subscription: madeUpSubscription(index),
+    vapidPublicKey: vapidKeys.publicKey,
+  }));
+  await store.subscriptions.putAll(subscriptions);
+  const other = new DatabaseSync(path);
+  other.exec('delete from subscriptions');
+  other.close();
+  let steps = 0;
+  while (await store.retention.shrink()) steps += 1;
+  assert.ok(steps > 1, 'step by step');
+  await close();
+  const bytes = statSync(path).size;
+  assert.ok(bytes < 6e6, `${bytes} bytes are left of more than ten million`);
+});

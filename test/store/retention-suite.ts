@@ -1,0 +1,105 @@
+// What every store must do to keep what is over only as long as it is told.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { RetentionLimits } from '../../src/store/retention.ts';
+import type { SliceLease } from '../../src/store/work-source.ts';
+import {
+  addSubscriptions,
+  commitSlice,
+  madeUpBroadcast,
+  openForEachTest,
+  type StoreUnderTest,
+} from './store-under-test.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const dayMs = 24 * 60 * 60 * 1000;
+
+export function describeRetention(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`retention: ${name}`, () => {
+    let nowMs = 1_800_000_000_000;
+    const store = openForEachTest(prepare, () => nowMs);
+
+    /** @returns how many steps it took */
+    const pruneAll = async (limits: RetentionLimits): Promise<number> => {
+      for (let steps = 0; ; steps += 1) if (!(await store.retention.prune(limits))) return steps;
+    };
+
+    /** A broadcast that is done, with an attempt for each row. */
+    const deliver = async (changes: object = {}): Promise<number> => {
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, changes));
+      for (let slice: SliceLease | undefined; (slice = await store.work.leaseSlice({ leaseMs: 1000 }));) {
+        const record = { atMs: nowMs, attempt: 1, outcome: 'rejected', status: 400 };
+        const toResult = (recipient: object) =>
+          ({ recipient, origin, attempts: 1, result: 'rejected', record }) as never;
+        await commitSlice(store, slice, toResult, 1000);
+      }
+      return broadcast.id;
+    };
+
+    const left = async () => {
+      const broadcasts = await store.broadcasts.list({ limit: 100 });
+      const attempts = await store.broadcasts.attempts({ limit: 100_000 });
+      return { broadcasts: broadcasts.map(({ id }) => id), attempts: attempts.length };
+    };
+
+    test('deletes broadcasts that ended before, with their attempts, and keeps what runs however old it is', async () => {
+      await addSubscriptions(store, 30);
+      const old = await deliver({ idempotencyKey: 'old' });
+      const running = (
+        await store.broadcasts.create(madeUpBroadcast(nowMs, { expiresAtMs: nowMs + 900 * dayMs }))
+      ).broadcast.id;
+      const cancelled = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast.id;
+      await store.broadcasts.cancel(cancelled);
+      nowMs += 10 * dayMs;
+      const paused = (await store.broadcasts.create(madeUpBroadcast(nowMs + dayMs))).broadcast.id;
+      await store.broadcasts.pause(running);
+      const recent = await deliver();
+      await store.broadcasts.resume(running);
+
+      assert.equal(await pruneAll({}), 0);
+      assert.equal(await pruneAll({ broadcastsBeforeMs: nowMs - 11 * dayMs }), 0);
+      assert.equal(await pruneAll({ broadcastsBeforeMs: nowMs - 9 * dayMs }), 2);
+      assert.deepEqual(await left(), { broadcasts: [recent, paused, running], attempts: 30 });
+      const again = await store.broadcasts.create(madeUpBroadcast(nowMs, { idempotencyKey: 'old' }));
+      assert.ok(again.isNew && again.broadcast.id > old, 'its key is free, and its id is not used again');
+    });
+
+    test('deletes attempts by themselves, in steps', async () => {
+      await addSubscriptions(store, 2500);
+      const id = await deliver();
+      nowMs += dayMs;
+      assert.ok((await pruneAll({ attemptsBeforeMs: nowMs })) >= 2);
+      assert.deepEqual(await left(), { broadcasts: [id], attempts: 0 });
+      assert.equal((await store.broadcasts.find(id))?.counts.rejected, 2500);
+    });
+
+    test('leaves a broadcast as long as it is known who reported receipts of it', async () => {
+      await addSubscriptions(store, 1);
+      const id = await deliver({ receiptActions: [] });
+      nowMs += 20 * dayMs;
+      assert.equal(await pruneAll({ broadcastsBeforeMs: nowMs }), 0);
+      nowMs += 20 * dayMs;
+      while (await store.receipts.prune());
+      assert.equal(await pruneAll({ broadcastsBeforeMs: nowMs }), 1);
+      assert.equal(await store.broadcasts.find(id), undefined);
+    });
+
+    test('deletes audit records from before', async () => {
+      await store.audit.begin({ operator: 'ann', action: 'broadcast.pause' });
+      nowMs += 10 * dayMs;
+      await store.audit.begin({ operator: 'bob', action: 'broadcast.resume' });
+      await pruneAll({ auditBeforeMs: nowMs - dayMs });
+      const records = await store.audit.list({ limit: 10 });
+      assert.deepEqual(
+        records.map(({ operator }) => operator),
+        ['bob'],
+      );
+    });
+
+    test('gives room back to the disk', async () => {
+      await addSubscriptions(store, 100);
+      while (await store.retention.shrink());
+      assert.equal(await store.retention.shrink(), false);
+    });
+  });
+}
