@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import { parseMaxRates } from '../delivery/max-rate.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { parseWebhookUrl } from '../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkVapidSubject } from '../protocol/vapid.ts';
 import { parseListenAddress } from './listen-address.ts';
@@ -182,6 +183,15 @@ export const settings = {
     defaultLabel: 'none',
     valid: 'HOST:PORT, such as 127.0.0.1:9464',
     check: parseListenAddress,
+  }),
+  webhook: text({
+    description:
+      'Where the process of the operator’s listener posts events: a subscription that is gone, a broadcast that is done, an ' +
+      'alarm. Signed with the secret of "deskbell webhook-secret".',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'an https URL, or an http URL of an IP address or localhost',
+    check: parseWebhookUrl,
   }),
   connectTimeoutMs: integer({
     description: 'Time limit for a connection to a push service to be established.',

@@ -31,17 +31,17 @@ export async function openDemoOperator(
       log,
       metrics,
     });
-  const { app, address } = await open(usualPort).catch((error: unknown) => {
+  const listener = await open(usualPort).catch((error: unknown) => {
     if (error instanceof DeskbellError && error.code === 'ERR_LISTEN') return open(0);
     throw error;
   });
   const stop = new AbortController();
   const delivery = sender.work(stop.signal, (error) => log.error({ event: 'delivery interrupted', error }));
   return {
-    address,
+    address: listener.address,
     token,
     close: async () => {
-      await app.close();
+      await listener.close();
       stop.abort();
       await delivery;
     },

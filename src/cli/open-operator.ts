@@ -9,10 +9,14 @@ import type { TlsFiles } from '../http/create-http-server.ts';
 import type { Log } from '../http/log.ts';
 import type { Metrics } from '../operator/metrics/metrics.ts';
 import type { Store } from '../store/store.ts';
+import { loadOrCreateWebhookSecret } from '../keys/key-file.ts';
+import { parseWebhookUrl } from '../operator/webhook/webhook-target.ts';
 import type { Configuration, SettingName } from './configuration.ts';
+import type { Context } from './context.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { parseListenAddress, type ListenAddress } from './listen-address.ts';
 import { addressOf, listenOn } from './listening.ts';
+import { readCertificates } from './open-sender.ts';
 
 /** The configuration entries that say how the listener is reached. */
 export const accessSettings = [
@@ -25,13 +29,29 @@ export const accessSettings = [
 type AccessConfiguration = Pick<Configuration, (typeof accessSettings)[number]>;
 
 /** The configuration entries of the operator's listener. */
-export const operatorSettings = ['operator', ...accessSettings] as const satisfies readonly SettingName[];
+export const operatorSettings = [
+  'operator',
+  'webhook',
+  ...accessSettings,
+] as const satisfies readonly SettingName[];
 
 export interface OpenOperator {
-  readonly app: FastifyInstance;
   /** With scheme and port. */
   readonly address: string;
+  close(): Promise<void>;
 }
+
+/** What a listener shows and uses. */
+export interface ListenerParts {
+  readonly sender: Sender;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+type OperatorConfiguration = Pick<
+  Configuration,
+  (typeof operatorSettings)[number] | 'ca' | 'connectTimeoutMs'
+>;
 
 export interface OperatorAccess {
   readonly tls: TlsFiles | undefined;
@@ -39,21 +59,61 @@ export interface OperatorAccess {
   readonly hosts: readonly string[];
 }
 
+/** @throws {DeskbellError} ERR_CONFIGURATION for entries that mean nothing without a listener */
+export function assertListenerIsAskedFor({
+  operator,
+  webhook,
+}: Pick<Configuration, 'operator' | 'webhook'>): void {
+  if (webhook === undefined || operator !== undefined) return;
+  throw new DeskbellError(
+    'ERR_CONFIGURATION',
+    'A webhook belongs to the operator’s listener: give --operator too',
+  );
+}
+
 /**
  * @returns `undefined` where no operator's listener is asked for
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, ERR_LISTEN
  */
 export async function openConfiguredOperator(
-  configuration: Pick<Configuration, (typeof operatorSettings)[number]>,
-  data: Pick<DataDirectory, 'store' | 'sessionKey'>,
-  sender: Sender,
-  metrics: Metrics,
-  log: Log,
+  configuration: OperatorConfiguration,
+  data: Pick<DataDirectory, 'store' | 'sessionKey' | 'vapidKeys'>,
+  parts: ListenerParts,
+  environment: Context['environment'],
 ): Promise<OpenOperator | undefined> {
-  const { operator } = configuration;
+  const { operator, webhook } = configuration;
   if (operator === undefined) return undefined;
   const access = await readAccess(configuration);
-  return openOperator(parseListenAddress(operator), access, data, { sender, metrics, log });
+  const listener = await openOperator(parseListenAddress(operator), access, data, parts);
+  const posting =
+    webhook === undefined
+      ? undefined
+      : await openWebhook(webhook, configuration, data, parts.log, environment);
+  return {
+    address: listener.address,
+    close: async () => {
+      await listener.close();
+      await posting?.close();
+    },
+  };
+}
+
+async function openWebhook(
+  url: string,
+  { ca, connectTimeoutMs }: OperatorConfiguration,
+  { store, vapidKeys }: Pick<DataDirectory, 'store' | 'vapidKeys'>,
+  log: Log,
+  environment: Context['environment'],
+): Promise<{ close(): Promise<void> }> {
+  const { startWebhook } = await import('../operator/webhook/start-webhook.ts');
+  const { proxyFromEnvironment } = await import('../transport/proxy.ts');
+  return startWebhook({
+    store,
+    log,
+    target: parseWebhookUrl(url),
+    secret: await loadOrCreateWebhookSecret(vapidKeys.keyDirectory),
+    transport: { ca: await readCertificates(ca), connectTimeoutMs, ...proxyFromEnvironment(environment) },
+  });
 }
 
 /**
@@ -79,7 +139,7 @@ export async function openOperator(
   address: ListenAddress,
   access: OperatorAccess,
   { store, sessionKey }: Pick<DataDirectory, 'store' | 'sessionKey'>,
-  parts: { readonly sender: Sender; readonly metrics: Metrics; readonly log: Log },
+  parts: ListenerParts,
 ): Promise<OpenOperator> {
   const { createOperator } = await import('../operator/create-operator.ts');
   const hashPerson = createPersonHash(sessionKey);
@@ -93,7 +153,10 @@ async function listen(
 ): Promise<OpenOperator> {
   await listenOn({ host, port }, () => app.listen({ host, port }));
   const address = addressOf(host, (app.server.address() as AddressInfo).port);
-  return { app, address: tls === undefined ? address : address.replace(/^http/, 'https') };
+  return {
+    address: tls === undefined ? address : address.replace(/^http/, 'https'),
+    close: () => app.close(),
+  };
 }
 
 async function readAccess(configuration: AccessConfiguration): Promise<OperatorAccess> {

@@ -19,6 +19,7 @@ import { tokenCommand } from './commands/token.ts';
 import { versionCommand } from './commands/version.ts';
 import { webPushCommand } from './commands/web-push.ts';
 import { workerCommand } from './commands/worker.ts';
+import { webhookSecretCommand } from './commands/webhook-secret.ts';
 import type { Context } from './context.ts';
 import { formatError, exitCodeOf, exitCodes } from './failure.ts';
 import { packageVersion } from './package-version.ts';
@@ -60,6 +61,7 @@ function createProgram(context: Context): Command {
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(operatorsCommand(context))
+    .addCommand(webhookSecretCommand(context))
     .addCommand(doctorCommand(context))
     .addCommand(backupCommand(context))
     .addCommand(restoreCommand(context))

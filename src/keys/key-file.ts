@@ -10,7 +10,12 @@ import { readPrivateFile, writePrivateFile } from './private-file.ts';
 /** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
 export const vapidFileName = 'vapid-keys.json';
 /** The other files, each of which holds `secretBytes` in base64url. */
-export const secretFileNames = ['session-key', 'receipt-key', 'subscriber-token-key'] as const;
+export const secretFileNames = [
+  'session-key',
+  'receipt-key',
+  'subscriber-token-key',
+  'webhook-secret',
+] as const;
 const secretBytes = 32;
 
 /**
@@ -82,6 +87,16 @@ export function loadOrCreateReceiptKey(directory: string): Promise<Uint8Array> {
  */
 export function loadOrCreateSubscriberTokenKey(directory: string): Promise<Uint8Array> {
   return loadOrCreateSecret(directory, 'subscriber-token-key');
+}
+
+/**
+ * Reads the secret that the operator's webhook is signed with, 32 bytes; creates one where there is none. Receivers refuse
+ * what is signed with another one.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export function loadOrCreateWebhookSecret(directory: string): Promise<Uint8Array> {
+  return loadOrCreateSecret(directory, 'webhook-secret');
 }
 
 async function loadOrCreateSecret(

@@ -13,6 +13,7 @@ import type { SenderReports } from './senders.ts';
 import type { Retention } from './retention.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
+import type { WebhookOutbox } from './webhook-outbox.ts';
 import type { WorkSource } from './work-source.ts';
 
 /** What another thread needs to open the same store: the module at `moduleUrl` exports
@@ -38,6 +39,7 @@ export interface Store {
   readonly audit: AuditStore;
   readonly senders: SenderReports;
   readonly retention: Retention;
+  readonly webhooks: WebhookOutbox;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

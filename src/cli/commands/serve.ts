@@ -16,7 +16,12 @@ import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts
 import { formatError } from '../failure.ts';
 import { retentionSettings, withRetention } from '../keep-retention.ts';
 import { addressOf, ignoreHangup, listenOn, untilStopped } from '../listening.ts';
-import { openConfiguredOperator, operatorSettings, type OpenOperator } from '../open-operator.ts';
+import {
+  assertListenerIsAskedFor,
+  openConfiguredOperator,
+  operatorSettings,
+  type OpenOperator,
+} from '../open-operator.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { readSubscriberTokens, subscriberTokenSettings } from '../subscriber-tokens.ts';
@@ -59,6 +64,7 @@ export function serveCommand(context: Context): Command {
     .option('--json', 'Prints JSON Lines: the address and the surface, then the log records.')
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      assertListenerIsAskedFor(configuration);
       const { host, port, data, prefix, pushOnly, logFile, trustProxy, maxSubscriptions } = configuration;
       const subscriptionLimit =
         maxSubscriptions === undefined
@@ -110,7 +116,7 @@ export function serveCommand(context: Context): Command {
           operator =
             sender &&
             metrics &&
-            (await openConfiguredOperator(configuration, { store, sessionKey }, sender, metrics, log));
+            (await openConfiguredOperator(configuration, opened, { sender, metrics, log }, environment));
           await listenOn({ host, port }, () => server.listen({ host, port }));
           const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
           await output.line(
@@ -132,7 +138,7 @@ export function serveCommand(context: Context): Command {
             }
           });
         } finally {
-          await operator?.app.close();
+          await operator?.close();
           await sender?.close();
           await server.close();
           exampleUsers?.close();

@@ -58,7 +58,7 @@ export function workerCommand(context: Context): Command {
           );
           await output.line(flags.json ? JSON.stringify({ event: 'stopped' }) : 'Deskbell has stopped.');
         } finally {
-          await listener?.app.close();
+          await listener?.close();
           await sender.close();
         }
       });

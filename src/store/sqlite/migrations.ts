@@ -475,4 +475,55 @@ export const migrations: readonly string[] = [
     delete from held_origins where origin = old.origin and subscriptions = 0;
   end;
   `,
+
+  `
+  -- when somebody last asked for deliveries to a webhook; events are stored for a week from then on
+  create table webhook_watch (
+    id integer primary key check (id = 1),
+    seen_at_ms integer not null
+  ) strict;
+  create table webhook_events (
+    id text primary key default (lower(hex(randomblob(16)))),
+    type text not null,
+    at_ms integer not null,
+    -- while somebody posts it, until when
+    due_at_ms integer not null default 0,
+    attempts integer not null default 0,
+    broadcast_id integer,
+    subscription_id integer,
+    user text,
+    origin text,
+    reason text,
+    detail text,
+    rows integer
+  ) strict;
+  create index webhook_events_by_due on webhook_events (due_at_ms);
+  create index webhook_events_by_time on webhook_events (at_ms);
+  create index webhook_events_by_user on webhook_events (user) where user is not null;
+
+  create trigger webhook_subscription_gone after insert on ended_subscriptions
+    when exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)
+  begin
+    insert into webhook_events (type, at_ms, subscription_id, user)
+      values ('subscription.gone', new.gone_at_ms, new.id, new.user);
+  end;
+  create trigger webhook_broadcast_done after update of state on broadcasts
+    when new.state in ('done', 'cancelled') and old.state not in ('done', 'cancelled')
+      and exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)
+  begin
+    insert into webhook_events (type, at_ms, broadcast_id)
+      values ('broadcast.done', coalesce(new.finished_at_ms, unixepoch() * 1000), new.id);
+  end;
+  create trigger webhook_broadcast_to_nobody after insert on broadcasts
+    when new.state = 'done' and exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)
+  begin
+    insert into webhook_events (type, at_ms, broadcast_id) values ('broadcast.done', new.created_at_ms, new.id);
+  end;
+  create trigger webhook_alarm after insert on alarms
+    when exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)
+  begin
+    insert into webhook_events (type, at_ms, broadcast_id, origin, reason, detail, rows)
+      values ('alarm', new.first_at_ms, new.broadcast_id, new.origin, new.reason, new.detail, new.rows);
+  end;
+  `,
 ];

@@ -16,6 +16,7 @@ import { createSqliteRetention } from './sqlite-retention.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
+import { createSqliteWebhookOutbox } from './sqlite-webhook-outbox.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
 export interface SqliteStoreOptions {
@@ -50,6 +51,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     audit: createSqliteAudit(database),
     senders: createSqliteSenders(database),
     retention: createSqliteRetention(database),
+    webhooks: createSqliteWebhookOutbox(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

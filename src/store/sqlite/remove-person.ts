@@ -32,6 +32,7 @@ export function createRemovePerson(database: SqliteDatabase): (user: string) => 
     }
     // those that were marked gone have ended by being deleted
     statements.dropEnded.run({ user });
+    statements.dropWebhookEvents.run({ user });
     const broadcasts = statements.dropBroadcasts.run({ user });
     return { subscriptions: stored.length, ended: ended.length, broadcasts, ...counts };
   };
@@ -73,6 +74,7 @@ function prepareStatements(database: SqliteDatabase) {
       'delete from accepted_subscriptions where subscription_id = :id',
     ),
     dropSubscription: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
+    dropWebhookEvents: database.prepare<{ user: string }>('delete from webhook_events where user = :user'),
     dropEnded: database.prepare<{ user: string }>('delete from ended_subscriptions where user = :user'),
   };
 }

@@ -1,0 +1,26 @@
+// `deskbell webhook-secret`: what receivers of the webhook check its signatures with.
+import type { Command } from 'commander';
+import { loadOrCreateWebhookSecret } from '../../keys/key-file.ts';
+import { formatWebhookSecret } from '../../operator/webhook/sign-webhook.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { requireData } from '../data.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+export function webhookSecretCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'webhook-secret',
+    description:
+      'Prints the secret that the webhook of "serve --operator … --webhook …" is signed with (Standard Webhooks). Whoever has it ' +
+      'can make messages that receivers take for ours.',
+    settings: ['data'],
+    examples: ['deskbell webhook-secret'],
+  })
+    .option('--json', 'Prints JSON.')
+    .action(async (flags: { readonly json?: true }) => {
+      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      await requireData(data);
+      const secret = formatWebhookSecret(await loadOrCreateWebhookSecret(data));
+      await output.line(flags.json ? JSON.stringify({ secret }) : secret);
+    });
+}

@@ -1,0 +1,129 @@
+// Posts what is in the outbox to the operator's webhook, again and again until it is taken. It is a job of its own: nothing
+// waits for it, and what it has not posted stays in the store.
+//
+//   an event   due → leased → taken (2xx): removed
+//                           → not taken: due again after the next of `delaysMs`; after the last of them it is dropped
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Log } from '../../http/log.ts';
+import { readRetryAfterMs } from '../../protocol/retry-after.ts';
+import type { Store } from '../../store/store.ts';
+import type { WebhookEvent } from '../../store/webhook-outbox.ts';
+import { createTransport } from '../../transport/create-transport.ts';
+import type { TransportOptions, TransportResult } from '../../transport/transport.ts';
+import { webhookHeaders } from './sign-webhook.ts';
+import { webhookBody } from './webhook-body.ts';
+import type { WebhookTarget } from './webhook-target.ts';
+
+export interface WebhookOptions {
+  readonly store: Pick<Store, 'webhooks' | 'broadcasts'>;
+  readonly target: WebhookTarget;
+  /** Signs what is posted. */
+  readonly secret: Uint8Array;
+  readonly log: Log;
+  readonly transport?: TransportOptions | undefined;
+  /** How often the outbox is looked at. Default: 1000. */
+  readonly everyMs?: number | undefined;
+}
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** As Standard Webhooks recommends: 28 hours in all. */
+export const delaysMs = [
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  10 * hour,
+] as const;
+const timeoutMs = 15 * second;
+/** Longer than a try takes. */
+const leaseMs = minute;
+const postedAtOnce = 10;
+const watchEveryMs = hour;
+
+/** @returns ends it; what is being posted then may be posted again */
+export function startWebhook(options: WebhookOptions): { close(): Promise<void> } {
+  const { store, target, secret, log, everyMs = second } = options;
+  const { webhooks, broadcasts } = store;
+  const transport = createTransport(
+    { ...options.transport, pushServices: target.trustedOrigins },
+    { hasBreaker: false },
+  );
+  const stop = new AbortController();
+
+  const post = async (event: WebhookEvent): Promise<TransportResult> => {
+    const body = await webhookBody(event, broadcasts);
+    const headers = webhookHeaders(secret, `msg_${event.id}`, Math.floor(Date.now() / 1000), body);
+    const request = { origin: target.origin, path: target.path, headers, body: Buffer.from(body) };
+    return new Promise((resolve) => transport.send(request, resolve, timeoutMs));
+  };
+
+  const deliver = async (event: WebhookEvent): Promise<void> => {
+    const result = await post(event);
+    if (stop.signal.aborted) return;
+    if (isTaken(result)) return webhooks.remove(event.id);
+    const { id, type, attempts } = event;
+    const delayMs = delaysMs[attempts];
+    const detail = describe(result);
+    if (delayMs === undefined) {
+      log.error({ event: 'webhook dropped', type, attempts: attempts + 1, detail });
+      return webhooks.remove(id);
+    }
+    log.error({ event: 'webhook not taken', type, attempts: attempts + 1, detail });
+    return webhooks.postpone(id, Math.max(delayMs, retryAfterMs(result)));
+  };
+
+  let watchedAtMs = Number.NEGATIVE_INFINITY;
+  const round = async (): Promise<boolean> => {
+    if (performance.now() - watchedAtMs >= watchEveryMs) {
+      await webhooks.watch();
+      watchedAtMs = performance.now();
+    }
+    const events = await webhooks.lease({ limit: postedAtOnce, leaseMs });
+    await Promise.all(events.map(deliver));
+    return events.length === postedAtOnce;
+  };
+
+  const run = async (): Promise<void> => {
+    let isFailing = false;
+    while (!stop.signal.aborted) {
+      let hasMore = false;
+      try {
+        hasMore = await round();
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) log.error({ event: 'fault', error });
+        isFailing = true;
+      }
+      if (!hasMore) await sleep(everyMs, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  };
+  const ended = run();
+
+  return {
+    async close() {
+      stop.abort();
+      await transport.close(0);
+      await ended;
+    },
+  };
+}
+
+const isTaken = (result: TransportResult): boolean =>
+  result.kind === 'response' && result.response.status >= 200 && result.response.status < 300;
+
+function retryAfterMs(result: TransportResult): number {
+  if (result.kind !== 'response') return 0;
+  return readRetryAfterMs(result.response.headers['retry-after'], Date.now()) ?? 0;
+}
+
+/** Without the words of whoever answers. */
+function describe(result: TransportResult): string {
+  if (result.kind === 'response') return `status ${result.response.status}`;
+  return result.kind === 'failure' ? result.error.message : result.reason;
+}

@@ -1,0 +1,184 @@
+// The webhook: what is posted, its signature, tries, and which addresses it is posted to.
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { formatWebhookSecret } from '../../src/operator/webhook/sign-webhook.ts';
+import { delaysMs, startWebhook } from '../../src/operator/webhook/start-webhook.ts';
+import { parseWebhookUrl } from '../../src/operator/webhook/webhook-target.ts';
+import { startOperator, startStage } from './running-operator.ts';
+
+interface Posted {
+  readonly headers: IncomingHttpHeaders;
+  readonly url: string;
+  readonly body: string;
+  readonly event: {
+    readonly type: string;
+    readonly timestamp: string;
+    readonly data: Record<string, unknown>;
+  };
+}
+
+/** A receiver that answers with the next of these statuses, and 204 after them. */
+async function startReceiver(t: TestContext, statuses: readonly number[] = []) {
+  const posted: Posted[] = [];
+  const waiting: (() => void)[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      posted.push({
+        headers: request.headers,
+        url: request.url!,
+        body,
+        event: JSON.parse(body) as Posted['event'],
+      });
+      response.writeHead(statuses[posted.length - 1] ?? 204, { location: 'http://127.0.0.1:1/' }).end();
+      for (const check of waiting) check();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const received = (count: number): Promise<readonly Posted[]> =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        if (posted.length >= count) resolve(posted);
+      };
+      waiting.push(check);
+      check();
+    });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?from=deskbell`,
+    posted,
+    received,
+  };
+}
+
+const message = { title: 'Ding dong', message: 'Tea is ready' };
+const secret = randomBytes(32);
+const log = { info: () => {}, error: () => {} };
+
+test('an alarm, a subscription that is gone and a broadcast that is done are posted, signed', async (t) => {
+  const stage = await startStage(t, [{ user: 'ada' }, {}]);
+  const receiver = await startReceiver(t);
+  await stage.store.webhooks.watch();
+  const hook = startWebhook({
+    store: stage.store,
+    target: parseWebhookUrl(receiver.url),
+    secret,
+    log,
+    everyMs: 5,
+  });
+  t.after(() => hook.close());
+  const [first] = await stage.store.subscriptions.page({ afterId: 0, limit: 1 });
+  stage.pushService.faults.inject({ kind: 'status', status: 410, endpoint: first!.endpoint });
+  stage.pushService.faults.inject({ kind: 'status', status: 413, body: '<b>\u001b[31m', times: 1 });
+  await (
+    await stage.sender.broadcast('all', message)
+  ).finished;
+  const posted = await receiver.received(3);
+  const byType = new Map(posted.map((one) => [one.event.type, one]));
+  assert.deepEqual([...byType.keys()].toSorted(), ['alarm', 'broadcast.done', 'subscription.gone']);
+  assert.deepEqual(byType.get('subscription.gone')!.event.data, { id: 1, user: 'ada' });
+  const done = byType.get('broadcast.done')!.event.data;
+  assert.deepEqual([done['id'], done['state'], done['audience']], [1, 'done', 2]);
+  const alarm = byType.get('alarm')!;
+  assert.deepEqual([alarm.event.data['broadcastId'], alarm.event.data['rows']], [1, 1]);
+  for (const { headers, url, body } of posted) {
+    assert.match(body, /^[\x20-\x7e]*$/);
+    assert.equal(url, '/hook?from=deskbell');
+    assert.equal(headers['content-type'], 'application/json');
+    const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+    // As receivers' libraries do it.
+    const key = Buffer.from(formatWebhookSecret(secret).slice('whsec_'.length), 'base64');
+    const signature = createHmac('sha256', key).update(signed).digest('base64');
+    assert.equal(headers['webhook-signature'], `v1,${signature}`);
+    assert(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1000) < 300);
+    assert(!body.includes('endpoint') && !body.includes(first!.endpoint));
+  }
+  while ((await stage.store.webhooks.count()) > 0) await new Promise((resolve) => setImmediate(resolve));
+});
+
+test('what is not taken is posted again under its id, later each time, and redirects are not followed', async (t) => {
+  const { store, sender } = await startOperator(t);
+  const receiver = await startReceiver(t, [500, 302]);
+  await store.webhooks.watch();
+  await sender.createBroadcast('all', message);
+  const records: object[] = [];
+  const options = { store, target: parseWebhookUrl(receiver.url), secret, everyMs: 5 };
+  const hook = startWebhook({ ...options, log: { info: log.info, error: (record) => records.push(record) } });
+  t.after(() => hook.close());
+  for (let tries = 1; tries <= 3; tries += 1) {
+    const posted = await receiver.received(tries);
+    assert.equal(posted.length, tries);
+    assert.equal(posted.at(-1)!.headers['webhook-id'], posted[0]!.headers['webhook-id']);
+    if (tries === 3) break;
+    while (records.length < tries) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(await store.webhooks.lease({ limit: 1, leaseMs: 1 }), [], 'not due before its delay');
+    await store.webhooks.postpone(String(posted[0]!.headers['webhook-id']).replace('msg_', ''), 0);
+  }
+  assert.deepEqual(records, [
+    { event: 'webhook not taken', type: 'broadcast.done', attempts: 1, detail: 'status 500' },
+    { event: 'webhook not taken', type: 'broadcast.done', attempts: 2, detail: 'status 302' },
+  ]);
+  while ((await store.webhooks.count()) > 0) await new Promise((resolve) => setImmediate(resolve));
+  assert(delaysMs.every((delay, index) => index === 0 || delay >= delaysMs[index - 1]!));
+});
+
+test('nothing is stored where nobody asks for a webhook, and a removed person leaves nothing in it', async (t) => {
+  const stage = await startStage(t, [{ user: 'ada' }]);
+  await stage.sender.createBroadcast({ ids: [99] }, message);
+  assert.equal(await stage.store.webhooks.count(), 0);
+  await stage.store.webhooks.watch();
+  stage.pushService.faults.inject({ kind: 'status', status: 410 });
+  await (
+    await stage.sender.broadcast('all', message)
+  ).finished;
+  const events = await stage.store.webhooks.lease({ limit: 10, leaseMs: 0 });
+  assert.deepEqual(events.map(({ type }) => type).toSorted(), ['broadcast.done', 'subscription.gone']);
+  await stage.store.people.remove('ada');
+  const left = await stage.store.webhooks.lease({ limit: 10, leaseMs: 0 });
+  assert.deepEqual(
+    left.map(({ type }) => type),
+    ['broadcast.done'],
+  );
+});
+
+test('a name that leads to an address that is not public is not posted to', async (t) => {
+  const { store, sender } = await startOperator(t);
+  const receiver = await startReceiver(t);
+  await store.webhooks.watch();
+  await sender.createBroadcast('all', message);
+  const records: { readonly detail?: string }[] = [];
+  const hook = startWebhook({
+    store,
+    target: parseWebhookUrl(`https://hooks.example.org:${new URL(receiver.url).port}/hook`),
+    secret,
+    log: { info: log.info, error: (record) => records.push(record) },
+    transport: { resolve: async () => [{ address: '127.0.0.1', family: 4 }] },
+    everyMs: 5,
+  });
+  t.after(() => hook.close());
+  while (records.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  assert.match(records[0]!.detail!, /address/);
+  assert.equal(receiver.posted.length, 0);
+  assert.equal(await store.webhooks.count(), 1);
+});
+
+test('a URL that is not usable is refused', () => {
+  for (const url of [
+    'hooks.example.org',
+    'ftp://hooks.example.org/',
+    'http://hooks.example.org/',
+    'https://a:b@hooks.example.org/',
+  ]) {
+    assert.throws(() => parseWebhookUrl(url), { code: 'ERR_CONFIGURATION' }, url);
+  }
+  assert.deepEqual(parseWebhookUrl('https://hooks.example.org/a?b=c').trustedOrigins, []);
+  assert.deepEqual(parseWebhookUrl('http://[::1]:3000/a').trustedOrigins, ['http://[::1]:3000']);
+  assert.deepEqual(parseWebhookUrl('http://localhost:3000/').trustedOrigins, ['http://localhost:3000']);
+});
