@@ -15,6 +15,7 @@ export { createSender } from './delivery/sender.ts';
 export type { Sender, SenderOptions, SenderVapid, SendResult, SubscriptionInput } from './delivery/sender.ts';
 export type { Audience } from './delivery/audience.ts';
 export type { BroadcastOptions } from './delivery/create-broadcast.ts';
+export type { RecurringAudience, ScheduleOptions } from './delivery/create-schedule.ts';
 export type { BroadcastRun } from './delivery/broadcaster.ts';
 export type { Progress } from './delivery/progress.ts';
 export type { RetryPolicy } from './delivery/retry-policy.ts';
@@ -47,6 +48,7 @@ export type {
   TagExpression,
   UserAndTags,
 } from './store/people.ts';
+export type { Schedule, ScheduleStore } from './store/schedules.ts';
 export type { Store } from './store/store.ts';
 export type { PutOptions, StoredSubscription, SubscriptionStore } from './store/subscriptions.ts';
 

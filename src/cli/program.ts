@@ -11,6 +11,7 @@ import { keysCommand } from './commands/keys.ts';
 import { operatorsCommand } from './commands/operators.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
 import { restoreCommand } from './commands/restore.ts';
+import { schedulesCommand } from './commands/schedules.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
@@ -55,6 +56,7 @@ function createProgram(context: Context): Command {
     .addCommand(serveCommand(context))
     .addCommand(sendCommand(context))
     .addCommand(broadcastsCommand(context))
+    .addCommand(schedulesCommand(context))
     .addCommand(workerCommand(context))
     .addCommand(subscriptionsCommand(context))
     .addCommand(tokenCommand(context))

@@ -1,8 +1,10 @@
 // `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
 import type { Audience } from '../delivery/audience.ts';
-import { broadcastToJson, formatCount, stateOf } from '../delivery/format-broadcast.ts';
+import { broadcastToJson, formatCount, isoTime, stateOf } from '../delivery/format-broadcast.ts';
+import { scheduleToJson } from '../delivery/format-schedule.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
+import type { Schedule } from '../store/schedules.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Message } from '../protocol/message/message.ts';
@@ -26,11 +28,13 @@ export interface BroadcastFlags extends PeopleFlags {
   readonly file?: string;
   readonly idempotencyKey?: string;
   readonly at?: Date;
+  readonly cron?: string;
+  readonly timezone?: string;
   readonly detach?: true;
   readonly json?: true;
 }
 
-/** @throws {DeskbellError} as `runBroadcast` and `Sender.broadcast` do; ERR_LINES_REFUSED, ERR_FILE */
+/** @throws {DeskbellError} as `runBroadcast`, `Sender.broadcast` and `Sender.createSchedule` do; ERR_LINES_REFUSED, ERR_FILE */
 export async function sendBroadcast(
   flags: BroadcastFlags,
   message: Message,
@@ -42,6 +46,13 @@ export async function sendBroadcast(
   const hint = createCommandHint(context, { ...flags });
   const sender = await openSender(configuration, data, context);
   try {
+    if (flags.cron !== undefined) {
+      const { cron, timezone } = flags;
+      const { receipts } = configuration;
+      const times = { ...options, cron, timezone, receipts };
+      const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
+      return await printNewSchedule(schedule, flags, context.output, hint);
+    }
     const audience = audienceOf(flags, configuration, data.vapidKeys.publicKey, context);
     const broadcastOptions = {
       ...options,
@@ -101,6 +112,19 @@ function readLine(number: number, text: string | undefined, parse: () => Subscri
       { cause },
     );
   }
+}
+
+async function printNewSchedule(
+  schedule: Schedule,
+  { json }: BroadcastFlags,
+  output: Output,
+  hint: CommandHint,
+): Promise<void> {
+  if (json) return output.line(JSON.stringify({ event: 'schedule', ...scheduleToJson(schedule) }));
+  await output.line(`Schedule ${schedule.id} sends first at ${isoTime(schedule.nextAtMs)}.`);
+  output.diagnostic(
+    `It needs one of these to be running:\n  ${hint('worker')}\n  ${hint('serve --deliver')}`,
+  );
 }
 
 async function printStored(

@@ -4,10 +4,13 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Message } from '../protocol/message/message.ts';
 import { isOver, type Broadcast } from '../store/broadcasts.ts';
+import type { Schedule } from '../store/schedules.ts';
 import type { Audience } from './audience.ts';
 import { createBroadcast, type BroadcastOptions } from './create-broadcast.ts';
+import { createSchedule, type RecurringAudience, type ScheduleOptions } from './create-schedule.ts';
 import { Jobs } from './jobs.ts';
 import { watchProgress, type Progress } from './progress.ts';
+import { runSchedules } from './run-schedules.ts';
 import { createRunWorkers, type RunWorkersOptions } from './run-workers.ts';
 
 /** A broadcast that this process works on. */
@@ -30,10 +33,11 @@ export interface Broadcaster {
     message: Message,
     options?: BroadcastOptions,
   ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
+  createSchedule(audience: RecurringAudience, message: Message, options: ScheduleOptions): Promise<Schedule>;
   broadcast(audience: Audience, message: Message, options?: BroadcastOptions): Promise<BroadcastRun>;
   /** Works on a broadcast that is there; one that is paused is resumed. */
   resume(broadcastId: number): Promise<BroadcastRun>;
-  /** Works on every broadcast of the store, those to come included, until `signal` is aborted. */
+  /** Works on every broadcast of the store, those to come and those of schedules included, until `signal` is aborted. */
   work(signal: AbortSignal, onFault?: (fault: unknown) => void): Promise<void>;
   /** Stops all that runs here. */
   close(): Promise<void>;
@@ -67,18 +71,26 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
     return { broadcast, isNew, finished, stop, progress: () => watchProgress(broadcasts, id, finished) };
   };
 
+  const requireReceiptKey = ({ receipts = false }: { readonly receipts?: boolean | undefined }): void => {
+    if (!receipts || options.receiptKey !== undefined) return;
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'Receipts need the option "receiptKey": give createSender that of the data directory.',
+    );
+  };
+
   const create: Broadcaster['createBroadcast'] = async (audience, message, broadcastOptions = {}) => {
-    if (broadcastOptions.receipts && options.receiptKey === undefined) {
-      throw new DeskbellError(
-        'ERR_CONFIGURATION',
-        'Receipts need the option "receiptKey": give createSender that of the data directory.',
-      );
-    }
+    requireReceiptKey(broadcastOptions);
     return createBroadcast(broadcasts, policy, audience, message, broadcastOptions);
   };
 
   return {
     createBroadcast: create,
+
+    createSchedule: async (audience, message, scheduleOptions) => {
+      requireReceiptKey(scheduleOptions);
+      return createSchedule(options.store.schedules, audience, message, scheduleOptions);
+    },
 
     broadcast: async (audience, message, broadcastOptions) => {
       const { broadcast, isNew } = await create(audience, message, broadcastOptions);
@@ -93,19 +105,31 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
     work: async (signal, onFault = () => {}) => {
       const { ended } = jobs.start(async (stopSignal) => {
         const stopped = AbortSignal.any([signal, stopSignal]);
-        for (let pauseMs = firstPauseMs; !stopped.aborted; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-          try {
-            await runWorkers({}, stopped);
-          } catch (fault) {
-            // a full disk or a store that is away passes; what was not committed is taken up again
-            onFault(fault);
-            await sleep(pauseMs, undefined, { signal: stopped }).catch(() => {});
-          }
-        }
+        const { store, onWarning } = options;
+        await Promise.all([
+          persist(() => runWorkers({}, stopped), stopped, onFault),
+          persist(() => runSchedules({ store, policy, onWarning }, stopped), stopped, onFault),
+        ]);
       });
       await ended;
     },
 
     close: () => jobs.stopAll(),
   };
+}
+
+/** A full disk or a store that is away passes; what was not committed is taken up again. */
+async function persist(
+  work: () => Promise<void>,
+  stopped: AbortSignal,
+  onFault: (fault: unknown) => void,
+): Promise<void> {
+  for (let pauseMs = firstPauseMs; !stopped.aborted; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    try {
+      await work();
+    } catch (fault) {
+      onFault(fault);
+      await sleep(pauseMs, undefined, { signal: stopped }).catch(() => {});
+    }
+  }
 }

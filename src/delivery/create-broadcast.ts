@@ -26,12 +26,20 @@ const sliceRows = 2000;
 /** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
 const leastLifetimeMs = 60 * 60 * 1000;
 const maxKeyCharacters = 200;
+const occurrencePrefix = 'schedule/';
 /** The same message is the same content, though it gets another ID each time. */
 const noId = (): string => '';
+
+/** A time of a schedule. */
+export interface Occurrence {
+  readonly scheduleId: number;
+  readonly atMs: number;
+}
 
 /**
  * Checks message and options, writes the audience down, and then the broadcast.
  *
+ * @param occurrence that it is for: it is the idempotency key, so that the broadcast is made once
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
  *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY
  */
@@ -41,12 +49,13 @@ export async function createBroadcast(
   audience: Audience,
   message: Message,
   options: BroadcastOptions,
+  occurrence?: Occurrence,
 ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }> {
   const isWithReceipts = options.receipts ?? false;
   const payload = encodePayload(message, undefined, { isWithReceipts });
   checkPushOptions(options);
-  const { idempotencyKey, ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic } = options;
-  if (idempotencyKey !== undefined) checkKey(idempotencyKey);
+  const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic } = options;
+  const idempotencyKey = occurrence === undefined ? checkKey(options.idempotencyKey) : keyOf(occurrence);
   const startAtMs = options.startAt?.getTime() ?? Date.now();
   if (Number.isNaN(startAtMs)) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
 
@@ -79,10 +88,20 @@ export async function createBroadcast(
   });
 }
 
-function checkKey(key: string): void {
-  if (typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters) return;
+const keyOf = ({ scheduleId, atMs }: Occurrence): string =>
+  `${occurrencePrefix}${scheduleId}/${new Date(atMs).toISOString()}`;
+
+function checkKey(key: string | undefined): string | undefined {
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || key.length === 0 || key.length > maxKeyCharacters) {
+    throw new DeskbellError(
+      'ERR_MESSAGE_INVALID',
+      `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters.`,
+    );
+  }
+  if (!key.startsWith(occurrencePrefix)) return key;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',
-    `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters.`,
+    `The idempotency key begins with "${occurrencePrefix}", as those of schedules do; choose another one.`,
   );
 }

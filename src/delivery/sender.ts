@@ -8,6 +8,7 @@ import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import { createVapidAuthorizer } from '../protocol/vapid.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
+import type { Schedule } from '../store/schedules.ts';
 import type { Store } from '../store/store.ts';
 import { checkOptions as checkTransportOptions } from '../transport/check-options.ts';
 import type { TransportOptions } from '../transport/transport.ts';
@@ -15,6 +16,7 @@ import type { Audience } from './audience.ts';
 import type { BroadcastRun } from './broadcaster.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
+import type { RecurringAudience, ScheduleOptions } from './create-schedule.ts';
 import type { OnFigures } from './figures.ts';
 import { startGoneReports, type GoneHook } from './gone-hook.ts';
 import type { RetryPolicy } from './retry-policy.ts';
@@ -93,13 +95,21 @@ export interface Sender {
     options?: BroadcastOptions,
   ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /**
+   * Stores a broadcast that recurs. Each time becomes a broadcast of its own, made by whichever sender runs `work` then.
+   * `store.schedules` lists and removes schedules.
+   *
+   * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_FIELD_VALUE,
+   *   ERR_FIELD_TYPE, ERR_CONFIGURATION (no store), ERR_CLOSED
+   */
+  createSchedule(audience: RecurringAudience, message: Message, options: ScheduleOptions): Promise<Schedule>;
+  /**
    * Works on a broadcast that is in the store; one that is paused is resumed.
    *
    * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_CONFIGURATION (no store), ERR_CLOSED
    */
   resume(broadcastId: number): Promise<BroadcastRun>;
   /**
-   * Works on every broadcast of the store, those to come included, until `signal` is aborted.
+   * Works on every broadcast of the store, those to come and those of schedules included, until `signal` is aborted.
    *
    * @param onFault called with what interrupted the work, which continues after a while
    * @throws {DeskbellError} ERR_CONFIGURATION (no store), ERR_CLOSED
@@ -146,6 +156,7 @@ export function createSender(options: SenderOptions): Sender {
     sendPayload: async (...message) => (await single.open()).sendPayload(...message),
     broadcast: async (...message) => (await broadcaster.open()).broadcast(...message),
     createBroadcast: async (...message) => (await broadcaster.open()).createBroadcast(...message),
+    createSchedule: async (...schedule) => (await broadcaster.open()).createSchedule(...schedule),
     resume: async (broadcastId) => (await broadcaster.open()).resume(broadcastId),
     work: async (signal, onFault) => (await broadcaster.open()).work(signal, onFault),
     close: () => (closing ??= close()),

@@ -114,6 +114,11 @@ export const libraryErrors = {
   ),
   ERR_OPERATOR_NOT_FOUND: entry('There is no such operator', 'See `deskbell operators list`.'),
   ERR_BROADCAST_NOT_FOUND: entry('There is no such broadcast', 'See `deskbell broadcasts list`.'),
+  ERR_SCHEDULE_INVALID: entry(
+    'The times of the schedule are not valid',
+    'Give five fields, such as "0 9 * * 1", and an IANA time zone, such as Europe/Berlin.',
+  ),
+  ERR_SCHEDULE_NOT_FOUND: entry('There is no such schedule', 'See `deskbell schedules list`.'),
   ERR_BROADCAST_STATE: entry(
     'The broadcast is not in a state that allows this',
     'See `deskbell broadcasts show`.',

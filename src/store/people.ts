@@ -32,6 +32,8 @@ export interface RemovedPerson {
   readonly ended: number;
   /** Broadcasts that were for this person alone, with message and counts. */
   readonly broadcasts: number;
+  /** Schedules that were for this person alone. */
+  readonly schedules: number;
   /** Places in lists of recipients. */
   readonly recipients: number;
   /** Of the attempt log. */

@@ -8,6 +8,7 @@ import type { Statistics } from './statistics.ts';
 import type { RateShares } from './rate-shares.ts';
 import type { ReceiptStore } from './receipts.ts';
 import type { PeopleStore } from './people.ts';
+import type { ScheduleStore } from './schedules.ts';
 import type { OperatorStore } from './operators.ts';
 import type { SenderReports } from './senders.ts';
 import type { Retention } from './retention.ts';
@@ -27,6 +28,7 @@ export interface Store {
   readonly subscriptions: SubscriptionStore;
   readonly people: PeopleStore;
   readonly broadcasts: BroadcastStore;
+  readonly schedules: ScheduleStore;
   readonly work: WorkSource;
   readonly ledger: Ledger;
   readonly rates: RateShares;

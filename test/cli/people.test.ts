@@ -121,7 +121,16 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     await run(['subscriptions', 'import', '-'], lines(rows));
     const { stdout } = await run(['subscriptions', 'remove', '--user', '42', '--json']);
     assert.deepEqual(parseLines(stdout), [
-      { user: '42', subscriptions: 2, ended: 0, broadcasts: 0, recipients: 0, attempts: 0, receipts: 0 },
+      {
+        user: '42',
+        subscriptions: 2,
+        ended: 0,
+        broadcasts: 0,
+        schedules: 0,
+        recipients: 0,
+        attempts: 0,
+        receipts: 0,
+      },
     ]);
     assert.deepEqual(await exportOwners(run), [{ user: '43', tags: undefined }]);
     const again = await run(['subscriptions', 'remove', '--user', '42']);

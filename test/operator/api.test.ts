@@ -221,7 +221,10 @@ suite('/v1/subscriptions', () => {
     const removed = await remove('?user=ada');
     assert.deepEqual(
       [removed.status, await removed.json()],
-      [200, { subscriptions: 2, ended: 0, broadcasts: 0, recipients: 0, attempts: 0, receipts: 0 }],
+      [
+        200,
+        { subscriptions: 2, ended: 0, broadcasts: 0, schedules: 0, recipients: 0, attempts: 0, receipts: 0 },
+      ],
     );
     assert.equal(await stage.store.subscriptions.count(), 0);
     const records = await auditOf(stage);

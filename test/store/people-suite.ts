@@ -9,6 +9,7 @@ import {
   addSubscriptions,
   commitSlice,
   madeUpBroadcast,
+  madeUpSchedule,
   openForEachTest,
   type StoreUnderTest,
 } from './store-under-test.ts';
@@ -298,6 +299,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
           subscriptions: 0,
           ended: 0,
           broadcasts: 0,
+          schedules: 0,
           recipients: 0,
           attempts: 0,
           receipts: 0,
@@ -325,10 +327,15 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
           })),
         );
 
+        for (const user of ['ada', 'bob']) {
+          await store.schedules.add(madeUpSchedule({ audience: { user } }));
+        }
+
         assert.deepEqual(await store.people.remove('ada'), {
           subscriptions: 2,
           ended: 0,
           broadcasts: 1,
+          schedules: 1,
           recipients: 4,
           // the recipient of the list that is not known by its id leaves none
           attempts: 5,
@@ -337,6 +344,11 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         assert.equal(await store.subscriptions.findById(first.id), undefined);
         assert.equal(await store.subscriptions.findById(second.id), undefined);
         assert.equal(await store.broadcasts.find(toAda.id), undefined);
+        const schedules = await store.schedules.list();
+        assert.deepEqual(
+          schedules.map(({ audience }) => audience),
+          [{ user: 'bob' }],
+        );
         const left = await store.broadcasts.attempts({ limit: 100 });
         assert.deepEqual(
           left.map(({ subscriptionId }) => subscriptionId).filter((id) => id !== undefined),

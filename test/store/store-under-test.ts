@@ -3,6 +3,7 @@ import { after, afterEach, before, beforeEach } from 'node:test';
 import type { NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
 import type { SubscriptionLimit } from '../../src/store/sqlite/subscription-limit.ts';
+import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SliceLease } from '../../src/store/work-source.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
@@ -69,6 +70,17 @@ export const madeUpBroadcast = (startAtMs: number, changes: Partial<NewBroadcast
   startAtMs,
   expiresAtMs: startAtMs + 3_600_000,
   sliceRows: 10,
+  ...changes,
+});
+
+/** A schedule whose first occurrence is in 2027. */
+export const madeUpSchedule = (changes: Partial<NewSchedule> = {}): NewSchedule => ({
+  cron: '0 9 * * 1',
+  timezone: 'Europe/Berlin',
+  audience: 'all',
+  message: { title: 'Hello', message: 'World' },
+  receipts: false,
+  nextAtMs: Date.UTC(2027, 0, 4, 8),
   ...changes,
 });
 

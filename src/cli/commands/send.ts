@@ -46,6 +46,7 @@ export function sendCommand(context: Context): Command {
       "deskbell send --user 42 --title Hello --message 'On all your devices' --subject mailto:you@example.org",
       "deskbell send --tag news --not-tag muted --title News --message 'It rains' --subject mailto:you@example.org",
       "deskbell send --all --title Hello --message 'Tea is ready' --dry-run",
+      "deskbell send --all --cron '0 9 * * 1' --timezone Europe/Berlin --title Monday --message 'A new week' --subject mailto:you@example.org",
       "DESKBELL_SUBJECT=mailto:you@example.org deskbell send --all --at 2027-01-01T00:00:00Z --title '2027' --message 'Happy new year'",
     ],
   });
@@ -93,6 +94,13 @@ export function sendCommand(context: Context): Command {
         'Sends at this time, such as 2027-01-01T09:00+01:00. A worker must be running then.',
       ).argParser(parseTime),
     )
+    .addOption(
+      broadcastOption(
+        '--cron <expression>',
+        "Sends again and again, at the times of five fields of cron, such as '0 9 * * 1'. A worker must be running then.",
+      ).conflicts(['endpoint', 'id', 'ids', 'file', 'at', 'detach', 'idempotencyKey']),
+    )
+    .option('--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)')
     .addOption(broadcastOption('--detach', 'Only stores the broadcast. A worker delivers it.'))
     .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
     .option('--json', 'Prints JSON Lines: the outcome, or the events and the summary of the broadcast.')
@@ -106,6 +114,9 @@ export function sendCommand(context: Context): Command {
           'ERR_USAGE',
           'Choose the audience: --all, --user, --tag, --any-tag, --not-tag, --ids, --file, --endpoint or --id',
         );
+      }
+      if (flags.timezone !== undefined && flags.cron === undefined) {
+        throw new DeskbellError('ERR_USAGE', '--timezone goes with --cron');
       }
       if (flags.jsonMessage === '-' && flags.file === '-') {
         throw new DeskbellError('ERR_USAGE', 'Standard input can be the message or the audience, not both');

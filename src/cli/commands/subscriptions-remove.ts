@@ -56,6 +56,7 @@ function formatRemoved({
   subscriptions,
   ended,
   broadcasts,
+  schedules,
   recipients,
   attempts,
   receipts,
@@ -67,6 +68,7 @@ function formatRemoved({
     [receipts, 'receipts'],
     [recipients, 'places in lists of recipients'],
     [broadcasts, 'broadcasts to this person alone'],
+    [schedules, 'schedules for this person alone'],
   ].map(([count, what]) => `${String(count).padStart(8)}  ${what}`);
   return `Removed:\n${lines.join('\n')}\nBackups of the database, exported files and logs may still name the person.`;
 }

@@ -79,6 +79,7 @@ const removedSchema = Type.Object({
   subscriptions: Type.Integer(),
   ended: Type.Integer({ description: 'Subscriptions that had ended already.' }),
   broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
+  schedules: Type.Integer({ description: 'Schedules that were for this person alone.' }),
   recipients: Type.Integer({ description: 'Places in lists of recipients.' }),
   attempts: Type.Integer({ description: 'Of the attempt log.' }),
   receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
@@ -210,7 +211,15 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): vo
             'Deletes all that the store knows of this user. The audit keeps a keyed hash of the user; backups and logs are not ' +
             'touched.',
           schema: removedSchema,
-          example: { subscriptions: 2, ended: 0, broadcasts: 0, recipients: 3, attempts: 5, receipts: 4 },
+          example: {
+            subscriptions: 2,
+            ended: 0,
+            broadcasts: 0,
+            schedules: 0,
+            recipients: 3,
+            attempts: 5,
+            receipts: 4,
+          },
           errors: ['ERR_FIELD_VALUE'],
         }),
         audit: {

@@ -526,4 +526,27 @@ export const migrations: readonly string[] = [
       values ('alarm', new.first_at_ms, new.broadcast_id, new.origin, new.reason, new.detail, new.rows);
   end;
   `,
+
+  `
+  -- broadcasts that recur; audience and message are JSON
+  create table schedules (
+    id integer primary key autoincrement,
+    cron text not null,
+    timezone text not null,
+    audience text not null,
+    -- the person that it is for alone
+    user text,
+    message text not null,
+    ttl_seconds integer,
+    urgency text,
+    topic text,
+    receipts integer not null,
+    created_at_ms integer not null,
+    next_at_ms integer not null,
+    -- a process makes a broadcast of it
+    lease_until_ms integer not null default 0,
+    last_broadcast_id integer
+  ) strict;
+  create index schedules_by_time on schedules (next_at_ms);
+  `,
 ];

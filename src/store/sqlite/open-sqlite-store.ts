@@ -13,6 +13,7 @@ import { createSqlitePeople } from './sqlite-people.ts';
 import { createSqliteOperators } from './sqlite-operators.ts';
 import { createSqliteSenders } from './sqlite-senders.ts';
 import { createSqliteRetention } from './sqlite-retention.ts';
+import { createSqliteSchedules } from './sqlite-schedules.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import type { SubscriptionLimit } from './subscription-limit.ts';
@@ -39,6 +40,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
     people: createSqlitePeople(database),
     broadcasts: createSqliteBroadcasts(database),
+    schedules: createSqliteSchedules(database),
     work: createSqliteWorkSource(database),
     ledger: createSqliteLedger(database),
     rates: createSqliteRateShares(database),

@@ -34,7 +34,8 @@ export function createRemovePerson(database: SqliteDatabase): (user: string) => 
     statements.dropEnded.run({ user });
     statements.dropWebhookEvents.run({ user });
     const broadcasts = statements.dropBroadcasts.run({ user });
-    return { subscriptions: stored.length, ended: ended.length, broadcasts, ...counts };
+    const schedules = statements.dropSchedules.run({ user });
+    return { subscriptions: stored.length, ended: ended.length, broadcasts, schedules, ...counts };
   };
 }
 
@@ -54,6 +55,7 @@ function prepareStatements(database: SqliteDatabase) {
       'select id, endpoint from ended_subscriptions where user = :user',
     ),
     dropBroadcasts: database.prepare<{ user: string }>('delete from broadcasts where user = :user'),
+    dropSchedules: database.prepare<{ user: string }>('delete from schedules where user = :user'),
     dropRetries: database.prepare<{ id: number; endpoint: string }, { broadcast_id: number }>(`
       delete from retries where (broadcast_id, position) in (
         select id, :id from broadcasts where has_list = 0 and state in ('running', 'paused')

@@ -1,0 +1,80 @@
+// `deskbell send --cron` and `deskbell schedules`, as processes of their own, with a worker that makes the broadcast.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, suite, test } from 'node:test';
+import { startPushService, type PushService } from '../../src/push-service/index.ts';
+import { environmentFor, parseLines, runCommand, runUntilStopped, temporaryFolder } from './run-command.ts';
+
+const message = ['--title', 'Monday', '--message', 'A new week'];
+
+suite('schedules of the command line', () => {
+  let pushService: PushService;
+  before(async () => {
+    pushService = await startPushService({ checksBodies: false });
+  });
+  after(() => pushService.close());
+
+  async function setUp() {
+    const data = await temporaryFolder();
+    const environment = environmentFor(data, pushService);
+    const run = (...words: string[]) => runCommand(words, { environment });
+    const { publicKey } = JSON.parse((await run('keys', 'generate', '--json')).stdout) as {
+      publicKey: string;
+    };
+    return { data, environment, publicKey, run };
+  }
+
+  test('a schedule is stored, listed and removed', async () => {
+    const { run } = await setUp();
+    const times = ['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin'];
+    const stored = await run('send', '--tag', 'news', ...times, ...message);
+    assert.equal(stored.exitCode, 0, stored.stderr);
+    assert.match(stored.stdout, /^Schedule 1 sends first at \d{4}-\d\d-\d\dT0[78]:00:00.000Z\.\n$/);
+    assert.match(stored.stderr, / worker .*\n/);
+    const listed = await run('schedules', 'list');
+    assert.match(
+      listed.stdout,
+      /^1 {2}0 9 \* \* 1 {2}Europe\/Berlin {2}next \S+ {2}\{"tags":\{"all":\["news"\]\}\} {2}"Monday"\n$/,
+    );
+    const [schedule] = parseLines((await run('schedules', 'list', '--json')).stdout);
+    assert.equal(schedule['timezone'], 'Europe/Berlin');
+    assert.deepEqual(schedule['message'], { title: 'Monday', message: 'A new week' });
+    assert.equal((await run('schedules', 'remove', '1')).stdout, 'Removed schedule 1\n');
+    const again = await run('schedules', 'remove', '1');
+    assert.equal(again.exitCode, 1);
+    assert.match(again.stderr, /ERR_SCHEDULE_NOT_FOUND/);
+    assert.match((await run('schedules', 'list')).stderr, /No schedules yet/);
+  });
+
+  test('times that are none, and flags that do not go together, are refused', async () => {
+    const { run } = await setUp();
+    const nonsense = await run('send', '--all', '--cron', '0 25 * * *', ...message);
+    assert.equal(nonsense.exitCode, 1);
+    assert.match(nonsense.stderr, /hour: 25.*ERR_SCHEDULE_INVALID/);
+    for (const words of [
+      ['--all', '--timezone', 'Europe/Berlin'],
+      ['--ids', '1,2', '--cron', '0 9 * * 1'],
+      ['--all', '--cron', '0 9 * * 1', '--at', '2027-01-01T00:00:00Z'],
+    ]) {
+      assert.equal((await run('send', ...words, ...message)).exitCode, 2, words.join(' '));
+    }
+  });
+
+  test('a worker makes the broadcast when its time has come, and delivers it', async () => {
+    const { data, environment, publicKey, run } = await setUp();
+    const lines = [...pushService.createSinks(3, { vapidPublicKey: publicKey })];
+    const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
+    await runCommand(['subscriptions', 'import', '-'], { input, environment });
+    await run('send', '--all', '--cron', '* * * * *', ...message);
+    const database = new DatabaseSync(join(data, 'deskbell.db'));
+    database.prepare('update schedules set next_at_ms = ?').run(Date.now());
+    database.close();
+    const worker = runUntilStopped(['worker', '--json'], { environment });
+    await worker.waitFor(/"event":"summary"/);
+    assert.equal(await worker.end(), 0);
+    const [broadcast] = parseLines((await run('broadcasts', 'list', '--json')).stdout).toReversed();
+    assert.equal(broadcast.counts.accepted, 3);
+    assert.match(broadcast.idempotencyKey, /^schedule\/1\//);
+  });
+});

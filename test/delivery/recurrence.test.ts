@@ -1,0 +1,71 @@
+// Times of schedules: cron in a time zone, where clocks are put forward and back.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readRecurrence } from '../../src/delivery/recurrence.ts';
+
+function times(cron: string, timezone: string, after: string, count: number): readonly string[] {
+  const recurrence = readRecurrence(cron, timezone);
+  const found: string[] = [];
+  let timeMs = Date.parse(after);
+  while (found.length < count) {
+    timeMs = recurrence.after(timeMs) ?? Number.NaN;
+    found.push(new Date(timeMs).toISOString().slice(0, 16));
+  }
+  return found;
+}
+
+test('nine o’clock stays nine o’clock when summer time begins and ends', () => {
+  assert.deepEqual(times('0 9 * * 1', 'Europe/Berlin', '2027-03-20T00:00Z', 2), [
+    '2027-03-22T08:00',
+    '2027-03-29T07:00',
+  ]);
+  assert.deepEqual(times('0 9 * * 1', 'Europe/Berlin', '2027-10-24T00:00Z', 2), [
+    '2027-10-25T07:00',
+    '2027-11-01T08:00',
+  ]);
+});
+
+test('a fixed time that there is not comes at the end of the gap, once', () => {
+  assert.deepEqual(times('30 2 * * *', 'Europe/Berlin', '2027-03-27T12:00Z', 2), [
+    '2027-03-28T01:00',
+    '2027-03-29T00:30',
+  ]);
+  assert.deepEqual(times('30 2,14 * * *', 'Europe/Berlin', '2027-03-27T15:00Z', 2), [
+    '2027-03-28T01:00',
+    '2027-03-28T12:30',
+  ]);
+});
+
+test('a fixed time that there is twice comes the first time, and others come in both hours', () => {
+  assert.deepEqual(times('30 2 * * *', 'Europe/Berlin', '2027-10-30T12:00Z', 2), [
+    '2027-10-31T00:30',
+    '2027-11-01T01:30',
+  ]);
+  assert.deepEqual(times('*/30 * * * *', 'Europe/Berlin', '2027-10-30T23:50Z', 5), [
+    '2027-10-31T00:00',
+    '2027-10-31T00:30',
+    '2027-10-31T01:00',
+    '2027-10-31T01:30',
+    '2027-10-31T02:00',
+  ]);
+});
+
+test('a day of the month that few years have is found', () => {
+  assert.deepEqual(times('0 0 29 2 *', 'UTC', '2027-01-01T00:00Z', 1), ['2028-02-29T00:00']);
+  assert.equal(readRecurrence('0 0 30 2 *', 'UTC').after(Date.parse('2027-01-01T00:00Z')), undefined);
+});
+
+for (const [cron, timezone, words] of [
+  ['0 9 * *', 'UTC', /"0 9 \* \*".*five fields/],
+  ['0 0 9 * * 1', 'UTC', /five fields/],
+  ['@daily', 'UTC', /five fields/],
+  ['2027-01-01T00:00:00', 'UTC', /five fields/],
+  ['', 'UTC', /five fields/],
+  ['99 9 * * 1', 'UTC', /minute: 99/],
+  ['0 9 * * 1', 'Europe/Nowhere', /"Europe\/Nowhere" is not a time zone/],
+  ['0 9 * * 1', '', /"" is not a time zone/],
+] as const) {
+  test(`${JSON.stringify([cron, timezone])} is refused`, () => {
+    assert.throws(() => readRecurrence(cron, timezone), { code: 'ERR_SCHEDULE_INVALID', message: words });
+  });
+}

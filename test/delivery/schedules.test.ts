@@ -1,0 +1,127 @@
+// Schedules by a given clock: each occurrence becomes one broadcast, whoever looks; late and missed ones.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { createSchedule, type ScheduleOptions } from '../../src/delivery/create-schedule.ts';
+import { createBroadcast } from '../../src/delivery/create-broadcast.ts';
+import { startDueBroadcasts } from '../../src/delivery/run-schedules.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { addSubscriptions } from '../store/store-under-test.ts';
+
+const policy = createEndpointPolicy();
+const message = { title: 'Hello', message: 'World' };
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+async function setUp(t: TestContext, options: Partial<ScheduleOptions> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-schedules-'));
+  let nowMs = Date.parse('2027-03-25T12:00:00Z');
+  const store = await openSqliteStore({ path: join(folder, 'deskbell.db'), now: () => nowMs });
+  t.after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  await addSubscriptions(store, 3);
+  const times = { cron: '0 9 * * *', timezone: 'Europe/Berlin', ...options };
+  const schedule = await createSchedule(store.schedules, 'all', message, times, nowMs);
+  const warnings: string[] = [];
+  return {
+    store,
+    schedule,
+    warnings,
+    /** Looks for occurrences at this time. */
+    lookAt: async (time: string | number) => {
+      nowMs = typeof time === 'string' ? Date.parse(time) : time;
+      await startDueBroadcasts({ store, policy, onWarning: (warning) => warnings.push(warning) });
+    },
+    /** By their keys, oldest first. */
+    made: async () => {
+      const broadcasts = await store.broadcasts.list({ limit: 100 });
+      return broadcasts.map(({ idempotencyKey }) => idempotencyKey?.slice('schedule/'.length)).toReversed();
+    },
+    next: async () => new Date((await store.schedules.list())[0]?.nextAtMs ?? 0).toISOString(),
+  };
+}
+
+test('an occurrence is one broadcast with a key of its own, over the change to summer time', async (t) => {
+  const { store, schedule, lookAt, made, next } = await setUp(t, { ttlSeconds: 60, urgency: 'high' });
+  await lookAt('2027-03-26T07:59:59.999Z');
+  assert.deepEqual(await made(), []);
+  await lookAt('2027-03-26T08:00:00.000Z');
+  await lookAt('2027-03-26T08:00:01.000Z');
+  assert.deepEqual(await made(), ['1/2027-03-26T08:00:00.000Z']);
+  const broadcast = await store.broadcasts.find(1);
+  assert.equal(broadcast?.audience, 3);
+  assert.equal(broadcast.startAtMs, Date.parse('2027-03-26T08:00:00Z'));
+  assert.deepEqual([broadcast.ttlSeconds, broadcast.urgency], [60, 'high']);
+  await lookAt('2027-03-27T08:00:00Z');
+  await lookAt('2027-03-28T07:00:00Z');
+  assert.deepEqual((await made()).slice(1), ['1/2027-03-27T08:00:00.000Z', '1/2027-03-28T07:00:00.000Z']);
+  assert.equal(await next(), '2027-03-29T07:00:00.000Z');
+  assert.equal((await store.schedules.list())[0]?.lastBroadcastId, 3);
+  assert.equal(await store.schedules.remove(schedule.id), true);
+  await lookAt('2027-03-29T07:00:00Z');
+  assert.equal((await made()).length, 3);
+});
+
+test('a process that ended between the broadcast and the next time leaves no second broadcast', async (t) => {
+  const { store, lookAt, made, next } = await setUp(t);
+  const dueMs = Date.parse('2027-03-26T08:00:00Z');
+  await createBroadcast(store.broadcasts, policy, 'all', message, {}, { scheduleId: 1, atMs: dueMs });
+  await lookAt(dueMs);
+  assert.deepEqual(await made(), ['1/2027-03-26T08:00:00.000Z']);
+  assert.equal(await next(), '2027-03-27T08:00:00.000Z');
+});
+
+test('an occurrence is made up to an hour late; of several the newest', async (t) => {
+  const { store, lookAt, made, warnings } = await setUp(t, { cron: '*/20 9 * * *' });
+  await lookAt('2027-03-26T09:00:00Z');
+  assert.deepEqual(await made(), ['1/2027-03-26T08:40:00.000Z']);
+  assert.equal((await store.broadcasts.find(1))?.startAtMs, Date.parse('2027-03-26T09:00:00Z'));
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? '', /Schedule 1 was not sent at 2027-03-26T08:00:00.000Z/);
+});
+
+test('an occurrence that is later than an hour is left out, with a warning', async (t) => {
+  const { lookAt, made, next, warnings } = await setUp(t);
+  await lookAt(Date.parse('2027-03-26T08:00:00Z') + hourMs + 1);
+  assert.deepEqual(await made(), []);
+  assert.equal(await next(), '2027-03-27T08:00:00.000Z');
+  assert.equal(warnings.length, 1);
+  // a month in which nothing ran
+  await lookAt('2027-04-26T07:30:00Z');
+  assert.deepEqual(await made(), ['1/2027-04-26T07:00:00.000Z']);
+  assert.equal(warnings.length, 2);
+});
+
+test('a broadcast that is made while its schedule is removed is cancelled', async (t) => {
+  const { store, schedule } = await setUp(t);
+  const dueMs = Date.parse('2027-03-26T08:00:00Z');
+  const schedules = { ...store.schedules };
+  schedules.takeDue = async () => {
+    if (!(await store.schedules.remove(schedule.id))) return undefined;
+    return { ...schedule, nowMs: dueMs };
+  };
+  await startDueBroadcasts({ store: { ...store, schedules }, policy });
+  assert.equal((await store.broadcasts.find(1))?.state, 'cancelled');
+});
+
+test('what cannot be sent, has no time to come or takes a schedule’s key is refused at once', async (t) => {
+  const { store } = await setUp(t);
+  const add = (changes: object, options: Partial<ScheduleOptions> = {}) =>
+    createSchedule(store.schedules, 'all', { ...message, ...changes }, { cron: '0 9 * * *', ...options });
+  await assert.rejects(add({ title: '' }, { cron: '0 0 30 2 *' }), { code: 'ERR_SCHEDULE_INVALID' });
+  await assert.rejects(add({ message: 'x'.repeat(4000) }), { code: 'ERR_PAYLOAD_TOO_LARGE' });
+  await assert.rejects(add({ message: 'x'.repeat(3950) }, { receipts: true }), {
+    code: 'ERR_PAYLOAD_TOO_LARGE',
+  });
+  await assert.rejects(add({}, { ttlSeconds: -1 }), { code: 'ERR_MESSAGE_INVALID' });
+  const idempotencyKey = 'schedule/1/2027-03-26T08:00:00.000Z';
+  await assert.rejects(createBroadcast(store.broadcasts, policy, 'all', message, { idempotencyKey }), {
+    code: 'ERR_MESSAGE_INVALID',
+    message: /as those of schedules do/,
+  });
+});
