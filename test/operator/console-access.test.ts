@@ -118,7 +118,7 @@ test('a stream of live figures ends when its operator is removed', async (t) => 
   });
   assert.equal(response.headers.get('content-type'), 'text/event-stream');
   const chunks = response.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-  assert.match((await chunks.next()).value!, /^data: \{"tiles":/);
+  assert.match((await chunks.next()).value!, /^data: \{"live-tiles":/);
   await operator.store.operators.remove('ada-full');
   let next = await chunks.next();
   while (!next.done) next = await chunks.next();

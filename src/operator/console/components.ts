@@ -129,7 +129,11 @@ export const select = (
     )}
   </select>`;
 
+/** The id of a live part: no heading has such a one. */
+export const liveId = (name: string): string => `live-${name}`;
+
 /** Part of a page that is replaced when there is something new. */
-export const live = (id: string, content: Html): Html => html`<div id="${id}" class="live">${content}</div>`;
+export const live = (name: string, content: Html): Html =>
+  html`<div id="${liveId(name)}" class="live">${content}</div>`;
 
 const idOf = (heading: string): string => heading.toLowerCase().replaceAll(/[^a-z]+/g, '-');

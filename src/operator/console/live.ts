@@ -6,10 +6,11 @@ import type { ServerResponse } from 'node:http';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { htmlText, type Html } from '../../http/description/html.ts';
 import type { Log } from '../../http/log.ts';
+import { liveId } from './components.ts';
 import { sessionNameOf } from './access.ts';
 import type { ConsoleSessions } from './sessions.ts';
 
-/** By the id of the element that each replaces the content of. */
+/** By the name that `live` gives the element whose content each replaces. */
 export type LiveParts = Readonly<Record<string, Html>>;
 
 /** Adds a route; `render` is called about once a second as long as somebody looks. */
@@ -38,7 +39,9 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
       for (const reader of feed.readers) {
         if ((await sessions.find(reader.sessionName)) === undefined) reader.response.end();
       }
-      const parts = Object.entries(await render()).map(([id, part]) => [id, htmlText(part)] as const);
+      const parts = Object.entries(await render()).map(
+        ([name, part]) => [liveId(name), htmlText(part)] as const,
+      );
       for (const reader of feed.readers) sendNew(reader, parts);
     } catch (error) {
       log.error({ event: 'live figures not read', error });

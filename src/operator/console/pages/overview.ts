@@ -78,14 +78,17 @@ interface Parts {
 }
 
 async function renderParts(store: Store, range: RangeName): Promise<Parts & Record<string, Html>> {
-  const [rate, subscriptions, today, open, newest, services] = await Promise.all([
+  const [rate, subscriptions, today, open, newest, services, senders] = await Promise.all([
     readRate(store),
     store.subscriptions.count(),
     readToday(store),
     store.broadcasts.listOpen(maxOpen),
     store.broadcasts.list({ limit: recentBroadcasts }),
     renderServices(store, range),
+    store.senders.list(),
   ]);
+  const workers = senders.filter(({ kind }) => kind === 'worker');
+  const machines = new Set(workers.map(({ machine }) => machine)).size;
   const alarms = collectAlarms(open, newest);
   const running = open.filter((broadcast) => stateOf(broadcast) === 'running').length;
   const others = open.length - running;
@@ -97,6 +100,13 @@ async function renderParts(store: Store, range: RangeName): Promise<Parts & Reco
         'Subscriptions',
         formatCount(subscriptions),
         `today ${formatCount(today.gained)} gained, ${formatCount(today.lost)} lost`,
+      )}
+      ${tile(
+        'Workers',
+        formatCount(workers.length),
+        workers.length === 0
+          ? 'nobody delivers broadcasts'
+          : `on ${formatCount(machines)} ${machines === 1 ? 'machine' : 'machines'}`,
       )}
       ${tile('Alarms', formatCount(alarms.length), alarms.length === 0 ? 'nothing is wrong' : 'see below')}
     </dl>`,

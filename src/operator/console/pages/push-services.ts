@@ -8,6 +8,7 @@ import type { AttemptRecord } from '../../../store/broadcasts.ts';
 import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
+import { readPushServices, type PushServiceView } from '../../push-services.ts';
 import type { OperatorParts } from '../../parts.ts';
 import { sessionOf } from '../access.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
@@ -22,12 +23,12 @@ const recentAttempts = 2000;
 const shownRefusals = 30;
 
 export function addPushServicesPage(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
-  addLive('/live/push-services', async () => ({ services: await renderServices(store) }));
+  addLive('/live/push-services', () => renderParts(store));
 
   app.get('/push-services', async (request, reply) => {
     const session = sessionOf(request);
-    const [services, held, attempts] = await Promise.all([
-      renderServices(store),
+    const [parts, held, attempts] = await Promise.all([
+      renderParts(store),
       store.heldDeletions.list(),
       store.broadcasts.attempts({ limit: recentAttempts }),
     ]);
@@ -37,7 +38,7 @@ export function addPushServicesPage(app: FastifyInstance, { store }: OperatorPar
       liveUrl: '/console/live/push-services',
       content: html`
         ${held.length === 0 ? nothing : card('Deletions that wait for you', renderHeld(held, session))}
-        ${card('The last hour', live('services', services))}
+        ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
         ${card('What they refused, and why', renderRefusals(attempts))}
       `,
     });
@@ -62,35 +63,77 @@ export function addPushServicesPage(app: FastifyInstance, { store }: OperatorPar
   }
 }
 
-async function renderServices(store: Store): Promise<Html> {
+interface Parts {
+  readonly now: Html;
+  readonly hour: Html;
+}
+
+async function renderParts(store: Store): Promise<Parts & Record<string, Html>> {
+  const [services, hour] = await Promise.all([readPushServices(store), renderHour(store)]);
+  return { now: renderNow(services), hour };
+}
+
+/** Who subscribes chooses among a vendor's hosts: there may be any number. */
+const shownServices = 50;
+
+function renderNow(services: readonly PushServiceView[]): Html {
+  if (services.length === 0) return empty('Nobody is sending.');
+  return html`${table(
+    'Push services now',
+    [
+      { title: 'Push service', kind: 'short' },
+      { title: 'State', kind: 'words' },
+      { title: 'Connections', kind: 'number' },
+      { title: 'Latency', kind: 'number' },
+      { title: 'In flight', kind: 'number' },
+      { title: 'Asked for fewer', kind: 'number' },
+    ],
+    services
+      .slice(0, shownServices)
+      .map((service) => [
+        hostOf(service.origin),
+        renderState(service),
+        formatCount(service.connections),
+        service.latencyMs === undefined ? '' : `${formatCount(Math.round(service.latencyMs))} ms`,
+        html`${formatCount(service.inFlight)} of
+        ${formatCount(service.maxInFlight)}${service.queued > 0 ? html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>` : nothing}`,
+        formatCount(service.throttled),
+      ]),
+  )}
+  ${
+    services.length > shownServices
+      ? html`<p class="quiet">and ${formatCount(services.length - shownServices)} more hosts</p>`
+      : nothing
+  }`;
+}
+
+const breakerBadges = {
+  closed: badge('takes messages', 'good'),
+  'half-open': badge('is being tried', 'warn'),
+  open: badge('gets nothing for a while', 'bad'),
+} as const;
+
+function renderState({ breaker, breakerReason, refusedKeys }: PushServiceView): Html {
+  if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
+  return html`${breakerBadges[breaker]}
+  ${breakerReason === undefined ? nothing : html`<span class="quiet">${strange(breakerReason)}</span>`}`;
+}
+
+async function renderHour(store: Store): Promise<Html> {
   const { widthMs } = outcomeWidths.fine;
   const untilMs = Date.now();
   const sinceMs = untilMs - (untilMs % widthMs) - 60 * 60 * 1000;
-  const [intervals, states] = await Promise.all([
-    store.statistics.outcomes({ width: 'fine', sinceMs }),
-    store.ledger.pushServices(),
-  ]);
-  const heldNames = new Set(
-    states.filter(({ isHeld }) => isHeld).map(({ origin }) => pushServiceName(origin)),
-  );
+  const intervals = await store.statistics.outcomes({ width: 'fine', sinceMs });
+  if (intervals.length === 0) return empty('Nothing was sent in the last hour.');
   const services = toServiceBars(intervals, { sinceMs, untilMs, count: 1 });
-  const names = new Set([...services.map(({ pushService }) => pushService), ...heldNames]);
-  if (names.size === 0) return empty('Nothing was sent in the last hour.');
-  const sums = new Map(services.map((service) => [service.pushService, service.sums]));
   return table(
-    'Push services',
+    'Push services in the last hour',
     [
       { title: 'Push service', kind: 'short' },
-      { title: 'State', kind: 'short' },
       { title: 'Messages', kind: 'number' },
       { title: 'What came of them', kind: 'words' },
     ],
-    [...names].map((name) => [
-      name,
-      heldNames.has(name) ? badge('refuses our token', 'bad') : badge('takes messages', 'good'),
-      formatCount(sums.get(name)?.attempts ?? 0),
-      sums.has(name) ? sumsText(sums.get(name)!) : '',
-    ]),
+    services.map(({ pushService, sums }) => [pushService, formatCount(sums.attempts), sumsText(sums)]),
   );
 }
 
