@@ -4,6 +4,7 @@ import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startBackend } from './backend.ts';
 import { openDemoPage, press, textOf } from './demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
+import { testConsole } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { testNotifications } from './notification-suite.ts';
 import { startFirefox } from './firefox.ts';
@@ -11,6 +12,7 @@ import { startFirefox } from './firefox.ts';
 const browserTest = createBrowserTests(startFirefox, skipWithout('the Firefox tests', [firefox]));
 testDemoPage(browserTest);
 testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
+testConsole(browserTest, { rows: 20_000, hasSchemes: false });
 
 browserTest(
   'a refusal by the server is told with its reason, also on the console',

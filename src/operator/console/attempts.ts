@@ -13,7 +13,7 @@ export function attemptsTable(
   linked: 'broadcast' | 'subscription',
 ): Html {
   return table(
-    'Attempts',
+    'List of attempts',
     [
       { title: 'Time', kind: 'short' },
       { title: linked === 'broadcast' ? 'Broadcast' : 'Subscription', kind: 'number' },
