@@ -104,7 +104,8 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
       nowMs += 1;
       const late: Receipt = { broadcastId, subscriptionId, event: 'clicked' };
       assert.equal(await store.receipts.add([late]), 0);
-      await store.receipts.prune();
+      // The broadcasts of other tests are over as well.
+      while (await store.receipts.prune());
       // It is over even by a clock that is behind: what was counted is no longer known by subscription.
       nowMs -= 1;
       assert.equal(await store.receipts.add([late, { ...late, event: 'shown' }]), 0);

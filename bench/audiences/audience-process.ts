@@ -1,0 +1,41 @@
+// Writes one audience down, in a process of its own, so that its memory is its own.
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+
+export interface WrittenAudience {
+  readonly seconds: number;
+  /** Of the processor. */
+  readonly cpuSeconds: number;
+  readonly members: number;
+  /** Resident. */
+  readonly startMegabytes: number;
+  readonly mostMegabytes: number;
+}
+
+const [path = '', expression = ''] = process.argv.slice(2);
+const store = await openSqliteStore({ path });
+const residentMegabytes = (): number => process.memoryUsage.rss() / 1024 ** 2;
+
+const startMegabytes = residentMegabytes();
+let mostMegabytes = startMegabytes;
+const sampling = setInterval(() => (mostMegabytes = Math.max(mostMegabytes, residentMegabytes())), 20);
+const startedAt = performance.now();
+const cpuAtStart = process.cpuUsage();
+const audienceId = await store.broadcasts.openMatchingAudience(JSON.parse(expression));
+const { broadcast } = await store.broadcasts.create({
+  payload: new Uint8Array(1),
+  ttlSeconds: 60,
+  urgency: 'normal',
+  contentHash: new Uint8Array(32),
+  startAtMs: Date.now(),
+  expiresAtMs: Date.now() + 60_000,
+  audienceId,
+  sliceRows: 2000,
+});
+const seconds = (performance.now() - startedAt) / 1000;
+const { user, system } = process.cpuUsage(cpuAtStart);
+const cpuSeconds = (user + system) / 1e6;
+clearInterval(sampling);
+await store.broadcasts.cancel(broadcast.id);
+await store.close();
+process.send?.({ seconds, cpuSeconds, members: broadcast.audience, startMegabytes, mostMegabytes });
+process.disconnect?.();
