@@ -35,8 +35,9 @@ export type { RejectionReason } from './protocol/refusal-reason.ts';
 export type { PushOptions, Urgency } from './protocol/request.ts';
 export type { ResolvedAddress, TransportOptions } from './transport/transport.ts';
 
-export { openDataDirectory, openSqliteStore } from './open.ts';
+export { openDataDirectory, openPostgresStore, openSqliteStore } from './open.ts';
 export type { DataDirectory, DataDirectoryKeys, DataDirectoryOptions } from './cli/data-directory.ts';
+export type { PostgresStoreOptions } from './store/postgres/open-postgres-store.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
 export type { GoneHook } from './delivery/gone-hook.ts';
 export type { ReceiptCounts, ReceiptEvent, ReceiptStore } from './store/receipts.ts';

@@ -1,11 +1,13 @@
 // Commands to suggest to the user, with the configuration that is in use, so that they work as they are.
 import { flagOf, variableOf, type SettingName } from './configuration.ts';
 import type { Context } from './context.ts';
+import { dataSettings } from './data.ts';
 import { quote } from './invocation.ts';
 import { senderSettings } from './open-sender.ts';
+import { maskPassword } from '../store/postgres/database-url.ts';
 
 /** Commands that deliver broadcasts take these. */
-const repeatedSettings: readonly SettingName[] = ['data', ...senderSettings];
+const repeatedSettings: readonly SettingName[] = [...dataSettings, ...senderSettings];
 
 /** `deskbell broadcasts resume 7 --data /srv/push` → what to type, given `broadcasts resume 7` */
 export type CommandHint = (words: string) => string;
@@ -20,9 +22,19 @@ export function createCommandHint(
   flags: Readonly<Record<string, unknown>>,
 ): CommandHint {
   const used = [
-    ...repeatedSettings.map((name) => [flagOf(name), flags[name] ?? environment[variableOf(name)]] as const),
+    ...repeatedSettings.map((name) => [flagOf(name), shown(name, flags, environment)] as const),
     ['--config', flags['config'] ?? environment['DESKBELL_CONFIG']] as const,
   ].filter(([, value]) => value !== undefined);
   const options = used.map(([flag, value]) => ` ${flag} ${quote(String(value))}`).join('');
   return (words) => `${invocation} ${words}${options}`;
+}
+
+/** What holds a password stays in the environment, where it is. */
+function shown(
+  name: SettingName,
+  flags: Readonly<Record<string, unknown>>,
+  environment: Context['environment'],
+): unknown {
+  if (name !== 'database') return flags[name] ?? environment[variableOf(name)];
+  return typeof flags[name] === 'string' ? maskPassword(flags[name]) : undefined;
 }

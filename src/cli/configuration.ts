@@ -9,6 +9,7 @@ import { parseWebhookUrl } from '../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkVapidSubject } from '../protocol/vapid.ts';
 import { parseListenAddress } from './listen-address.ts';
+import { checkDatabaseUrl } from '../store/postgres/database-url.ts';
 import { boolean, integer, list, enumList, oneOf, orLiteral, text, type Setting } from './setting.ts';
 
 export const settings = {
@@ -18,6 +19,17 @@ export const settings = {
     default: 'deskbell-data',
     valid: 'a path',
     isPath: true,
+  }),
+  database: text({
+    description:
+      'PostgreSQL database to use instead of the SQLite file in the data directory, as a URL. It may hold a password: then ' +
+      'set it as an environment variable or in a configuration file that others cannot read. The data directory still holds ' +
+      'the key files.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
+    isSecret: true,
+    check: checkDatabaseUrl,
   }),
   host: text({
     description: 'Address to listen on.',

@@ -1,5 +1,5 @@
-// The folder that holds all of an installation: the VAPID pair, the session and receipt keys, and the database, which is SQLite: this
-// is the one place that decides it.
+// The folder that holds all of an installation: the VAPID pair, the session and receipt keys, and the database, unless that is
+// PostgreSQL: this is the one place that decides it.
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -17,8 +17,8 @@ import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/open-s
 import type { Store } from '../store/store.ts';
 
 export interface DataDirectory {
-  /** The database file, for a connection of your own. */
-  readonly databasePath: string;
+  /** The database file, for a connection of your own; `undefined` where the database is PostgreSQL. */
+  readonly databasePath: string | undefined;
   readonly store: Store;
   readonly vapidKeys: DataDirectoryKeys;
   /** 32 bytes. */
@@ -41,6 +41,10 @@ export interface DataDirectoryKeys extends VapidKeys {
 export interface DataDirectoryOptions {
   /** How many subscriptions are stored at most. Default: any number. */
   readonly subscriptionLimit?: SqliteStoreOptions['subscriptionLimit'];
+  /** URL of a PostgreSQL database, which is used instead of the file. Needs the package `pg`. */
+  readonly database?: string | undefined;
+  /** Told of a PostgreSQL server whose clock differs from this machine's. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
 }
 
 /** The database's place in a data directory. */
@@ -57,21 +61,22 @@ export function exampleUsersPathOf(directory: string): string {
  * Opens a data directory. At the first run it is created with all that it holds (mode 0700).
  *
  * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database exists without its key file, ERR_KEY_FILE_CORRUPT,
- *   ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ *   ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW,
+ *   ERR_PACKAGE_MISSING
  */
 export async function openDataDirectory(
   directory: string,
-  { subscriptionLimit }: DataDirectoryOptions = {},
+  options: DataDirectoryOptions = {},
 ): Promise<DataDirectory> {
   await makeDirectory(directory);
-  const databasePath = databasePathOf(directory);
-  // the pair comes first, so that a first run cut short never leaves a database without one
-  const isFirstRun = !existsSync(databasePath);
-  const pair = isFirstRun ? await loadOrCreateKeyFile(directory) : await readKeyFile(directory);
+  const databasePath = options.database === undefined ? databasePathOf(directory) : undefined;
+  // the pair comes first, so that a first run cut short never leaves a database file without one
+  if (databasePath !== undefined) await readPair(directory, !existsSync(databasePath));
   const sessionKey = await loadOrCreateSessionKey(directory);
   const receiptKey = await loadOrCreateReceiptKey(directory);
-  const store = await openSqliteStore({ path: databasePath, subscriptionLimit });
+  const store = await openStore(directory, options);
   try {
+    const pair = await readPair(directory, (await store.vapidKeys.current()) === undefined);
     const vapidKeys = await readKeys(directory, await store.vapidKeys.adopt(pair.publicKey));
     return {
       databasePath,
@@ -86,6 +91,21 @@ export async function openDataDirectory(
     await store.close();
     throw error;
   }
+}
+
+/** @throws {DeskbellError} as `openDataDirectory` does */
+export async function openStore(
+  directory: string,
+  { database, subscriptionLimit, onWarning }: DataDirectoryOptions,
+): Promise<Store> {
+  if (database === undefined) return openSqliteStore({ path: databasePathOf(directory), subscriptionLimit });
+  const { openPostgresStore } = await import('../store/postgres/open-postgres-store.ts');
+  return openPostgresStore({ url: database, subscriptionLimit, onWarning });
+}
+
+/** A pair is made only where no subscription can be lost by it. */
+function readPair(directory: string, isFirstRun: boolean): Promise<VapidKeys> {
+  return isFirstRun ? loadOrCreateKeyFile(directory) : readKeyFile(directory);
 }
 
 /** The database says which pair is current; a rotation that was cut short may have left the copy of another one. */

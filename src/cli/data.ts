@@ -2,7 +2,13 @@
 import { stat } from 'node:fs/promises';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';
+import type { Configuration, SettingName } from './configuration.ts';
 import { readConfiguration, type ConfigurationSources } from './read-configuration.ts';
+
+/** The configuration entries that say where data are. */
+export const dataSettings = ['data', 'database'] as const satisfies readonly SettingName[];
+
+export type DataSettings = Pick<Configuration, (typeof dataSettings)[number]>;
 
 /**
  * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
@@ -11,11 +17,11 @@ import { readConfiguration, type ConfigurationSources } from './read-configurati
  * @throws {DeskbellError} ERR_DATA_MISSING, and what opening it throws
  */
 export async function withExistingData<Result>(
-  directory: string,
+  settings: DataSettings,
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
-  await requireData(directory);
-  return withData(directory, {}, work);
+  await requireData(settings.data);
+  return withData(settings, {}, work);
 }
 
 /** The same for the directory that flags, environment or configuration file name. */
@@ -24,8 +30,7 @@ export async function withNamedData<Result>(
   environment: ConfigurationSources['environment'],
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
-  const { data } = await readConfiguration({ flags: { ...flags }, environment });
-  return withExistingData(data, work);
+  return withExistingData(await readConfiguration({ flags: { ...flags }, environment }), work);
 }
 
 /** @throws {DeskbellError} ERR_DATA_MISSING */
@@ -36,12 +41,12 @@ export async function requireData(directory: string): Promise<void> {
 
 /** The same for a directory that is created if it does not exist. */
 export async function withData<Result>(
-  directory: string,
-  options: DataDirectoryOptions,
+  { data: directory, database }: DataSettings,
+  options: Omit<DataDirectoryOptions, 'database'>,
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
   const { openDataDirectory } = await import('./data-directory.ts');
-  const data = await openDataDirectory(directory, options);
+  const data = await openDataDirectory(directory, { ...options, database });
   try {
     return await work(data);
   } finally {

@@ -101,7 +101,9 @@ function readEnvironment(environment: ConfigurationSources['environment']): Reco
 
 function readSetting(name: SettingName, input: unknown, where: string): unknown {
   const setting: Setting<unknown> = settings[name];
-  const shown = `${where} is ${JSON.stringify(input)}, which is not valid`;
+  const shown = setting.isSecret
+    ? `${where} is not valid`
+    : `${where} is ${JSON.stringify(input)}, which is not valid`;
   let value: unknown;
   try {
     value = setting.read(input);

@@ -3,9 +3,8 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
 import { readKeyRing, removeKeyPair } from '../keys/key-ring.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
-import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { databasePathOf, makeDirectory } from './data-directory.ts';
+import { databasePathOf, makeDirectory, openStore } from './data-directory.ts';
 import { exists } from './data.ts';
 
 /**
@@ -15,10 +14,10 @@ import { exists } from './data.ts';
 export async function replaceKeys(
   directory: string,
   keys: VapidKeys,
-  { force }: { readonly force: boolean },
+  { force, database }: { readonly force: boolean; readonly database?: string | undefined },
 ): Promise<void> {
-  const path = databasePathOf(directory);
-  const store = (await exists(path)) ? await openSqliteStore({ path }) : undefined;
+  const isThere = database !== undefined || (await exists(databasePathOf(directory)));
+  const store = isThere ? await openStore(directory, { database }) : undefined;
   try {
     if (store !== undefined && !force) await refuseToLoseSubscribers(directory, store, keys);
     await makeDirectory(directory);

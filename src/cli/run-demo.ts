@@ -39,7 +39,9 @@ const firstMessage = { title: 'Ding dong', message: 'This notification was deliv
 export async function runDemo(context: Context, options: DemoOptions): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
   try {
-    await withData(folder, {}, (data) => runIn(folder, data, context, options));
+    await withData({ data: folder, database: undefined }, {}, (data) =>
+      runIn(folder, data, context, options),
+    );
   } finally {
     await rm(folder, { recursive: true });
   }

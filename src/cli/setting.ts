@@ -15,6 +15,8 @@ export interface Setting<Value> {
   readonly placeholder: string;
   /** Names a file or directory: in a configuration file it is relative to that file's directory. */
   readonly isPath?: boolean;
+  /** Is not printed: it holds a password. */
+  readonly isSecret?: boolean;
   /**
    * The value that `input` means, `undefined` where it is not valid.
    *
@@ -38,6 +40,7 @@ export function text<const Default extends string | undefined>({
 }: Common<Default> & {
   readonly valid: string;
   readonly isPath?: boolean;
+  readonly isSecret?: boolean;
   readonly pattern?: RegExp;
   readonly check?: (value: string) => void;
 }): Setting<string | Default> {

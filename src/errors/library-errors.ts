@@ -53,6 +53,10 @@ export const libraryErrors = {
     'The database was made by a newer Deskbell',
     'Update Deskbell, or use another data directory.',
   ),
+  ERR_PACKAGE_MISSING: entry(
+    'A package that only this needs is not installed',
+    'Install the package named in the message, beside Deskbell.',
+  ),
   ERR_CONFIGURATION: entry(
     'The configuration is not valid',
     'Settings and options are described in docs/configuration.md.',

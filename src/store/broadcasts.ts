@@ -127,6 +127,38 @@ export function repeatBroadcast(
   );
 }
 
+/** A broadcast as a database has it, without the counts that follow from the others. */
+export interface BroadcastParts extends Omit<Broadcast, 'counts'> {
+  /** Rows that nobody had read when the time was over. */
+  readonly expiredUnread: number;
+}
+
+export function assembleBroadcast({ expiredUnread, ...broadcast }: BroadcastParts): Broadcast {
+  const settled = { accepted: 0, gone: 0, rejected: 0, expired: expiredUnread, exhausted: 0 };
+  for (const origin of broadcast.origins) for (const name of settlements) settled[name] += origin[name];
+  const rest = settlements.reduce((left, name) => left - settled[name], broadcast.audience);
+  return {
+    ...broadcast,
+    counts: {
+      ...settled,
+      pending: isOver(broadcast) ? 0 : rest,
+      removed: broadcast.state === 'done' ? rest : 0,
+      cancelled: broadcast.state === 'cancelled' ? rest : 0,
+    },
+  };
+}
+
+export function wrongBroadcastState(
+  { id, state }: Broadcast,
+  from: readonly BroadcastState[],
+  to: BroadcastState,
+): DeskbellError {
+  return new DeskbellError(
+    'ERR_BROADCAST_STATE',
+    `Broadcast ${id} is ${state}; only one that is ${from.join(' or ')} can become ${to}.`,
+  );
+}
+
 /** A row of an audience, ready to be sent to. */
 export interface Recipient extends Subscription {
   /** Ascending within the audience; cursors are positions. */

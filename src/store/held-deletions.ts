@@ -10,6 +10,11 @@
 /** Of the alarm that a broadcast raises where subscriptions are held. */
 export const heldDeletionsReason = 'deletions-held';
 
+/** The same alarm's words: subscriptions that the push service calls gone are kept, since it accepts almost nothing. */
+export const heldDeletionsDetail = (origin: string): string =>
+  'it calls subscriptions gone and accepts almost nothing; they are kept until you run ' +
+  `"deskbell held-deletions confirm ${origin}" or "discard"`;
+
 /** Marked subscriptions of one origin that wait for an operator. */
 export interface HeldOrigin {
   readonly origin: string;

@@ -1,5 +1,5 @@
 // What browsers report of the notifications of a broadcast. The store counts a report once for each message, subscription
-// and event; whether it is genuine is decided before it gets here. Types and numbers only.
+// and event; whether it is genuine is decided before it gets here.
 
 export const receiptEvents = ['shown', 'clicked', 'dismissed'] as const;
 
@@ -19,6 +19,28 @@ export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;
   /** Of `clicked`: the clicks on each action, by its name. */
   readonly actions: Readonly<Record<string, number>>;
+}
+
+/** In the place of an action's name, which is never empty. */
+export const noAction = '';
+
+/** As a database counts them. */
+export interface ReceiptCount {
+  readonly origin: string;
+  readonly event: ReceiptEvent;
+  readonly action: string;
+  readonly count: number;
+}
+
+/** @param counted in the order of origins */
+export function sumReceiptCounts(counted: readonly ReceiptCount[]): readonly ReceiptCounts[] {
+  const byOrigin = Map.groupBy(counted, ({ origin }) => origin);
+  return [...byOrigin].map(([origin, ofOrigin]) => {
+    const counts = { origin, shown: 0, clicked: 0, dismissed: 0 };
+    for (const { event, count } of ofOrigin) counts[event] += count;
+    const onActions = ofOrigin.filter(({ action }) => action !== noAction);
+    return { ...counts, actions: Object.fromEntries(onActions.map(({ action, count }) => [action, count])) };
+  });
 }
 
 /** From the start of a broadcast: what comes later is not counted, and which subscription reported what is forgotten. */

@@ -26,7 +26,7 @@ export const outcomeWidths = {
 } as const;
 
 /** Of a broadcast: narrow while it is young, so that a short run and one of weeks have some hundred intervals each. */
-const broadcastWidths = [
+export const broadcastWidths = [
   { untilMs: 2 * 60 * 1000, widthMs: 1000 },
   { untilMs: 20 * 60 * 1000, widthMs: 10_000 },
   { untilMs: 6 * 60 * 60 * 1000, widthMs: 60_000 },

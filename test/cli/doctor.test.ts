@@ -88,7 +88,7 @@ suite('deskbell doctor', () => {
     const folder = await temporaryFolder();
     const data = join(folder, 'data');
     const look = async (directory = data): Promise<ReadonlyMap<string, Finding>> =>
-      new Map((await examineData(directory)).map((finding) => [finding.subject, finding]));
+      new Map((await examineData(directory, undefined)).map((finding) => [finding.subject, finding]));
     const missing = await look(join(folder, 'none'));
     assert.deepEqual([...missing.keys()], ['data directory']);
     assert.match(missing.get('data directory')?.cure ?? '', /Name another --data/);

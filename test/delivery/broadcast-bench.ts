@@ -1,17 +1,14 @@
 // A store, a sender and push services for tests of broadcasts; everything is real and on loopback.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { RetryPolicy } from '../../src/delivery/retry-policy.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceOptions } from '../../src/push-service/index.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { openTestStore } from '../store/test-database.ts';
 
 export const vapidKeys = generateVapidKeys();
 export const vapid = { ...vapidKeys, subject: 'mailto:push@example.org' };
@@ -29,8 +26,6 @@ export const quickRetries: RetryPolicy = {
 
 export interface BroadcastBench extends AsyncDisposable {
   readonly store: Store;
-  /** The database file. */
-  readonly path: string;
   /** @param rows how many of its sinks are stored */
   startPushService(options?: PushServiceOptions & { readonly rows?: number }): Promise<PushService>;
   /** Stores `count` sinks of a push service. @returns their endpoints */
@@ -40,16 +35,13 @@ export interface BroadcastBench extends AsyncDisposable {
 }
 
 export async function openBroadcastBench(): Promise<BroadcastBench> {
-  const folder = mkdtempSync(join(tmpdir(), 'deskbell-broadcast-'));
-  const path = join(folder, 'deskbell.db');
-  const store = await openSqliteStore({ path });
+  const { store, remove } = await openTestStore();
   const pushServices: PushService[] = [];
   const senders: Sender[] = [];
   const origins = () => pushServices.map(({ origin }) => origin);
 
   const bench: BroadcastBench = {
     store,
-    path,
     async startPushService({ rows = 0, ...options } = {}) {
       const pushService = await startPushService({ checksBodies: false, ...options });
       pushServices.push(pushService);
@@ -84,9 +76,8 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(senders.map((sender) => sender.close()));
-      await store.close();
       await Promise.all(pushServices.map((pushService) => pushService.close()));
-      rmSync(folder, { recursive: true, force: true });
+      await remove();
     },
   };
   return bench;

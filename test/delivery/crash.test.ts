@@ -20,7 +20,7 @@ for (const threads of [1, 2]) {
         process.execPath,
         [
           fileURLToPath(new URL('sending-child.ts', import.meta.url)),
-          bench.path,
+          JSON.stringify(bench.store.address),
           pushService.origin,
           JSON.stringify(vapidKeys),
           String(threads),

@@ -1,9 +1,6 @@
-// What the tests of faults have in common: a SQLite store, local push services that take down what reaches them, and
+// What the tests of faults have in common: a store, local push services that take down what reaches them, and
 // senders between them. All real, on loopback; the clock is moved where there is nothing but waiting.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
@@ -13,7 +10,6 @@ import { createSender, type Sender, type SenderOptions } from '../../src/deliver
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
 import type { PushSubscriptionJson } from '../../src/push-service/sender-side/sinks.ts';
 import { settlements, type AttemptRecord, type Broadcast } from '../../src/store/broadcasts.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
@@ -21,6 +17,7 @@ import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
 import { SwitchablePort } from './switchable-port.ts';
 import { TestClock } from './test-clock.ts';
+import { openTestStore } from '../store/test-database.ts';
 
 export type Protocol = 'HTTP/1.1' | 'HTTP/2';
 export const protocols: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2'];
@@ -145,11 +142,9 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
   t.after(async () => {
     for (const close of closers.toReversed()) await close();
   });
-  const folder = mkdtempSync(join(tmpdir(), 'deskbell-faults-'));
-  closers.push(() => rmSync(folder, { recursive: true }));
   const clock = new TestClock();
-  const store = await openSqliteStore({ path: join(folder, 'deskbell.db'), now: clock.now });
-  closers.push(() => store.close());
+  const { store, remove } = await openTestStore(clock.now);
+  closers.push(remove);
   const recorders: RecordingPushService[] = [];
   for (const protocol of spoken) {
     const recorder = await startRecorder(protocol, clock);

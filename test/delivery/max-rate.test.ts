@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { parseMaxRates } from '../../src/delivery/max-rate.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openAgain } from '../store/test-database.ts';
 import { assertDone, message, openBroadcastBench, timesReceived, vapid } from './broadcast-bench.ts';
 
 describe('a rate limit', () => {
@@ -53,7 +53,7 @@ describe('a rate limit', () => {
     );
     const perSecond = 60;
     const maxRate = [`${limited!.origin}=${perSecond}/s`];
-    const store = await openSqliteStore({ path: bench.path });
+    const store = await openAgain(bench.store);
     const startedMs = performance.now();
     const run = await bench.createSender({ maxRate }).broadcast('all', message);
     const helping = await bench.createSender({ maxRate, store }).resume(run.broadcast.id);

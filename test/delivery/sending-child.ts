@@ -1,11 +1,12 @@
 // A process for the crash tests: sends one broadcast to all, or goes on with it. What it has done stands in the store.
-// `node sending-child.ts DATABASE ORIGIN VAPID_KEYS_JSON THREADS`
+// `node sending-child.ts STORE_ADDRESS_JSON ORIGIN VAPID_KEYS_JSON THREADS`
 import { createSender } from '../../src/delivery/sender.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { StoreAddress } from '../../src/store/store.ts';
+import { openAgain } from '../store/test-database.ts';
 import type { VapidKeys } from '../../src/protocol/vapid.ts';
 
-const [path = '', origin = '', keys = '', threads = '0'] = process.argv.slice(2);
-const store = await openSqliteStore({ path });
+const [address = '', origin = '', keys = '', threads = '0'] = process.argv.slice(2);
+const store = await openAgain({ address: JSON.parse(address) as StoreAddress });
 const sender = createSender({
   vapid: { ...(JSON.parse(keys) as VapidKeys), subject: 'mailto:push@example.org' },
   store,

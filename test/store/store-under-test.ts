@@ -2,9 +2,9 @@
 import { after, afterEach, before, beforeEach } from 'node:test';
 import type { NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
-import type { SubscriptionLimit } from '../../src/store/sqlite/subscription-limit.ts';
 import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { SubscriptionLimit } from '../../src/store/subscription-limit.ts';
 import type { SliceLease } from '../../src/store/work-source.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 
@@ -56,9 +56,8 @@ export async function addSubscriptions({ subscriptions }: Store, count: number, 
 }
 
 export async function removeSubscriptions({ subscriptions }: Store): Promise<void> {
-  for (const { id } of await subscriptions.page({ afterId: 0, limit: 10_000 })) {
-    await subscriptions.removeById(id);
-  }
+  const rows = await subscriptions.page({ afterId: 0, limit: 10_000 });
+  await Promise.all(rows.map(({ id }) => subscriptions.removeById(id)));
 }
 
 /** A broadcast that may be delivered for an hour. */

@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { requireData } from '../data.ts';
+import { refuseDatabase } from '../refuse-database.ts';
+import { dataSettings, requireData } from '../data.ts';
 import { formatBytes } from '../format-bytes.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
@@ -18,7 +19,7 @@ export function backupCommand({ environment, output }: Context): Command {
       'Writes the data directory into one file. Services and workers go on meanwhile: the file holds the moment at which ' +
       'the command began. It is for its owner only, since it holds everything that is needed to send to the subscribers ' +
       'except the keys, and with --with-keys these too.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: [
       'deskbell backup /backup/deskbell-2027-01-01',
       'deskbell backup --with-keys /backup/deskbell-2027-01-01 --data /var/lib/deskbell',
@@ -28,7 +29,8 @@ export function backupCommand({ environment, output }: Context): Command {
     .option('--with-keys', 'Includes the private keys. Without them, keep the key files elsewhere.')
     .option('--json', 'Prints JSON.')
     .action(async (file: string, flags: BackupFlags) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
+      refuseDatabase(database, 'pg_dump');
       await requireData(data);
       const { backUp } = await import('../back-up.ts');
       const withKeys = flags.withKeys ?? false;

@@ -4,14 +4,19 @@ import { parsePositiveInteger } from '../arguments.ts';
 import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 export function controlCommand(
   { environment, output }: Context,
   name: 'pause' | 'cancel',
   description: string,
 ): Command {
-  return createCommand({ name, description, settings: ['data'], examples: [`deskbell broadcasts ${name} 7`] })
+  return createCommand({
+    name,
+    description,
+    settings: [...dataSettings],
+    examples: [`deskbell broadcasts ${name} 7`],
+  })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
     .option('--json', 'Prints the broadcast as JSON.')
     .action(async (id: number, flags: { readonly json?: true }) => {

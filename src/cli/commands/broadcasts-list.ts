@@ -5,7 +5,7 @@ import { parsePositiveInteger } from '../arguments.ts';
 import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 const defaultLimit = 20;
 
@@ -13,7 +13,7 @@ export function listCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'list',
     description: 'Prints ID, state, audience and counts of each broadcast, newest first.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)

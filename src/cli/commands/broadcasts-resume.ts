@@ -4,7 +4,7 @@ import { parsePositiveInteger } from '../arguments.ts';
 import { createCommandHint } from '../command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
+import { dataSettings, withExistingData } from '../data.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { runBroadcast } from '../run-broadcast.ts';
@@ -14,7 +14,7 @@ export function resumeCommand(context: Context): Command {
     name: 'resume',
     description:
       'Resumes a broadcast. Continues one that was paused or whose process ended, and shows its progress.',
-    settings: ['data', ...senderSettings],
+    settings: [...dataSettings, ...senderSettings],
     examples: ['deskbell broadcasts resume 7 --subject mailto:you@example.org'],
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
@@ -24,7 +24,7 @@ export function resumeCommand(context: Context): Command {
         flags: { ...flags },
         environment: context.environment,
       });
-      await withExistingData(configuration.data, async (data) => {
+      await withExistingData(configuration, async (data) => {
         const sender = await openSender(configuration, data, context);
         try {
           const run = await sender.resume(id);

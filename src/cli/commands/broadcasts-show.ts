@@ -7,7 +7,7 @@ import { broadcastToJson, stateOf } from '../../delivery/format-broadcast.ts';
 import { summarize } from '../broadcast-summary.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 interface ShowFlags {
   readonly attempts?: true;
@@ -22,7 +22,7 @@ export function showCommand({ environment, output }: Context): Command {
     description:
       'Prints counts, push services and alarms of a broadcast. The attempt log keeps up to 1,000 accepted and 10,000 ' +
       'other attempts for each of the newest 100 broadcasts.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)

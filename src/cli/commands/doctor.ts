@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import { dataSettings } from '../data.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { readCertificates, senderSettings } from '../open-sender.ts';
 import type { Output } from '../output.ts';
@@ -15,13 +16,13 @@ export function doctorCommand({ environment, output }: Context): Command {
       'Checks the installation. Looks at versions, data directory, disk, database, keys, subject, open files, encryption, and ' +
       'the way to each push service, where it sends nothing. Changes nothing. Give it the options that the service ' +
       'and its workers have. The exit code is 1 if there is a fault.',
-    settings: ['data', ...senderSettings],
+    settings: [...dataSettings, ...senderSettings],
     examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],
   })
     .option('--json', 'Prints JSON Lines: one finding each.')
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      const { data, subject, pushServices, connectTimeoutMs, encryption } = configuration;
+      const { data, database, subject, pushServices, connectTimeoutMs, encryption } = configuration;
       const { examineData, examineSubject } = await import('../doctor/examine-data.ts');
       const { examineEncryption, examineNode, examineOpenFiles } =
         await import('../doctor/examine-machine.ts');
@@ -31,7 +32,7 @@ export function doctorCommand({ environment, output }: Context): Command {
       const network = { pushServices, ca, connectTimeoutMs, ...proxyFromEnvironment(environment) };
       const findings = [
         examineNode(),
-        ...(await examineData(data)),
+        ...(await examineData(data, database)),
         examineSubject(subject),
         await examineOpenFiles(),
         examineEncryption(encryption),

@@ -6,7 +6,7 @@ import type { HeldDeletions } from '../../store/held-deletions.ts';
 import { parseOrigin } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 export function heldDeletionsCommand(context: Context): Command {
   return createCommand({
@@ -38,7 +38,7 @@ function listCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'list',
     description: 'Prints each push service with held deletions, how many there are, and since when.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell held-deletions list', 'deskbell held-deletions list --json'],
   })
     .option('--json', 'Prints JSON Lines.')
@@ -70,7 +70,7 @@ function decisionCommand({ environment, output }: Context, decision: Decision): 
   return createCommand({
     name,
     description,
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: [`deskbell held-deletions ${name} https://fcm.googleapis.com`],
   })
     .argument('<origin>', 'Push service as `deskbell held-deletions list` shows it.', parseOrigin)

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 interface ListedKey {
   readonly publicKey: string;
@@ -18,7 +18,7 @@ export function listCommand({ environment, output }: Context): Command {
     description:
       'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Messages can ' +
       'be sent to those of a "current", "previous" or "next" key.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
   })
     .option('--json', 'Prints JSON Lines.')

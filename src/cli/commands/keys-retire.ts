@@ -4,7 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
+import { dataSettings, withExistingData } from '../data.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
 /** Of the public key; all of them begin with B. */
@@ -16,18 +16,20 @@ export function retireCommand({ environment, output }: Context): Command {
     description:
       'Removes the private key of a former VAPID key pair. Refuses while subscriptions were made with that pair, unless ' +
       '--force is given: messages to them are rejected from then on.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell keys retire BCVxsr7N'],
   })
     .argument('<key>', `The public key, or its first ${minPrefixLength} characters or more.`)
     .option('--force', 'Retires the pair although subscriptions were made with it.')
     .option('--json', 'Prints JSON.')
     .action(async (key: string, flags: { readonly force?: true; readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(configuration, async ({ store }) => {
         const { retireKey } = await import('../key-rotation.ts');
         const publicKey = await findKey(store.vapidKeys, key);
-        const subscriptions = await retireKey(data, store, publicKey, { force: flags.force ?? false });
+        const subscriptions = await retireKey(configuration.data, store, publicKey, {
+          force: flags.force ?? false,
+        });
         await output.line(
           flags.json
             ? JSON.stringify({ publicKey, subscriptions })

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
+import { dataSettings, withExistingData } from '../data.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
 export function rotateCommand({ environment, output }: Context): Command {
@@ -11,15 +11,15 @@ export function rotateCommand({ environment, output }: Context): Command {
     description:
       'Makes a new VAPID key pair current. The former pair stays for the subscriptions that were made with it; browsers ' +
       'subscribe with the new one at their next visit. Running services and senders need no restart.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell keys rotate'],
   })
     .option('--json', 'Prints JSON.')
     .action(async (flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(data, async ({ store }) => {
+      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      await withExistingData(configuration, async ({ store }) => {
         const { rotateKeys } = await import('../key-rotation.ts');
-        const publicKey = await rotateKeys(data, store);
+        const publicKey = await rotateKeys(configuration.data, store);
         await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
       });
     });

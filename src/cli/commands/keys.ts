@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { generateVapidKeys } from '../../protocol/vapid.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { requireData } from '../data.ts';
+import { dataSettings, requireData } from '../data.ts';
 import { parseKeyPair } from '../import-keys.ts';
 import { readInput } from '../read-input.ts';
 import { readConfiguration } from '../read-configuration.ts';
@@ -38,7 +38,7 @@ function generateCommand(context: Context): Command {
     description:
       'Generates a VAPID key pair, or imports one from another web push tool. Replaces existing pairs only with --force; to ' +
       'change the pair without losing subscribers, use "keys rotate".',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: [
       'deskbell keys generate',
       'deskbell keys generate --import web-push-keys.json',
@@ -53,14 +53,14 @@ function generateCommand(context: Context): Command {
     .option('--force', 'Replaces all existing pairs. Every subscriber is lost.')
     .option('--json', 'Prints JSON.')
     .action(async (flags: GenerateFlags) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
       const keys =
         flags.import === undefined
           ? generateVapidKeys()
           : parseKeyPair(await text(readInput(flags.import, context)));
       const force = flags.force ?? false;
       const { replaceKeys } = await import('../replace-keys.ts');
-      await replaceKeys(data, keys, { force });
+      await replaceKeys(data, keys, { force, database });
       const { publicKey } = keys;
       await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
     });

@@ -7,7 +7,7 @@ import type { Operator, OperatorRole } from '../../store/operators.ts';
 import { parseOperatorName } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 export function operatorsCommand(context: Context): Command {
   return createCommand({
@@ -31,7 +31,7 @@ function addCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'add',
     description: 'Adds an operator and prints its token. It is shown this once: only its hash is stored.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell operators add shop', 'deskbell operators add prometheus --metrics'],
   })
     .addArgument(nameArgument())
@@ -52,7 +52,7 @@ function listCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'list',
     description: 'Prints name, role and age of each operator. Tokens are not stored and not shown.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell operators list'],
   })
     .option('--json', 'Prints JSON Lines.')
@@ -71,7 +71,7 @@ function removeCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'remove',
     description: 'Removes an operator. Its token and its sessions are not valid from then on.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell operators remove shop'],
   })
     .addArgument(nameArgument())

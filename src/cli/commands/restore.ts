@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import { createCommandHint } from '../command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import { refuseDatabase } from '../refuse-database.ts';
+import { dataSettings } from '../data.ts';
 import { formatCount } from '../../delivery/format-broadcast.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
@@ -13,13 +15,14 @@ export function restoreCommand(context: Context): Command {
     description:
       'Makes a data directory of a backup. The directory must have no database yet; where the backup has no keys, put the key ' +
       'files there first. Broadcasts that were running at the time of the backup are paused.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],
   })
     .argument('<file>', 'File that "deskbell backup" wrote.')
     .option('--json', 'Prints JSON.')
     .action(async (file: string, flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
+      refuseDatabase(database, 'pg_restore');
       const { restore } = await import('../back-up.ts');
       const restored = await restore(file, data);
       if (flags.json) return output.line(JSON.stringify({ data, ...restored }));

@@ -5,7 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 export function schedulesCommand(context: Context): Command {
   return createCommand({
@@ -21,7 +21,7 @@ function listCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'list',
     description: 'Prints each schedule with its times, the next one, its last broadcast, audience and title.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell schedules list', 'deskbell schedules list --json'],
   })
     .option('--json', 'Prints JSON Lines.')
@@ -40,7 +40,7 @@ function removeCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'remove',
     description: 'Removes a schedule. Broadcasts that it has made stay; "broadcasts cancel" ends one.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell schedules remove 3'],
   })
     .argument('<id>', 'Schedule, as "schedules list" prints it.', parsePositiveInteger)

@@ -9,7 +9,7 @@ import { parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../argu
 import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
+import { dataSettings, withExistingData } from '../data.ts';
 import { printDryRun } from '../dry-run.ts';
 import { addMessageFlags, readMessage, type MessageFlags } from '../message-flags.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
@@ -38,7 +38,7 @@ export function sendCommand(context: Context): Command {
       'as a broadcast, which is stored, retried when push services are busy, and survives a crash of this command. ' +
       'Subscriptions that have ended are removed. The exit code is 1 if a message to a live subscription was not ' +
       'accepted.',
-    settings: ['data', ...senderSettings, 'receipts'],
+    settings: [...dataSettings, ...senderSettings, 'receipts'],
     examples: [
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
       "deskbell send --id 17 --title Hello --message 'Only for you' --urgency high --subject mailto:you@example.org",
@@ -122,7 +122,7 @@ export function sendCommand(context: Context): Command {
         throw new DeskbellError('ERR_USAGE', 'Standard input can be the message or the audience, not both');
       }
       const message = await readMessage(flags, context);
-      await withExistingData(configuration.data, (data) => {
+      await withExistingData(configuration, (data) => {
         if (flags.dryRun) return dryRun(flags, message, data, configuration, context);
         return isForOne(flags)
           ? sendToOne(flags, message, data, configuration, context)

@@ -11,7 +11,7 @@ import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
 import { exampleUsersPathOf } from '../data-directory.ts';
-import { withData } from '../data.ts';
+import { dataSettings, withData } from '../data.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
 import { retentionSettings, withRetention } from '../keep-retention.ts';
@@ -34,7 +34,7 @@ export function serveCommand(context: Context): Command {
     settings: [
       'port',
       'host',
-      'data',
+      ...dataSettings,
       'prefix',
       'pushOnly',
       'logging',
@@ -70,7 +70,7 @@ export function serveCommand(context: Context): Command {
         maxSubscriptions === undefined
           ? undefined
           : { maxSubscriptions, onWarning: (warning: string) => output.diagnostic(warning) };
-      await withData(data, { subscriptionLimit }, async (opened) => {
+      await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
         const { store, databasePath, vapidKeys, sessionKey } = opened;
         const subscriberTokens = await readSubscriberTokens(configuration, opened);
         const { createServer } = await import('../../service/create-server.ts');

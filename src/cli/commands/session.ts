@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 export function sessionCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -10,7 +10,7 @@ export function sessionCommand({ environment, output }: Context): Command {
     description:
       'Prints the headers of a new session. Its entry SESSION has the given value. Cookie goes with every request, ' +
       'Csrf-Token with requests that have an unsafe method. The session is valid for one day.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: [
       'deskbell session alice',
       'curl -H "$(deskbell session alice | head -1)" http://127.0.0.1:8080/api/get',

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 import { formatLine } from '../subscription-line.ts';
 import { subscriptionPages } from '../subscription-pages.ts';
 
@@ -12,7 +12,7 @@ export function exportCommand({ environment, output, stop }: Context): Command {
     description:
       'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
       'The lines are secrets: with the private key, they are enough to send to these browsers.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
   }).action(async (flags: object) => {
     await withNamedData(flags, environment, async ({ store }) => {

@@ -7,7 +7,7 @@ import type { DataDirectory } from '../data-directory.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
+import { dataSettings, withExistingData } from '../data.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { readInput } from '../read-input.ts';
 import type { Line } from '../read-lines.ts';
@@ -52,7 +52,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, with "vapidPublicKey" if it was made with another VAPID ' +
       'key pair, and with "user" and "tags". Columns of CSV have these names, or public_key and auth_token, or there is one ' +
       'column "subscription" that holds JSON; others are ignored. The exit code is 1 if a row is not valid.',
-    settings: ['data', 'pushServices'],
+    settings: [...dataSettings, 'pushServices'],
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
       'deskbell subscriptions import --refused refused.jsonl push_subscriptions.csv',
@@ -68,9 +68,9 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     )
     .option('--user-column <name>', 'Column or member that holds the user.', 'user')
     .action(async (file: string, { json, refused, userColumn, ...flags }: Flags) => {
-      const { data, pushServices } = await readConfiguration({ flags: { ...flags }, environment });
-      const policy = createEndpointPolicy(pushServices);
-      await withExistingData(data, async (directory) => {
+      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      const policy = createEndpointPolicy(configuration.pushServices);
+      await withExistingData(configuration, async (directory) => {
         const counts: Counts = { imported: 0, refused: 0 };
         const lines = readRows(readInput(file, { input, stop }), { maxLineBytes, userColumn });
         await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);

@@ -4,7 +4,7 @@ import { checkExpression } from '../../store/check-people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../people-flags.ts';
 import { subscriptionPages } from '../subscription-pages.ts';
 
@@ -13,7 +13,7 @@ export function listCommand({ environment, output, stop }: Context): Command {
     name: 'list',
     description:
       'Prints ID, times, push service, user and tags of each subscription. Endpoints and keys are not shown.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: [
       'deskbell subscriptions list',
       'deskbell subscriptions list --user 42',

@@ -6,7 +6,7 @@ import type { RemovedPerson } from '../../store/people.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 
 export function removeCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -14,7 +14,7 @@ export function removeCommand({ environment, output }: Context): Command {
     description:
       'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes every trace of a ' +
       'person from the database, attempt log included, and says what was removed. Backups and logs remain.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell subscriptions remove 17 18 19', 'deskbell subscriptions remove --user 42'],
   })
     .argument('[id...]', 'IDs as `deskbell subscriptions list` shows them.', parseId)

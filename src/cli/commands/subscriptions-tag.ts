@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { parseIds } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data.ts';
 import { addPeopleFlags, expressionOf, parseTags, type PeopleFlags } from '../people-flags.ts';
 import { subscriptionPages } from '../subscription-pages.ts';
 
@@ -47,7 +47,7 @@ function createTagCommand(
     readonly change: (tags: readonly string[]) => Parameters<Store['people']['changeTags']>[1];
   },
 ): Command {
-  const command = createCommand({ ...description, settings: ['data'] }).argument(
+  const command = createCommand({ ...description, settings: [...dataSettings] }).argument(
     '<tags>',
     'Tags, separated by commas.',
     parseTags,

@@ -4,7 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withExistingData } from '../data.ts';
+import { dataSettings, withExistingData } from '../data.ts';
 import { parseTags } from '../people-flags.ts';
 import { readConfiguration } from '../read-configuration.ts';
 import { readSubscriberTokens, subscriberTokenSettings } from '../subscriber-tokens.ts';
@@ -21,7 +21,7 @@ export function tokenCommand({ environment, output }: Context): Command {
     description:
       'Prints a subscriber token: a JWT that says whose a subscription is, signed with the key of the data directory ' +
       '(HS256). The page hands it to its client, which sends it along when it subscribes.',
-    settings: ['data', ...subscriberTokenSettings],
+    settings: [...dataSettings, ...subscriberTokenSettings],
     examples: [
       'deskbell token --user 42 --tags beta,de --subscriber-tokens HS256',
       'DESKBELL_SUBSCRIBER_TOKENS=HS256 deskbell token --user 42 --lifetime 600',
@@ -36,7 +36,7 @@ export function tokenCommand({ environment, output }: Context): Command {
     )
     .action(async ({ user, tags, lifetime, ...flags }: TokenFlags) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(configuration.data, async (data) => {
+      await withExistingData(configuration, async (data) => {
         const tokens = await readSubscriberTokens(configuration, data);
         if (tokens?.algorithm !== 'HS256') {
           throw new DeskbellError(

@@ -4,7 +4,7 @@ import { loadOrCreateWebhookSecret } from '../../keys/key-file.ts';
 import { formatWebhookSecret } from '../../operator/webhook/sign-webhook.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { requireData } from '../data.ts';
+import { dataSettings, requireData } from '../data.ts';
 import { readConfiguration } from '../read-configuration.ts';
 
 export function webhookSecretCommand({ environment, output }: Context): Command {
@@ -13,7 +13,7 @@ export function webhookSecretCommand({ environment, output }: Context): Command 
     description:
       'Prints the secret that the webhook of "serve --operator … --webhook …" is signed with (Standard Webhooks). Whoever has it ' +
       'can make messages that receivers take for ours.',
-    settings: ['data'],
+    settings: [...dataSettings],
     examples: ['deskbell webhook-secret'],
   })
     .option('--json', 'Prints JSON.')

@@ -7,7 +7,7 @@ import { isOver } from '../../store/broadcasts.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import type { Context } from '../context.ts';
 import { createCommand } from '../command.ts';
-import { withExistingData } from '../data.ts';
+import { dataSettings, withExistingData } from '../data.ts';
 import { accessSettings, openMetricsListener, type OpenOperator } from '../open-operator.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
@@ -23,7 +23,7 @@ export function workerCommand(context: Context): Command {
     description:
       'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and those whose process ' +
       'ended. Prints a line when a broadcast starts, raises an alarm or ends. Any number of workers can run at the same time.',
-    settings: ['data', ...senderSettings, ...retentionSettings, 'metrics', ...accessSettings],
+    settings: [...dataSettings, ...senderSettings, ...retentionSettings, 'metrics', ...accessSettings],
     examples: ['deskbell worker --subject mailto:you@example.org'],
   })
     .option('--json', 'Prints JSON Lines: the events of broadcasts.')
@@ -34,7 +34,7 @@ export function workerCommand(context: Context): Command {
       });
       const { output, stop } = context;
       ignoreHangup(context);
-      await withExistingData(configuration.data, async (data) => {
+      await withExistingData(configuration, async (data) => {
         const metrics = configuration.metrics === undefined ? undefined : createMetrics(data.store);
         const sender = await openSender(configuration, data, context, { onFigures: metrics?.recordFigures });
         let listener: OpenOperator | undefined;

@@ -5,6 +5,8 @@ import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { readKeyRing } from '../../keys/key-ring.ts';
 import { readSecretFiles } from '../../keys/secret-files.ts';
 import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';
+import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
+import type { DatabaseState as PostgresState } from '../../store/postgres/inspect-database.ts';
 import { inspectDatabase, type DatabaseState } from '../../store/sqlite/existing-file.ts';
 import { variableOf } from '../configuration.ts';
 import { requireData } from '../data.ts';
@@ -17,15 +19,22 @@ const littleRoomBytes = 1e9;
 const noRoomBytes = 50e6;
 
 /** Without a directory there is nothing else to look at. */
-export async function examineData(directory: string): Promise<readonly Finding[]> {
+export async function examineData(directory: string, url: string | undefined): Promise<readonly Finding[]> {
   const rights = await examine('data directory', () => examineRights(directory));
   if (!existsSync(directory)) return [rights];
-  let state: DatabaseState | undefined;
-  const database = await examine('database', () => {
+  let state: Pick<DatabaseState, 'currentKey'> | undefined;
+  const database = await examine('database', async () => {
+    if (url !== undefined) {
+      const { inspectDatabase: inspectPostgres } = await import('../../store/postgres/inspect-database.ts');
+      const inspected = await inspectPostgres(url);
+      state = inspected;
+      return describePostgres(inspected, describeUrl(url));
+    }
     const path = databasePathOf(directory);
     if (!existsSync(path)) return noDatabase;
-    state = inspectDatabase(path);
-    return describeDatabase(state, path);
+    const inspected = inspectDatabase(path);
+    state = inspected;
+    return describeDatabase(inspected, path);
   });
   const keys = await examine('keys', () => examineKeys(directory, state?.currentKey));
   return [rights, await examine('disk', () => examineRoom(directory)), database, keys];
@@ -99,6 +108,24 @@ function describeDatabase({ schema, newestSchema }: DatabaseState, path: string)
     status: 'warning',
     detail: `${path} is whole and has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
     cure: 'The next command or start migrates it. An older Deskbell cannot open it after that: back it up before.',
+  };
+}
+
+function describePostgres({ schema, newestSchema, warnings }: PostgresState, place: string): Finding {
+  const subject = 'database';
+  const [warning] = warnings;
+  if (warning !== undefined) {
+    return { subject, status: 'warning', detail: warning, cure: 'Synchronize the clocks of both machines.' };
+  }
+  if (schema === newestSchema) return { subject, status: 'ok', detail: `${place}, schema ${schema}` };
+  return {
+    subject,
+    status: 'warning',
+    detail:
+      schema === 0
+        ? `${place} has no tables of Deskbell yet`
+        : `${place} has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
+    cure: 'The next command or start migrates it. An older Deskbell does not open it after that: back it up before.',
   };
 }
 

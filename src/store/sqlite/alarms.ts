@@ -1,6 +1,6 @@
 // Alarms of broadcasts: one row per broadcast, origin and reason, which counts the subscriptions it is about.
 import type { Alarm } from '../broadcasts.ts';
-import { heldDeletionsReason } from '../held-deletions.ts';
+import { heldDeletionsDetail, heldDeletionsReason } from '../held-deletions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 export type RaisedAlarm = Omit<Alarm, 'firstAtMs'>;
@@ -34,14 +34,9 @@ export function createAlarms(database: SqliteDatabase): Alarms {
   };
 }
 
-/** Subscriptions that their push service calls gone are kept, since it accepts almost nothing. */
-export function heldAlarm(origin: string, rows: number): RaisedAlarm {
-  return {
-    origin,
-    reason: heldDeletionsReason,
-    detail:
-      'it calls subscriptions gone and accepts almost nothing; they are kept until you run ' +
-      `"deskbell held-deletions confirm ${origin}" or "discard"`,
-    rows,
-  };
-}
+export const heldAlarm = (origin: string, rows: number): RaisedAlarm => ({
+  origin,
+  reason: heldDeletionsReason,
+  detail: heldDeletionsDetail(origin),
+  rows,
+});

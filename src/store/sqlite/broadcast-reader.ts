@@ -1,6 +1,7 @@
 // Puts a broadcast together from its row, its counts per origin, its retries and its alarms.
 import type { Urgency } from '../../protocol/request.ts';
 import {
+  assembleBroadcast,
   isOver,
   type Alarm,
   type Broadcast,
@@ -9,9 +10,8 @@ import {
   type OriginCounts,
   type KeyedBroadcast,
 } from '../broadcasts.ts';
-import type { ReceiptCounts, ReceiptEvent } from '../receipts.ts';
+import { sumReceiptCounts, type ReceiptCount } from '../receipts.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
-import { noAction } from './sqlite-receipts.ts';
 
 export interface BroadcastReader {
   find(id: number): Broadcast | undefined;
@@ -47,13 +47,6 @@ interface AlarmRow {
   readonly detail: string;
   readonly first_at_ms: number;
   readonly rows: number;
-}
-
-interface ReceiptCountRow {
-  readonly origin: string;
-  readonly event: ReceiptEvent;
-  readonly action: string;
-  readonly count: number;
 }
 
 export function createBroadcastReader(database: SqliteDatabase): BroadcastReader {
@@ -92,7 +85,7 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
     group by p.origin
   `);
 
-  const receipts = database.prepare<{ broadcastId: number }, ReceiptCountRow>(
+  const receipts = database.prepare<{ broadcastId: number }, ReceiptCount>(
     'select origin, event, action, count from receipt_counts where broadcast_id = :broadcastId',
   );
 
@@ -103,7 +96,7 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
       alarms.all({ broadcastId: row.id }).map(toAlarm),
       isOver(row) ? 0 : (waiting.first({ broadcastId: row.id })?.rows ?? 0),
       isOver(row) ? [] : heldBack.all({ broadcastId: row.id }).map(({ origin, rows }) => ({ origin, rows })),
-      row.receipt_actions === null ? undefined : toReceiptCounts(receipts.all({ broadcastId: row.id })),
+      row.receipt_actions === null ? undefined : sumReceiptCounts(receipts.all({ broadcastId: row.id })),
     );
   };
 
@@ -133,17 +126,7 @@ function toBroadcast(
   heldBack: Broadcast['heldBack'],
   receipts: Broadcast['receipts'],
 ): Broadcast {
-  const settled = { accepted: 0, gone: 0, rejected: 0, expired: row.expired_unread, exhausted: 0 };
-  for (const origin of origins) {
-    settled.accepted += origin.accepted;
-    settled.gone += origin.gone;
-    settled.rejected += origin.rejected;
-    settled.expired += origin.expired;
-    settled.exhausted += origin.exhausted;
-  }
-  const rest =
-    row.audience - (settled.accepted + settled.gone + settled.rejected + settled.expired + settled.exhausted);
-  return {
+  return assembleBroadcast({
     id: row.id,
     idempotencyKey: row.idempotency_key ?? undefined,
     state: row.state,
@@ -156,28 +139,12 @@ function toBroadcast(
     expiresAtMs: row.expires_at_ms,
     finishedAtMs: row.finished_at_ms ?? undefined,
     audience: row.audience,
-    counts: {
-      ...settled,
-      pending: isOver(row) ? 0 : rest,
-      removed: row.state === 'done' ? rest : 0,
-      cancelled: row.state === 'cancelled' ? rest : 0,
-    },
+    expiredUnread: row.expired_unread,
     waiting,
     heldBack,
     origins,
     alarms,
     receipts,
-  };
-}
-
-/** @param rows in the order of origins */
-function toReceiptCounts(rows: readonly ReceiptCountRow[]): readonly ReceiptCounts[] {
-  const byOrigin = Map.groupBy(rows, ({ origin }) => origin);
-  return [...byOrigin].map(([origin, ofOrigin]) => {
-    const counts = { origin, shown: 0, clicked: 0, dismissed: 0 };
-    for (const { event, count } of ofOrigin) counts[event] += count;
-    const onActions = ofOrigin.filter(({ action }) => action !== noAction);
-    return { ...counts, actions: Object.fromEntries(onActions.map(({ action, count }) => [action, count])) };
   });
 }
 

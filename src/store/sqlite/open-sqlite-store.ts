@@ -1,5 +1,6 @@
 // The embedded store: one SQLite file, any number of processes.
 import type { Store } from '../store.ts';
+import type { SubscriptionLimit } from '../subscription-limit.ts';
 import { createSqliteAudit } from './sqlite-audit.ts';
 import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
@@ -16,7 +17,6 @@ import { createSqliteRetention } from './sqlite-retention.ts';
 import { createSqliteSchedules } from './sqlite-schedules.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
-import type { SubscriptionLimit } from './subscription-limit.ts';
 import { createSqliteWebhookOutbox } from './sqlite-webhook-outbox.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
+import type { Extent } from '../cut-slices.ts';
 import type { AudienceExpression } from '../people.ts';
 import { createMatchingSubscriptions } from './matching-subscriptions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
@@ -14,13 +15,6 @@ const deleteBatchRows = 20_000;
 const matchingBatchRows = 10_000;
 /** Other processes ask for the write lock at least this often while they wait for it, on a machine that is not busy. */
 const minPauseMs = 12;
-
-/** The positions of an audience, and how many of them are rows. */
-export interface Extent {
-  readonly rows: number;
-  readonly firstPosition: number;
-  readonly lastPosition: number;
-}
 
 export interface Audiences {
   open(): Promise<number>;

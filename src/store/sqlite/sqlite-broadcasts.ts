@@ -2,11 +2,13 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
   repeatBroadcast,
+  wrongBroadcastState,
   type Broadcast,
   type BroadcastState,
   type BroadcastStore,
   type NewBroadcast,
 } from '../broadcasts.ts';
+import { cutSlices } from '../cut-slices.ts';
 import { receiptWindowMs } from '../receipts.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
@@ -14,7 +16,6 @@ import { createAudiences } from './sqlite-audiences.ts';
 import { createFinish } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
-const maxSlices = 10_000;
 const deleteBatchRows = 20_000;
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore {
@@ -70,14 +71,9 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
 
   const change = (id: number, to: BroadcastState, from: readonly BroadcastState[]) =>
     database.write(() => {
-      const { state } = getOrThrow(id);
-      if (state === to) return getOrThrow(id);
-      if (!from.includes(state)) {
-        throw new DeskbellError(
-          'ERR_BROADCAST_STATE',
-          `Broadcast ${id} is ${state}; only one that is ${from.join(' or ')} can become ${to}.`,
-        );
-      }
+      const broadcast = getOrThrow(id);
+      if (broadcast.state === to) return broadcast;
+      if (!from.includes(broadcast.state)) throw wrongBroadcastState(broadcast, from, to);
       statements.setState.run({ id, state: to, finishedAtMs: to === 'cancelled' ? database.now() : null });
       if (to === 'cancelled') finish.judgeMarks(id);
       return getOrThrow(id);
@@ -105,22 +101,6 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
     },
     attempts: (filter) => database.read(() => log.find(filter)),
   };
-}
-
-/** Cuts positions into ranges of equal width: no row is looked at, however many there are. */
-function cutSlices(
-  extent: { readonly rows: number; readonly firstPosition: number; readonly lastPosition: number },
-  sliceRows: number,
-): readonly { readonly afterPosition: number; readonly throughPosition: number }[] {
-  if (extent.rows === 0) return [];
-  const { firstPosition, lastPosition } = extent;
-  const count = Math.min(maxSlices, Math.ceil(extent.rows / sliceRows));
-  const width = Math.ceil((lastPosition - firstPosition + 1) / count);
-  const slices = [];
-  for (let afterPosition = firstPosition - 1; afterPosition < lastPosition; afterPosition += width) {
-    slices.push({ afterPosition, throughPosition: Math.min(afterPosition + width, lastPosition) });
-  }
-  return slices;
 }
 
 function prepareStatements(database: SqliteDatabase) {

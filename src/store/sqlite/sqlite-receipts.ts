@@ -1,13 +1,11 @@
 // Receipts in SQLite: a row for each message, subscription and event, as long as the broadcast's window is open, and the
 // counts, which stay.
 import { splitEndpoint } from '../../protocol/endpoint-policy.ts';
-import type { Receipt, ReceiptEvent, ReceiptStore } from '../receipts.ts';
+import { noAction, type Receipt, type ReceiptEvent, type ReceiptStore } from '../receipts.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 /** Some milliseconds of one transaction, so that other writers get their turn. */
 const pruneBatchRows = 5000;
-/** In the place of an action's name, which is never empty. */
-export const noAction = '';
 
 export function createSqliteReceipts(database: SqliteDatabase): ReceiptStore {
   const statements = prepareStatements(database);

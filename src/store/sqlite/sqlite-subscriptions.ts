@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { AudienceExpression } from '../people.ts';
+import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import type { PutOptions, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
 import { createMatchingSubscriptions } from './matching-subscriptions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
-import { createInsertGuard, type SubscriptionLimit } from './subscription-limit.ts';
 import { createSubscriptionOwners } from './user-and-tags.ts';
 
 /** Candidates that are looked at together where rows are listed by an expression. */
@@ -47,12 +47,20 @@ export function createSqliteSubscriptions(
   const statements = prepareStatements(database);
   const owners = createSubscriptionOwners(database);
   const matching = createMatchingSubscriptions(database);
-  const assertRoom = subscriptionLimit && createInsertGuard(database, subscriptionLimit);
+  const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
 
   const vapidKeyId = (publicKey: string): number => {
     const known = statements.findVapidKey.first({ publicKey }) ?? statements.addVapidKey.first({ publicKey });
     if (known === undefined) throw new Error('The VAPID key was not stored.');
     return known.id;
+  };
+
+  const countAll = (): number => statements.count.first({})?.count ?? 0;
+
+  const takeRoom = (inserts: InsertBudget): void => {
+    const nowMs = database.now();
+    if (inserts.needsCount(1, nowMs)) inserts.setCount(countAll(), nowMs);
+    inserts.take(1);
   };
 
   const put = (
@@ -62,7 +70,7 @@ export function createSqliteSubscriptions(
   ): StoredSubscription => {
     const { p256dh, auth } = subscription;
     const endpoint = normalizeEndpoint(subscription.endpoint);
-    if (assertRoom !== undefined && statements.findId.first({ endpoint }) === undefined) assertRoom();
+    if (budget !== undefined && statements.findId.first({ endpoint }) === undefined) takeRoom(budget);
     const row = statements.put.first({
       endpoint,
       p256dh,
@@ -155,10 +163,7 @@ export function createSqliteSubscriptions(
         () => statements.removeByEndpoint.run({ endpoint: normalizeEndpoint(endpoint), auth }) > 0,
       ),
 
-    count: (expression) =>
-      expression === undefined
-        ? database.read(() => statements.count.first({})?.count ?? 0)
-        : countMatching(expression),
+    count: (expression) => (expression === undefined ? database.read(countAll) : countMatching(expression)),
 
     page: ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) =>
       database.read(() =>

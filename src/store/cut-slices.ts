@@ -1,0 +1,29 @@
+// How an audience is cut into slices, without looking at its rows.
+
+/** Slices of a broadcast at most. */
+export const maxSlices = 10_000;
+
+/** The positions of an audience, or of a part of it, and how many of them are rows. */
+export interface Extent {
+  readonly rows: number;
+  readonly firstPosition: number;
+  readonly lastPosition: number;
+}
+
+export interface Slice {
+  readonly afterPosition: number;
+  readonly throughPosition: number;
+}
+
+/** Ranges of equal width, of about `sliceRows` rows each. @param most how many there may be */
+export function cutSlices(extent: Extent, sliceRows: number, most = maxSlices): readonly Slice[] {
+  if (extent.rows === 0) return [];
+  const { firstPosition, lastPosition } = extent;
+  const count = Math.min(most, Math.ceil(extent.rows / sliceRows));
+  const width = Math.ceil((lastPosition - firstPosition + 1) / count);
+  const slices = [];
+  for (let afterPosition = firstPosition - 1; afterPosition < lastPosition; afterPosition += width) {
+    slices.push({ afterPosition, throughPosition: Math.min(afterPosition + width, lastPosition) });
+  }
+  return slices;
+}

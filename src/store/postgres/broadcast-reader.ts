@@ -1,0 +1,124 @@
+// Puts broadcasts together from their rows, their counts per origin, their retries and their alarms: one statement.
+import type { Urgency } from '../../protocol/request.ts';
+import {
+  assembleBroadcast,
+  type Alarm,
+  type Broadcast,
+  type BroadcastHead,
+  type BroadcastState,
+  type OriginCounts,
+} from '../broadcasts.ts';
+import { sumReceiptCounts, type ReceiptCount } from '../receipts.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+
+export interface BroadcastReader {
+  find(id: number): Promise<Broadcast | undefined>;
+  /** Newest first, with `id < beforeId`. */
+  list(beforeId: number, limit: number): Promise<readonly Broadcast[]>;
+  /** Newest first. */
+  listOpen(limit: number): Promise<readonly Broadcast[]>;
+  heads(beforeId: number, limit: number): Promise<readonly BroadcastHead[]>;
+}
+
+interface BroadcastRow {
+  readonly id: number;
+  readonly idempotency_key: string | null;
+  readonly state: BroadcastState;
+  readonly payload: Uint8Array;
+  readonly ttl_seconds: number;
+  readonly urgency: Urgency;
+  readonly topic: string | null;
+  readonly audience: number;
+  readonly created_at_ms: number;
+  readonly start_at_ms: number;
+  readonly expires_at_ms: number;
+  readonly finished_at_ms: number | null;
+  readonly expired_unread: number;
+  readonly origins: readonly OriginCounts[] | null;
+  readonly alarms: readonly Alarm[] | null;
+  readonly waiting: number;
+  readonly held_back: Broadcast['heldBack'] | null;
+  readonly receipt_actions: string | null;
+  readonly receipts: readonly ReceiptCount[] | null;
+}
+
+const selectBroadcasts = `
+  select b.id, b.idempotency_key, b.state, b.payload, b.ttl_seconds, b.urgency, b.topic, b.audience, b.created_at_ms,
+         b.start_at_ms, b.expires_at_ms, b.finished_at_ms, b.expired_unread, b.receipt_actions,
+    (select jsonb_agg(o order by o.origin) from (
+      select origin, sum(attempts) as attempts, sum(accepted) as accepted, sum(gone) as gone,
+             sum(rejected) as rejected, sum(expired) as expired, sum(exhausted) as exhausted
+      from deskbell.origin_counts where broadcast_id = b.id group by origin) o) as origins,
+    (select jsonb_agg(jsonb_build_object('origin', origin, 'reason', reason, 'detail', detail,
+                                         'firstAtMs', first_at_ms, 'rows', rows) order by first_at_ms, origin, reason)
+     from deskbell.alarms where broadcast_id = b.id) as alarms,
+    case when b.state in ('running', 'paused') then
+      (select count(*) from deskbell.retries where broadcast_id = b.id) else 0 end as waiting,
+    case when b.state in ('running', 'paused') then
+      (select jsonb_agg(h order by h.origin) from (
+        select p.origin, count(*) as rows
+        from deskbell.retries r join deskbell.push_services p on p.id = r.push_service_id
+        where r.broadcast_id = b.id and r.push_service_id is not null group by p.origin) h) end as held_back,
+    case when b.receipt_actions is not null then
+      (select jsonb_agg(c order by c.origin) from (
+        select origin, event, action, sum(count) as count
+        from deskbell.receipt_counts where broadcast_id = b.id group by origin, event, action) c) end as receipts
+  from deskbell.broadcasts b
+`;
+
+export function createBroadcastReader(database: PostgresDatabase): BroadcastReader {
+  return {
+    find: async (id) => {
+      const row = await database.first<BroadcastRow>(`${selectBroadcasts} where b.id = $1`, [id]);
+      return row && toBroadcast(row);
+    },
+    list: async (beforeId, limit) => {
+      const rows = await database.query<BroadcastRow>(
+        `${selectBroadcasts} where b.id < $1 order by b.id desc limit $2`,
+        [beforeId, limit],
+      );
+      return rows.map(toBroadcast);
+    },
+    listOpen: async (limit) => {
+      const rows = await database.query<BroadcastRow>(
+        `${selectBroadcasts} where b.state in ('running', 'paused') order by b.id desc limit $1`,
+        [limit],
+      );
+      return rows.map(toBroadcast);
+    },
+    heads: async (beforeId, limit) => {
+      const rows = await database.query<Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>>(
+        'select id, state, start_at_ms, payload from deskbell.broadcasts where id < $1 order by id desc limit $2',
+        [beforeId, limit],
+      );
+      return rows.map(({ id, state, start_at_ms, payload }) => ({
+        id,
+        state,
+        startAtMs: start_at_ms,
+        payload,
+      }));
+    },
+  };
+}
+
+const toBroadcast = (row: BroadcastRow): Broadcast =>
+  assembleBroadcast({
+    id: row.id,
+    idempotencyKey: row.idempotency_key ?? undefined,
+    state: row.state,
+    payload: row.payload,
+    ttlSeconds: row.ttl_seconds,
+    urgency: row.urgency,
+    topic: row.topic ?? undefined,
+    createdAtMs: row.created_at_ms,
+    startAtMs: row.start_at_ms,
+    expiresAtMs: row.expires_at_ms,
+    finishedAtMs: row.finished_at_ms ?? undefined,
+    audience: row.audience,
+    expiredUnread: row.expired_unread,
+    waiting: row.waiting,
+    heldBack: row.held_back ?? [],
+    origins: row.origins ?? [],
+    alarms: row.alarms ?? [],
+    receipts: row.receipt_actions === null ? undefined : sumReceiptCounts(row.receipts ?? []),
+  });

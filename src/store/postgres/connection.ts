@@ -1,0 +1,87 @@
+// How the database is connected to: a URL as libpq reads it, and the package "pg", which is installed by whoever needs it.
+import type { Pool, PoolConfig } from 'pg';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { checkDatabaseUrl } from './database-url.ts';
+
+export interface ConnectionOptions {
+  /** `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem` */
+  readonly url: string;
+  /** Connections of this store at most. Default: 4. */
+  readonly maxConnections?: number | undefined;
+  /** After this the server cancels a statement. Default: 30 000. */
+  readonly statementTimeoutMs?: number | undefined;
+}
+
+export const defaultStatementTimeoutMs = 30_000;
+const defaultMaxConnections = 4;
+const connectTimeoutMs = 5000;
+const idleTimeoutMs = 60_000;
+/** What the server itself has not cancelled by then will not be answered. */
+const answerTimeoutMs = 5000;
+
+/** @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */
+export async function openPool(
+  {
+    url,
+    maxConnections = defaultMaxConnections,
+    statementTimeoutMs = defaultStatementTimeoutMs,
+  }: ConnectionOptions,
+  settings: Readonly<Record<string, string>> | undefined = serverSettings(statementTimeoutMs),
+): Promise<Pool> {
+  checkDatabaseUrl(url);
+  const pg = await loadDriver();
+  const pool = new pg.Pool({
+    connectionString: withLibpqTls(url),
+    max: maxConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    query_timeout: statementTimeoutMs + answerTimeoutMs,
+    keepAlive: true,
+    fallback_application_name: 'deskbell',
+    types: { getTypeParser: typeParserOf(pg.types) },
+    ...settings,
+  } as PoolConfig);
+  // a connection that breaks while nobody uses it is replaced when it is needed
+  pool.on('error', () => {});
+  return pool;
+}
+
+/** Of every connection. A process that hangs within a transaction must not keep others waiting for its locks. */
+const serverSettings = (statementTimeoutMs: number): Readonly<Record<string, string>> => ({
+  statement_timeout: String(statementTimeoutMs),
+  idle_in_transaction_session_timeout: String(statementTimeoutMs),
+});
+
+async function loadDriver(): Promise<typeof import('pg').default> {
+  try {
+    return (await import('pg')).default;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new DeskbellError(
+      'ERR_PACKAGE_MISSING',
+      'PostgreSQL needs the package "pg", which is not installed: run "npm install pg"',
+      { cause },
+    );
+  }
+}
+
+/** `pg` reads `sslmode` in its own way unless it is told to read it as libpq does. */
+function withLibpqTls(text: string): string {
+  const url = new URL(text);
+  if (url.searchParams.has('sslmode')) url.searchParams.set('uselibpqcompat', 'true');
+  return url.href;
+}
+
+const bigintOid = 20;
+const numericOid = 1700;
+const byteaOid = 17;
+
+/** Numbers that PostgreSQL has in 64 bits are below 2^53 here; bytes come without Node's own class, as from SQLite. */
+function typeParserOf(types: typeof import('pg').types) {
+  const parseBytes = types.getTypeParser(byteaOid);
+  return (oid: number, format?: 'text' | 'binary') => {
+    if (oid === bigintOid || oid === numericOid) return Number;
+    if (oid === byteaOid) return (text: string) => Uint8Array.from(parseBytes(text) as Uint8Array);
+    return types.getTypeParser(oid, format as 'text');
+  };
+}

@@ -1,0 +1,223 @@
+// Functions of the database for marks on subscriptions that their push service called gone: see ../../held-deletions.ts, and
+// ../../sqlite/gone-marks.ts for how answers are counted in windows. All answers of an origin are counted and judged one
+// transaction after the other, under a lock.
+import { heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
+
+const windowAnswers = 100;
+/** At least one of this many answers was an acceptance: 5 %. */
+const answersPerAcceptance = 20;
+/** So few deletions are no mass deletion, whatever the origin's other answers are. */
+const fewMarks = 20;
+/** A neighbouring window with fewer answers says nothing. */
+const minNeighbourAnswers = 20;
+
+const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** @param schema where the functions are */
+export const goneMarkFunctions = (schema: string): string => `
+  create function ${schema}.lock_origin(for_origin text) returns void language sql as $$
+    select pg_advisory_xact_lock(hashtext('deskbell answers'), hashtext(for_origin))
+  $$;
+
+  create function ${schema}.current_window(of_origin text) returns bigint language sql stable as $$
+    select coalesce(max(number), 0) from deskbell.answer_windows where origin = of_origin
+  $$;
+
+  create function ${schema}.is_healthy(answers bigint, accepted bigint) returns boolean language sql immutable as $$
+    select accepted * ${answersPerAcceptance} >= answers
+  $$;
+
+  -- the window itself is healthy, and its neighbours are or say nothing
+  create function ${schema}.is_trusted(of_origin text, of_window bigint) returns boolean language sql stable as $$
+    select exists (select from deskbell.answer_windows w
+                   where w.origin = of_origin and w.number = of_window and ${schema}.is_healthy(w.answers, w.accepted))
+      and not exists (select from deskbell.answer_windows w
+                      where w.origin = of_origin and w.number in (of_window - 1, of_window + 1)
+                        and w.answers >= ${minNeighbourAnswers}
+                        and not ${schema}.is_healthy(w.answers, w.accepted))
+  $$;
+
+  -- deletes the subscriptions that were marked in these windows and are not held
+  create function ${schema}.delete_marked(of_origin text, first_window bigint, last_window bigint)
+  returns bigint language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
+  declare
+    deleted bigint;
+  begin
+    delete from deskbell.subscriptions s using deskbell.gone_marks m
+    where m.origin = of_origin and not m.is_held and m.answer_window between first_window and last_window
+      and s.endpoint_hash = m.endpoint_hash and s.id = m.subscription_id;
+    get diagnostics deleted = row_count;
+    return deleted;
+  end $$;
+
+  -- deletes what is marked where it is little; false where it is not
+  create function ${schema}.delete_few(of_origin text) returns boolean language plpgsql as $$
+  declare
+    deleted bigint;
+  begin
+    -- bounded: a million marks are not counted at each commit
+    if (select count(*) from (select from deskbell.gone_marks where origin = of_origin limit ${fewMarks}) m)
+       + coalesce((select rows from deskbell.few_deletions where origin = of_origin), 0) >= ${fewMarks} then
+      return false;
+    end if;
+    deleted := ${schema}.delete_marked(of_origin, 0, ${Number.MAX_SAFE_INTEGER});
+    if deleted > 0 then
+      insert into deskbell.few_deletions as f (origin, rows) values (of_origin, deleted)
+        on conflict (origin) do update set rows = f.rows + excluded.rows;
+    end if;
+    return true;
+  end $$;
+
+  create function ${schema}.hold_marked(of_origin text, of_window bigint) returns bigint language plpgsql as $$
+  declare
+    held bigint;
+  begin
+    update deskbell.gone_marks set is_held = true
+      where origin = of_origin and not is_held and answer_window = of_window;
+    get diagnostics held = row_count;
+    return held;
+  end $$;
+
+  -- judges the marks of windows up to the last one; how many are held from now on
+  create function ${schema}.judge(of_origin text, last_window bigint) returns bigint language plpgsql as $$
+  declare
+    marked bigint;
+    held bigint := 0;
+    is_first boolean := true;
+  begin
+    for marked in
+      select distinct answer_window from deskbell.gone_marks
+      where origin = of_origin and not is_held and answer_window <= last_window
+    loop
+      if is_first and ${schema}.delete_few(of_origin) then return 0; end if;
+      is_first := false;
+      if ${schema}.is_trusted(of_origin, marked) then
+        perform ${schema}.delete_marked(of_origin, marked, marked);
+      else
+        held := held + ${schema}.hold_marked(of_origin, marked);
+      end if;
+    end loop;
+    return held;
+  end $$;
+
+  create function ${schema}.open_window(of_origin text, opened bigint, keep_from bigint)
+  returns void language plpgsql as $$
+  begin
+    insert into deskbell.answer_windows (origin, number, answers, accepted) values (of_origin, opened, 0, 0);
+    delete from deskbell.answer_windows where origin = of_origin and number < keep_from;
+  end $$;
+
+  -- counts answers of the origin, which is locked; how many marks are held from now on
+  create function ${schema}.count_answers(of_origin text, new_answers bigint, new_accepted bigint)
+  returns bigint language plpgsql as $$
+  declare
+    counted deskbell.answer_windows;
+    held bigint;
+  begin
+    insert into deskbell.answer_windows as w (origin, number, answers, accepted)
+      values (of_origin, ${schema}.current_window(of_origin), new_answers, new_accepted)
+      on conflict (origin, number) do update set
+        answers = w.answers + excluded.answers, accepted = w.accepted + excluded.accepted
+      returning * into counted;
+    if new_accepted > 0 and ${schema}.is_healthy(counted.answers, counted.accepted) then
+      delete from deskbell.few_deletions where origin = of_origin;
+    end if;
+    if counted.answers < ${windowAnswers} then return 0; end if;
+    held := ${schema}.judge(of_origin, counted.number - 1);
+    perform ${schema}.open_window(of_origin, counted.number + 1, counted.number - 1);
+    return held;
+  end $$;
+
+  -- judges all marks of the origin: nothing more comes for a while; how many are held from now on
+  create function ${schema}.judge_all(of_origin text) returns bigint language plpgsql as $$
+  declare
+    held bigint;
+    latest bigint;
+  begin
+    perform ${schema}.lock_origin(of_origin);
+    held := ${schema}.judge(of_origin, ${Number.MAX_SAFE_INTEGER});
+    -- what comes next, perhaps days later, is judged by itself
+    latest := ${schema}.current_window(of_origin);
+    perform ${schema}.open_window(of_origin, latest + 1, latest + 1);
+    return held;
+  end $$;
+
+  -- Raises the alarm that subscriptions are kept; null where the broadcast has it already.
+  create function ${schema}.raise_held(of_broadcast bigint, of_origin text, held bigint, now_ms bigint)
+  returns jsonb language plpgsql as $$
+  begin
+    if held = 0 then return null; end if;
+    return ${schema}.raise_alarm(of_broadcast, of_origin, ${quote(heldDeletionsReason)},
+      replace(${quote(heldDeletionsDetail('{origin}'))}, '{origin}', of_origin), held, now_ms);
+  end $$;
+
+  -- Raises an alarm, or counts it; null where the broadcast has it already.
+  create function ${schema}.raise_alarm(
+    of_broadcast bigint, of_origin text, of_reason text, its_detail text, new_rows bigint, now_ms bigint
+  ) returns jsonb language plpgsql as $$
+  declare
+    all_rows bigint;
+  begin
+    insert into deskbell.alarms as a (broadcast_id, origin, reason, detail, first_at_ms, rows)
+      values (of_broadcast, of_origin, of_reason, its_detail, now_ms, new_rows)
+      on conflict (broadcast_id, origin, reason) do update set rows = a.rows + excluded.rows
+      returning rows into all_rows;
+    if all_rows > new_rows then return null; end if;
+    return jsonb_build_object('origin', of_origin, 'reason', of_reason, 'detail', its_detail,
+      'firstAtMs', now_ms, 'rows', new_rows);
+  end $$;
+
+  -- judges what a broadcast has marked; the alarms that this raises
+  create function ${schema}.judge_marks(of_broadcast bigint, now_ms bigint) returns jsonb language plpgsql as $$
+  declare
+    judged text;
+    alarms jsonb := '[]';
+  begin
+    for judged in
+      select distinct origin from deskbell.origin_counts where broadcast_id = of_broadcast order by origin
+    loop
+      alarms := alarms || coalesce(
+        ${schema}.raise_held(of_broadcast, judged, ${schema}.judge_all(judged), now_ms), '[]');
+    end loop;
+    return alarms;
+  end $$;
+
+  -- What a push service answered to a single message: whether its subscription was deleted, marked or kept.
+  create function ${schema}.record_answer(
+    given_ms bigint, of_origin text, push_service text, answer text, hash uuid, its_p256dh bytea, its_auth bytea, answers jsonb
+  ) returns text language plpgsql as $$
+  declare
+    now_ms bigint := ${schema}.clock(given_ms);
+    marked bigint;
+  begin
+    perform ${schema}.record_answers(answers, now_ms);
+    perform ${schema}.lock_origin(of_origin);
+    if answer = 'gone' then
+      insert into deskbell.gone_marks as m (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
+        select s.id, s.endpoint_hash, of_origin, ${schema}.current_window(of_origin), now_ms
+        from deskbell.subscriptions s
+        where s.endpoint_hash = hash and s.p256dh = its_p256dh and s.auth = its_auth
+        -- marked again: the new answer is judged, the first mark's time stays
+        on conflict (subscription_id) do update set
+          origin = excluded.origin, answer_window = excluded.answer_window, is_held = false
+        returning subscription_id into marked;
+    elsif answer = 'accepted' then
+      delete from deskbell.gone_marks where endpoint_hash = hash;
+    end if;
+    perform ${schema}.count_answers(of_origin, 1, (answer = 'accepted')::int);
+    perform ${schema}.count_outcomes(null, now_ms, push_service, pg_backend_pid() % 16,
+      array[1, (answer = 'accepted')::int, (answer = 'gone')::int, (answer = 'refused')::int, 0, 0]::bigint[], now_ms);
+    if marked is null then return 'kept'; end if;
+    -- it may be long until the next answers
+    if not ${schema}.delete_few(of_origin) and not exists (
+      select from deskbell.answer_windows w
+      where w.origin = of_origin and w.number = ${schema}.current_window(of_origin)
+        and ${schema}.is_healthy(w.answers, w.accepted)
+    ) then
+      perform ${schema}.hold_marked(of_origin, ${schema}.current_window(of_origin));
+    end if;
+    return case when exists (select from deskbell.gone_marks where subscription_id = marked) then 'marked' else 'deleted' end;
+  end $$;
+`;

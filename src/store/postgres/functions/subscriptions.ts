@@ -1,0 +1,136 @@
+// Functions of the database that store subscriptions, and that freeze an audience.
+
+/** @param schema where the functions are */
+export const subscriptionFunctions = (schema: string): string => `
+  -- the time: of the database's clock, or as given
+  create function ${schema}.clock(given_ms bigint) returns bigint language sql volatile as $$
+    select coalesce(given_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint)
+  $$;
+
+  -- a JSON array of tags as it is stored
+  create function ${schema}.read_tags(given jsonb) returns text[] language sql immutable as $$
+    select array_agg(tag order by tag collate "C") from jsonb_array_elements_text(given) tag
+  $$;
+
+  -- Inserts rows, or replaces the keys of those whose endpoint is there. No endpoint comes twice; rows are numbered from 1.
+  -- options: null, or {assign: {user, tags}} or {former: {hash, auth}}, with auth in hexadecimal digits.
+  create function ${schema}.put_subscriptions(
+    given_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
+  ) returns table (
+    number bigint, id bigint, created_at_ms bigint, updated_at_ms bigint, user_name text, tags text[]
+  )
+  language plpgsql
+  -- rows are few beside the table, whatever is known of its size at the first call
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
+  #variable_conflict use_column
+  declare
+    now_ms bigint := ${schema}.clock(given_ms);
+    moved record;
+  begin
+    insert into deskbell.vapid_keys (public_key)
+      select distinct given.key from unnest(public_keys) as given (key)
+      where not exists (select from deskbell.vapid_keys v where v.public_key = given.key)
+      on conflict do nothing;
+
+    -- first those that are there: an insert that becomes an update would use up an id, and so spread ids thin
+    update deskbell.subscriptions s set
+      p256dh = given.p256dh,
+      auth = given.auth,
+      vapid_key_id = v.id,
+      -- grows with every change of the row, even within one millisecond
+      updated_at_ms = greatest(now_ms, s.updated_at_ms + 1),
+      user_name = case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end,
+      tags = case when given.options ? 'assign' then ${schema}.read_tags(given.options #> '{assign,tags}') else s.tags end
+    from unnest(hashes, p256dhs, auths, public_keys, options) as given (hash, p256dh, auth, public_key, options)
+      join deskbell.vapid_keys v on v.public_key = given.public_key
+    where s.endpoint_hash = given.hash;
+
+    insert into deskbell.subscriptions as s
+      (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags)
+    select given.hash, now_ms, now_ms, v.id, given.endpoint, given.p256dh, given.auth,
+           given.options #>> '{assign,user}', ${schema}.read_tags(given.options #> '{assign,tags}')
+    from unnest(hashes, endpoints, p256dhs, auths, public_keys, options) with ordinality
+        as given (hash, endpoint, p256dh, auth, public_key, options, number)
+      join deskbell.vapid_keys v on v.public_key = given.public_key
+    where not exists (select from deskbell.subscriptions s where s.endpoint_hash = given.hash)
+    order by given.number
+    -- another process inserted it just now
+    on conflict (endpoint_hash) do update set
+      p256dh = excluded.p256dh,
+      auth = excluded.auth,
+      vapid_key_id = excluded.vapid_key_id,
+      updated_at_ms = greatest(now_ms, s.updated_at_ms + 1);
+
+    -- user and tags of a former subscription move to one that has none
+    for moved in
+      select given.hash, f.endpoint_hash as former_hash, f.user_name, f.tags
+      from unnest(hashes, options) as given (hash, options)
+      join deskbell.subscriptions f on f.endpoint_hash = (given.options #>> '{former,hash}')::uuid
+        and f.auth = decode(given.options #>> '{former,auth}', 'hex')
+      where given.options ? 'former' and f.endpoint_hash <> given.hash
+        and (f.user_name is not null or f.tags is not null)
+    loop
+      update deskbell.subscriptions s set user_name = moved.user_name, tags = moved.tags
+        where s.endpoint_hash = moved.hash and s.user_name is null and s.tags is null;
+      if found then
+        update deskbell.subscriptions s set user_name = null, tags = null where s.endpoint_hash = moved.former_hash;
+      end if;
+    end loop;
+
+    return query
+      select given.number, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
+      from unnest(hashes) with ordinality as given (hash, number)
+      join deskbell.subscriptions s on s.endpoint_hash = given.hash;
+  end $$;
+
+  -- No index knows in which partition an id is: each is asked, and the row is deleted by its hash.
+  create function ${schema}.remove_subscription(its_id bigint) returns boolean language plpgsql as $$
+  begin
+    delete from deskbell.subscriptions s
+      where s.id = its_id
+        and s.endpoint_hash = (select o.endpoint_hash from deskbell.subscriptions o where o.id = its_id);
+    return found;
+  end $$;
+
+  -- The highest id such that all rows up to it are committed, rolled back or deleted. Waits for registrations that are
+  -- open, and lets no other one begin in the meantime; it holds the lock for this statement only.
+  create function ${schema}.last_subscription_id() returns bigint language plpgsql as $$
+  begin
+    perform pg_advisory_xact_lock(hashtext('deskbell subscriptions'), 1);
+    return (select case when is_called then last_value else 0 end from deskbell.subscriptions_id_seq);
+  end $$;
+
+  -- Adds members to a list: ids of stored subscriptions, or whole subscriptions (id null). What is in it already is skipped.
+  create function ${schema}.add_members(
+    audience bigint, ids bigint[], hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[]
+  ) returns boolean language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
+  declare
+    known bigint;
+    added bigint;
+  begin
+    select members into known from deskbell.audiences where id = audience for update;
+    if not found then return false; end if;
+    insert into deskbell.audience_members
+      (audience_id, position, subscription_id, endpoint_hash, endpoint, p256dh, auth)
+    select audience, known + row_number() over (order by new.number), new.id,
+           coalesce(new.hash, (select s.endpoint_hash from deskbell.subscriptions s where s.id = new.id)),
+           new.endpoint, new.p256dh, new.auth
+    from (
+      select distinct on (id, hash) *
+      from unnest(ids, hashes, endpoints, p256dhs, auths) with ordinality
+        as given (id, hash, endpoint, p256dh, auth, number)
+      order by id, hash, number
+    ) new
+    where not exists (
+        select from deskbell.audience_members m where m.audience_id = audience and m.subscription_id = new.id)
+      and not exists (
+        select from deskbell.audience_members m
+        where m.audience_id = audience and m.endpoint_hash = new.hash and m.endpoint is not null);
+    get diagnostics added = row_count;
+    update deskbell.audiences set members = known + added where id = audience;
+    return true;
+  end $$;
+`;

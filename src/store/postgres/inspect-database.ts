@@ -1,0 +1,33 @@
+// Looks into a PostgreSQL database without bringing it to the newest schema.
+import { migrations } from './migrations.ts';
+import { readVersion } from './migrate.ts';
+import { PostgresDatabase } from './postgres-database.ts';
+import { checkServer } from './preflight.ts';
+
+export interface DatabaseState {
+  /** How many migrations it has seen, and how many there are. */
+  readonly schema: number;
+  readonly newestSchema: number;
+  /** The public key that services offer. */
+  readonly currentKey: string | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE, ERR_STORE_TOO_NEW */
+export async function inspectDatabase(url: string): Promise<DatabaseState> {
+  const warnings: string[] = [];
+  const database = await PostgresDatabase.open({ url, maxConnections: 1, retryForMs: 0 });
+  try {
+    await checkServer(database, (warning) => warnings.push(warning));
+    const schema = await database.transaction((query) => readVersion(query, database.place));
+    const current =
+      schema === 0
+        ? undefined
+        : await database.first<{ readonly public_key: string }>(
+            "select public_key from deskbell.vapid_keys where state = 'current'",
+          );
+    return { schema, newestSchema: migrations.length, currentKey: current?.public_key, warnings };
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,62 @@
+// Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { createFunctions, functionSchema } from './functions/all-functions.ts';
+import { migrations } from './migrations.ts';
+import type { PostgresDatabase, Query } from './postgres-database.ts';
+
+/**
+ * @param entries the migrations; the version of the tables is their number
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_CORRUPT where the tables are another program's, ERR_STORE_UNAVAILABLE
+ */
+export async function migrate(
+  database: PostgresDatabase,
+  entries: readonly string[] = migrations,
+): Promise<void> {
+  // as almost always: no lock is needed to see that there is nothing to do
+  const before = await database.transaction((query) => readVersion(query, database.place, entries.length));
+  if (before === entries.length) return;
+  await database.transaction(async (query) => {
+    await query('set local statement_timeout = 0');
+    await query(`select pg_advisory_xact_lock(hashtext('deskbell migrations'), 0)`);
+    const version = await readVersion(query, database.place, entries.length);
+    if (version === entries.length) return;
+    if (version === 0) await createSchema(query, database.place);
+    for (const entry of entries.slice(version)) await query(entry);
+    await query(createFunctions(functionSchema(entries.length)));
+    await query('update deskbell.schema_version set version = $1', [entries.length]);
+  });
+}
+
+/**
+ * @param newest the version that this Deskbell knows
+ * @returns 0 where nothing of ours is there
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW
+ */
+export async function readVersion(query: Query, place: string, newest = migrations.length): Promise<number> {
+  // asked of the table itself: names that were looked up in vain are remembered until a transaction ends
+  const [known] = await query(`${tablesOfOurs} and c.relname = 'schema_version'`);
+  if (known === undefined) return 0;
+  const [row] = await query<{ readonly version: number }>('select version from deskbell.schema_version');
+  const version = row?.version ?? 0;
+  if (version <= newest) return version;
+  throw new DeskbellError(
+    'ERR_STORE_TOO_NEW',
+    `The database ${place} has schema ${version}; this Deskbell knows schemas up to ${newest}.`,
+  );
+}
+
+const tablesOfOurs = `
+  select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'deskbell'`;
+
+async function createSchema(query: Query, place: string): Promise<void> {
+  const [other] = await query(`${tablesOfOurs} limit 1`);
+  if (other !== undefined) {
+    throw new DeskbellError(
+      'ERR_STORE_CORRUPT',
+      `The database ${place} has a schema "deskbell" of another program.`,
+    );
+  }
+  await query('create schema if not exists deskbell');
+  await query('create table deskbell.schema_version (version int not null)');
+  await query('insert into deskbell.schema_version (version) values (0)');
+}

@@ -1,0 +1,79 @@
+// The store in PostgreSQL: any number of processes on any number of machines.
+import type { Store } from '../store.ts';
+import type { SubscriptionLimit } from '../subscription-limit.ts';
+import type { ConnectionOptions } from './connection.ts';
+import { functionSchema } from './functions/all-functions.ts';
+import { migrate } from './migrate.ts';
+import { migrations } from './migrations.ts';
+import { createPostgresBroadcasts } from './postgres-broadcasts.ts';
+import { PostgresDatabase } from './postgres-database.ts';
+import { createPostgresEndedSubscriptions, createPostgresHeldDeletions } from './postgres-held-deletions.ts';
+import { createPostgresLedger } from './postgres-ledger.ts';
+import { createPostgresAudit, createPostgresOperators } from './postgres-operators.ts';
+import { createPostgresPeople } from './postgres-people.ts';
+import { createPostgresReceipts } from './postgres-receipts.ts';
+import { createPostgresRetention } from './postgres-retention.ts';
+import { createPostgresSchedules } from './postgres-schedules.ts';
+import { createPostgresRateShares, createPostgresSenders } from './postgres-senders.ts';
+import { createPostgresStatistics } from './postgres-statistics.ts';
+import { createPostgresSubscriptions } from './postgres-subscriptions.ts';
+import { createPostgresVapidKeys } from './postgres-vapid-keys.ts';
+import { createPostgresWebhookOutbox } from './postgres-webhook-outbox.ts';
+import { createPostgresWorkSource } from './postgres-work-source.ts';
+import { checkServer } from './preflight.ts';
+
+export interface PostgresStoreOptions extends ConnectionOptions {
+  /** The clock, milliseconds since 1970. Default: that of the database, which all machines share. */
+  readonly now?: (() => number) | undefined;
+  /** How long a call is tried again where the server is away, in milliseconds. Default: 20 000. */
+  readonly retryForMs?: number | undefined;
+  /** How many subscriptions are stored at most. Default: any number. */
+  readonly subscriptionLimit?: SubscriptionLimit | undefined;
+  /** Told of a server whose clock differs from this machine's. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
+}
+
+/**
+ * Opens the store in a PostgreSQL database, in its schema "deskbell", which is made where there is none.
+ *
+ * @throws {DeskbellError} ERR_PACKAGE_MISSING where "pg" is not installed, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE,
+ *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { subscriptionLimit, onWarning = () => {}, ...databaseOptions } = options;
+  const database = await PostgresDatabase.open(databaseOptions);
+  try {
+    await checkServer(database, onWarning);
+    await migrate(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  const functions = functionSchema(migrations.length);
+  const { now: _, ...shared } = databaseOptions;
+  return {
+    subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
+    people: createPostgresPeople(database, functions),
+    broadcasts: createPostgresBroadcasts(database, functions),
+    schedules: createPostgresSchedules(database, functions),
+    work: createPostgresWorkSource(database, functions),
+    ledger: createPostgresLedger(database, functions),
+    heldDeletions: createPostgresHeldDeletions(database),
+    ended: createPostgresEndedSubscriptions(database),
+    vapidKeys: createPostgresVapidKeys(database),
+    statistics: createPostgresStatistics(database),
+    receipts: createPostgresReceipts(database, functions),
+    operators: createPostgresOperators(database, functions),
+    audit: createPostgresAudit(database, functions),
+    rates: createPostgresRateShares(database, functions),
+    senders: createPostgresSenders(database, functions),
+    retention: createPostgresRetention(database),
+    webhooks: createPostgresWebhookOutbox(database, functions),
+    address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
+    check: async () => checkServer(database, () => {}),
+    close: () => database.close(),
+  };
+}
+
+/** For other threads, by `Store.address`. */
+export const openStore = openPostgresStore;

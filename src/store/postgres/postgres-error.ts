@@ -1,0 +1,92 @@
+// What PostgreSQL's and the network's faults mean to an operator of Deskbell, and which of them pass.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+
+/** @returns the five characters of SQLSTATE, or the name of a system error such as ECONNREFUSED */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const passing = new Set([
+  '25006', // the server has become a standby
+  '40001',
+  '40P01',
+  '53300', // too many connections
+  '55P03', // a lock was not available
+  '57P01', // the server is shut down
+  '57P02',
+  '57P03', // it starts up
+]);
+const networkErrors = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+  'ENOENT', // the server's Unix socket
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+]);
+
+/** True where the same call may succeed in a moment, perhaps on another server. */
+export function isPassing(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined) return passing.has(code) || networkErrors.has(code) || /^08(?!P01)/.test(code);
+  return error instanceof Error && /^(Connection terminated|timeout expired|Client has)/i.test(error.message);
+}
+
+/** The fault as Deskbell names it; what PostgreSQL or the network did not raise is passed through. */
+export function toStoreError(error: unknown, place: string): unknown {
+  const code = codeOf(error);
+  if (error instanceof DeskbellError || !(error instanceof Error)) return error;
+  if (code === undefined && !isPassing(error) && !error.message.startsWith('Query read timeout'))
+    return error;
+  const cause = withoutValues(error, code);
+  const unavailable = (detail: string) =>
+    new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${place} ${detail}.`, { cause });
+  if (code === undefined) return unavailable('does not answer, or has ended the connection');
+  if (networkErrors.has(code) || code === 'ENOTFOUND')
+    return unavailable(`cannot be reached (${code}): check its address, and whether it runs`);
+  switch (code.slice(0, 2)) {
+    case '22':
+    case '23':
+      return new DeskbellError('ERR_FIELD_VALUE', `The row was not stored: ${describe(error)}.`, { cause });
+    case 'XX':
+      return new DeskbellError('ERR_STORE_CORRUPT', `The database ${place} is damaged (${code}).`, { cause });
+    case '28':
+      return unavailable(`refuses the user or password (${code})`);
+    default:
+  }
+  switch (code) {
+    case '25006':
+      return unavailable('is read-only: it is a standby, or set so');
+    case '3D000':
+      return unavailable('does not exist; create it with "createdb"');
+    case '42501':
+      return unavailable(`gives its user too few rights (${error.message})`);
+    case '42883':
+    case '42P01':
+    case '3F000':
+      return unavailable(`has lost tables or functions of Deskbell (${error.message})`);
+    case '53100':
+      return unavailable('cannot grow: its disk is full; nothing was stored');
+    case '57014':
+      return unavailable('took too long for one statement, which was cancelled');
+    default:
+      return unavailable(`failed (${code}: ${error.message})`);
+  }
+}
+
+/** PostgreSQL's message for these quotes values, which may be secrets; the name of the constraint says as much. */
+function describe(error: Error): string {
+  if ('constraint' in error && typeof error.constraint === 'string')
+    return `it violates "${error.constraint}"`;
+  return `a value is not valid (${codeOf(error)})`;
+}
+
+/** Its details quote whole rows, and its parameters are keys and endpoints. */
+function withoutValues(error: Error, code: string | undefined): Error {
+  const isOfValues = code?.startsWith('22') || code?.startsWith('23');
+  const message = isOfValues ? describe(error) : error.message;
+  return Object.assign(new Error(message), code !== undefined && { code });
+}

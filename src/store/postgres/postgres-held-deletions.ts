@@ -1,0 +1,58 @@
+// Held deletions and ended subscriptions in PostgreSQL, as an operator and an application see them. Triggers of the schema
+// write down what has ended, whoever deletes a subscription that is marked gone.
+import type { EndedSubscription, EndedSubscriptions } from '../ended-subscriptions.ts';
+import type { HeldDeletions, HeldOrigin } from '../held-deletions.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+
+export function createPostgresHeldDeletions(database: PostgresDatabase): HeldDeletions {
+  return {
+    list: async () => {
+      const rows = await database.query<{
+        readonly origin: string;
+        readonly subscriptions: number;
+        readonly since_ms: number;
+      }>(`
+        select origin, count(*) as subscriptions, min(marked_at_ms) as since_ms
+        from deskbell.gone_marks where is_held group by origin order by origin
+      `);
+      return rows.map(({ origin, subscriptions, since_ms }): HeldOrigin => ({
+        origin,
+        subscriptions,
+        sinceMs: since_ms,
+      }));
+    },
+    confirm: (origin) =>
+      database.run(
+        `delete from deskbell.subscriptions s using deskbell.gone_marks m
+         where m.origin = $1 and m.is_held and s.endpoint_hash = m.endpoint_hash and s.id = m.subscription_id`,
+        [origin],
+      ),
+    discard: (origin) =>
+      database.run('delete from deskbell.gone_marks where origin = $1 and is_held', [origin]),
+  };
+}
+
+export function createPostgresEndedSubscriptions(database: PostgresDatabase): EndedSubscriptions {
+  return {
+    list: async (limit) => {
+      const rows = await database.query<{
+        readonly id: number;
+        readonly endpoint: string;
+        readonly user_name: string | null;
+        readonly gone_at_ms: number;
+      }>(
+        'select id, endpoint, user_name, gone_at_ms from deskbell.ended_subscriptions order by id limit $1',
+        [limit],
+      );
+      return rows.map(({ id, endpoint, user_name, gone_at_ms }): EndedSubscription => ({
+        id,
+        endpoint,
+        user: user_name ?? undefined,
+        goneAtMs: gone_at_ms,
+      }));
+    },
+    remove: async (ids) => {
+      await database.run('delete from deskbell.ended_subscriptions where id = any ($1)', [ids]);
+    },
+  };
+}

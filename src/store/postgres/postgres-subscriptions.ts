@@ -1,0 +1,190 @@
+// Subscriptions in PostgreSQL.
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import type { AudienceExpression } from '../people.ts';
+import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
+import type { PutOptions, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
+import { hashEndpoint } from './endpoint-hash.ts';
+import { matching } from './matching.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+import { WriteQueue } from './write-queue.ts';
+
+interface SubscriptionRow {
+  readonly id: number;
+  readonly endpoint: string;
+  readonly p256dh: Uint8Array;
+  readonly auth: Uint8Array;
+  readonly public_key: string;
+  readonly created_at_ms: number;
+  readonly updated_at_ms: number;
+  readonly user_name: string | null;
+  readonly tags: readonly string[] | null;
+}
+
+interface NewRow {
+  readonly subscription: Subscription;
+  readonly vapidPublicKey: string;
+  readonly hash: string;
+  readonly options: PutOptions;
+}
+
+const toStored = (row: SubscriptionRow): StoredSubscription => ({
+  id: row.id,
+  endpoint: row.endpoint,
+  p256dh: row.p256dh,
+  auth: row.auth,
+  vapidPublicKey: row.public_key,
+  createdAtMs: row.created_at_ms,
+  updatedAtMs: row.updated_at_ms,
+  user: row.user_name ?? undefined,
+  tags: row.tags ?? [],
+});
+
+const selectRow = `
+  select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
+  from deskbell.subscriptions s join deskbell.vapid_keys v on v.id = s.vapid_key_id
+`;
+
+const everything = { condition: 'true', values: [] } as const;
+
+/** @param functions the schema of the database's functions */
+export function createPostgresSubscriptions(
+  database: PostgresDatabase,
+  functions: string,
+  subscriptionLimit: SubscriptionLimit | undefined,
+): SubscriptionStore {
+  const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
+
+  const count = async (expression?: AudienceExpression): Promise<number> => {
+    const { condition, values } = expression === undefined ? everything : matching(expression, 1);
+    const row = await database.first<{ readonly rows: number }>(
+      expression === undefined
+        ? 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts'
+        : `select count(*) as rows from deskbell.subscriptions s where ${condition}`,
+      values,
+    );
+    return row?.rows ?? 0;
+  };
+
+  const takeRoom = async (inserts: InsertBudget, rows: readonly NewRow[]): Promise<void> => {
+    const known = await database.first<{ rows: number }>(
+      'select count(*) as rows from deskbell.subscriptions where endpoint_hash = any ($1)',
+      [rows.map(({ hash }) => hash)],
+    );
+    const added = rows.length - (known?.rows ?? 0);
+    const nowMs = database.now() ?? Date.now();
+    if (inserts.needsCount(added, nowMs)) inserts.setCount(await count(), nowMs);
+    if (added > 0) inserts.take(added);
+  };
+
+  /** Writes rows with different endpoints, all or none. */
+  const putRows = async (rows: readonly NewRow[]): Promise<readonly StoredSubscription[]> => {
+    if (budget !== undefined) await takeRoom(budget, rows);
+    const stored = await database.query<{
+      readonly number: number;
+      readonly id: number;
+      readonly created_at_ms: number;
+      readonly updated_at_ms: number;
+      readonly user_name: string | null;
+      readonly tags: readonly string[] | null;
+    }>(`select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7) order by number`, [
+      database.now(),
+      rows.map(({ hash }) => hash),
+      rows.map(({ subscription }) => subscription.endpoint),
+      rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
+      rows.map(({ subscription }) => Buffer.from(subscription.auth)),
+      rows.map(({ vapidPublicKey }) => vapidPublicKey),
+      rows.map(({ options }) => toJson(options)),
+    ]);
+    return stored.map(({ number, id, created_at_ms, updated_at_ms, user_name, tags }) => {
+      const { subscription, vapidPublicKey } = rows[number - 1] as NewRow;
+      const { endpoint, p256dh, auth } = subscription;
+      return {
+        id,
+        endpoint,
+        p256dh,
+        auth,
+        vapidPublicKey,
+        createdAtMs: created_at_ms,
+        updatedAtMs: updated_at_ms,
+        user: user_name ?? undefined,
+        tags: tags ?? [],
+      };
+    });
+  };
+
+  const queue = new WriteQueue(putRows);
+
+  return {
+    put: async (subscription, vapidPublicKey, options = {}) => {
+      const row = toNewRow(subscription, vapidPublicKey, options);
+      return queue.add(row.hash, row);
+    },
+
+    putAll: async (given) => {
+      const rows = given.map(({ subscription, vapidPublicKey, assign }) =>
+        toNewRow(subscription, vapidPublicKey, { assign }),
+      );
+      // of rows with one endpoint, the last one
+      const unique = [...new Map(rows.map((row) => [row.hash, row])).values()];
+      if (unique.length > 0) await queue.run(() => putRows(unique));
+    },
+
+    findById: async (id) => {
+      const row = await database.first<SubscriptionRow>(`${selectRow} where s.id = $1`, [id]);
+      return row && toStored(row);
+    },
+
+    findByEndpoint: async (endpoint) => {
+      const row = await database.first<SubscriptionRow>(`${selectRow} where s.endpoint_hash = $1`, [
+        hashEndpoint(endpoint),
+      ]);
+      return row && toStored(row);
+    },
+
+    // whoever has the id has had the row's answer: no order is to be kept
+    removeById: async (id) => {
+      const row = await database.first<{ readonly is_removed: boolean }>(
+        `select ${functions}.remove_subscription($1) as is_removed`,
+        [id],
+      );
+      return row?.is_removed === true;
+    },
+
+    removeByEndpoint: (endpoint, auth) =>
+      queue.run(async () => {
+        const removed = await database.run(
+          'delete from deskbell.subscriptions where endpoint_hash = $1 and auth = $2',
+          [hashEndpoint(endpoint), Buffer.from(auth)],
+        );
+        return removed > 0;
+      }),
+
+    count,
+
+    page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) => {
+      const { condition, values } = expression === undefined ? everything : matching(expression, 4);
+      const rows = await database.query<SubscriptionRow>(
+        `${selectRow} where s.id > $1 and s.id <= $2 and ${condition} order by s.id limit $3`,
+        [afterId, throughId, limit, ...values],
+      );
+      return rows.map(toStored);
+    },
+  };
+}
+
+function toNewRow(given: Subscription, vapidPublicKey: string, options: PutOptions): NewRow {
+  const { p256dh, auth } = given;
+  const endpoint = normalizeEndpoint(given.endpoint);
+  return { subscription: { endpoint, p256dh, auth }, vapidPublicKey, hash: hashEndpoint(endpoint), options };
+}
+
+/** As `put_subscriptions` reads them. */
+function toJson({ assign, former }: PutOptions): string | null {
+  if (assign !== undefined) return JSON.stringify({ assign: { user: assign.user, tags: assign.tags ?? [] } });
+  if (former === undefined) return null;
+  const { endpoint, auth } = former;
+  return JSON.stringify({
+    former: { hash: hashEndpoint(endpoint), auth: Buffer.from(auth).toString('hex') },
+  });
+}

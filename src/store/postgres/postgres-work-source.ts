@@ -1,0 +1,119 @@
+// Work in PostgreSQL: who has leased which slice and which retries, and until when. Leases are rows of ours, which move in
+// the same transaction as counts and cursor do; rows that others are taking are skipped.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Broadcast } from '../broadcasts.ts';
+import type { WorkSource } from '../work-source.ts';
+import { createBroadcastReader } from './broadcast-reader.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+import { createRecipients, type RecipientRow } from './recipients.ts';
+
+/** Notifications do not pass PgBouncer, so that work is polled for. */
+const lookForWorkEveryMs = 250;
+/** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
+const lookForEndEveryMs = 50;
+
+/** Stands for "any broadcast". */
+const anyBroadcast = 0;
+
+interface SliceRow {
+  readonly broadcast_id: number;
+  readonly number: number;
+  readonly cursor: number;
+  readonly through_position: number;
+}
+
+interface RetryRowOfDatabase extends RecipientRow {
+  readonly broadcast_id: number;
+  readonly are_probes: boolean;
+  readonly attempts: number;
+  readonly deferrals: number;
+  readonly expires_at_ms: number;
+}
+
+/** @param functions the schema of the database's functions */
+export function createPostgresWorkSource(database: PostgresDatabase, functions: string): WorkSource {
+  const reader = createBroadcastReader(database);
+  const recipients = createRecipients(database);
+
+  const getOrThrow = async (id: number): Promise<Broadcast> => {
+    const broadcast = await reader.find(id);
+    if (broadcast === undefined) throw new Error(`Broadcast ${id} has work and does not exist.`);
+    return broadcast;
+  };
+
+  return {
+    leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) => {
+      const fenceToken = randomUUID();
+      const slice = await database.first<SliceRow>(`select * from ${functions}.lease_slice($1, $2, $3, $4)`, [
+        database.now(),
+        leaseMs,
+        fenceToken,
+        broadcastId,
+      ]);
+      if (slice === undefined) return undefined;
+      return {
+        broadcastId: slice.broadcast_id,
+        fenceToken,
+        broadcast: await getOrThrow(slice.broadcast_id),
+        slice: slice.number,
+        cursor: slice.cursor,
+        throughPosition: slice.through_position,
+      };
+    },
+
+    leaseRetries: async ({ leaseMs, limit, broadcastId = anyBroadcast }) => {
+      const fenceToken = randomUUID();
+      const rows = await database.query<RetryRowOfDatabase>(
+        `select * from ${functions}.lease_retries($1, $2, $3, $4, $5)`,
+        [database.now(), leaseMs, fenceToken, limit, broadcastId],
+      );
+      const [first] = rows;
+      if (first === undefined) return undefined;
+      const read = await recipients.of(rows);
+      return {
+        broadcastId: first.broadcast_id,
+        fenceToken,
+        broadcast: await getOrThrow(first.broadcast_id),
+        areProbes: first.are_probes,
+        rows: read.map(({ row, ...recipient }) => ({
+          ...recipient,
+          attempts: row.attempts,
+          deferrals: row.deferrals,
+          expiresAtMs: row.expires_at_ms,
+        })),
+      };
+    },
+
+    renew: async ({ broadcastId, fenceToken }, leaseMs) => {
+      await database.query(`select ${functions}.renew($1, $2, $3, $4)`, [
+        database.now(),
+        leaseMs,
+        broadcastId,
+        fenceToken,
+      ]);
+    },
+
+    release: async ({ broadcastId, fenceToken }) => {
+      await database.query(`select ${functions}.release($1, $2, $3)`, [
+        database.now(),
+        broadcastId,
+        fenceToken,
+      ]);
+    },
+
+    waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
+      const due = await database.first<{ readonly due_in_ms: number | null }>(
+        `select ${functions}.due_in($1, $2) as due_in_ms`,
+        [database.now(), broadcastId],
+      );
+      const dueInMs = due?.due_in_ms ?? undefined;
+      if (dueInMs === undefined && broadcastId !== anyBroadcast) return 'over';
+      const delayMs = dueInMs ?? Number.POSITIVE_INFINITY;
+      if (delayMs <= 0) return 'ready';
+      const lookAgainMs = broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
+      await sleep(Math.min(delayMs, lookAgainMs), undefined, { signal }).catch(() => {});
+      return delayMs <= lookAgainMs && !signal.aborted ? 'ready' : 'idle';
+    },
+  };
+}

@@ -1,0 +1,56 @@
+// What a server must be before its database is used: a version that is known to work, the right encoding, writable, with the
+// rights that are needed, and with a clock like this machine's.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+
+const minVersion = 15;
+/** Leases last for seconds and messages for hours; a token of push services is valid for minutes of difference. */
+const maxClockDifferenceMs = 30_000;
+
+interface ServerRow {
+  readonly version: number;
+  readonly encoding: string;
+  readonly is_read_only: boolean;
+  readonly may_create: boolean;
+  readonly now_ms: number;
+}
+
+/**
+ * @param onWarning told of a clock that differs
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
+ */
+export async function checkServer(
+  database: PostgresDatabase,
+  onWarning: (warning: string) => void,
+): Promise<void> {
+  const askedAtMs = Date.now();
+  const server = await database.first<ServerRow>(`
+    select current_setting('server_version_num')::int / 10000 as version,
+           current_setting('server_encoding') as encoding,
+           pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as is_read_only,
+           coalesce(has_schema_privilege(to_regnamespace('deskbell')::oid, 'usage'),
+                    has_database_privilege(current_database(), 'create')) as may_create,
+           (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
+  `);
+  const answeredAtMs = Date.now();
+  if (server === undefined) throw new Error('The server does not describe itself.');
+  const refuse = (detail: string): never => {
+    throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${database.place} ${detail}.`);
+  };
+  if (server.version < minVersion)
+    refuse(`is PostgreSQL ${server.version}; version ${minVersion} or newer is needed`);
+  if (server.encoding !== 'UTF8') refuse(`has the encoding ${server.encoding}; it must be UTF8`);
+  if (server.is_read_only) refuse('is read-only: it is a standby, or set so');
+  if (!server.may_create) {
+    refuse(
+      'gives its user too few rights: it needs CREATE on the database, or the schema "deskbell" of its own',
+    );
+  }
+  const differenceMs = Math.max(askedAtMs - server.now_ms, server.now_ms - answeredAtMs);
+  if (differenceMs > maxClockDifferenceMs) {
+    onWarning(
+      `The clock of the database ${database.place} differs from this machine's by ${Math.round(differenceMs / 1000)} s: ` +
+        'messages may expire early or late, and push services may refuse tokens. Synchronize both.',
+    );
+  }
+}

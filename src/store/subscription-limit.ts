@@ -1,0 +1,61 @@
+// The optional limit on stored subscriptions. Rows that are there can always be updated. Rows are counted at every
+// thousandth insert, since counting a million takes milliseconds: several processes may exceed the limit by a thousand each.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+
+const insertsPerCount = 1000;
+const countAgainAfterMs = 1000;
+const warnAtShare = 0.9;
+
+export interface SubscriptionLimit {
+  readonly maxSubscriptions: number;
+  /** Told when nine tenths of the limit are in use, and when the limit is reached. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
+}
+
+export class InsertBudget {
+  readonly #limit: SubscriptionLimit;
+  /** Inserts until the next count. */
+  #inserts = 0;
+  #countAgainAtMs = 0;
+  #warned: 'no' | 'nearly' | 'full' = 'no';
+
+  constructor(limit: SubscriptionLimit) {
+    this.#limit = limit;
+  }
+
+  /** True where stored rows are to be counted before so many are inserted. */
+  needsCount(inserts: number, nowMs: number): boolean {
+    return this.#inserts < inserts && nowMs >= this.#countAgainAtMs;
+  }
+
+  setCount(rows: number, nowMs: number): void {
+    const { maxSubscriptions } = this.#limit;
+    this.#warn(rows);
+    this.#inserts = Math.max(0, maxSubscriptions - rows);
+    if (this.#inserts === 0) this.#countAgainAtMs = nowMs + countAgainAfterMs;
+  }
+
+  /** @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where there is no room for so many rows */
+  take(inserts: number): void {
+    if (this.#inserts < inserts) {
+      throw new DeskbellError(
+        'ERR_SUBSCRIPTION_LIMIT',
+        `The limit of ${this.#limit.maxSubscriptions} subscriptions is reached; those that are stored can still be updated.`,
+      );
+    }
+    this.#inserts = Math.min(insertsPerCount, this.#inserts - inserts);
+  }
+
+  #warn(rows: number): void {
+    const { maxSubscriptions, onWarning } = this.#limit;
+    const state =
+      rows >= maxSubscriptions ? 'full' : rows >= maxSubscriptions * warnAtShare ? 'nearly' : 'no';
+    if (state === this.#warned) return;
+    this.#warned = state;
+    if (state === 'no') return;
+    onWarning?.(
+      `${rows} of at most ${maxSubscriptions} subscriptions are stored` +
+        (state === 'full' ? ': new ones are refused. Raise maxSubscriptions, or remove some.' : '.'),
+    );
+  }
+}

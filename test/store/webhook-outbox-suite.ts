@@ -1,0 +1,80 @@
+// What every store must do for the operator's webhook: keep events from the moment that somebody asks for them.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { commitSlice, madeUpBroadcast, openForEachTest, type StoreUnderTest } from './store-under-test.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const leaseMs = 10_000;
+
+export function describeWebhookOutbox(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`webhook outbox: ${name}`, () => {
+    let nowMs = Date.now();
+    const store = openForEachTest(prepare, () => nowMs);
+
+    const deliver = async () => {
+      const { id } = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey, {
+        assign: { user: 'ada' },
+      });
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs));
+      const slice = await store.work.leaseSlice({ leaseMs });
+      const alarm = { reason: 'vapid-refused', detail: 'BadJwtToken' };
+      await commitSlice(
+        store,
+        slice!,
+        (recipient) => ({ recipient, origin, attempts: 1, result: 'gone', alarm }),
+        leaseMs,
+      );
+      return { subscriptionId: id, broadcastId: broadcast.id };
+    };
+    const lease = () => store.webhooks.lease({ limit: 10, leaseMs });
+
+    test('nothing is stored where nobody asks for it', async () => {
+      await deliver();
+      assert.equal(await store.webhooks.count(), 0);
+    });
+
+    test('what ended, was done and was raised is leased once, and removed when it was delivered', async () => {
+      await store.webhooks.watch();
+      const { subscriptionId, broadcastId } = await deliver();
+      const events = await lease();
+      const common = { id: '', atMs: nowMs, attempts: 0 };
+      assert.deepEqual(
+        events
+          .map((event) => ({ ...event, id: '' }))
+          .toSorted((one, other) => one.type.localeCompare(other.type)),
+        [
+          {
+            ...common,
+            type: 'alarm',
+            broadcastId,
+            origin,
+            reason: 'vapid-refused',
+            detail: 'BadJwtToken',
+            rows: 1,
+          },
+          { ...common, type: 'broadcast.done', broadcastId },
+          { ...common, type: 'subscription.gone', subscriptionId, user: 'ada' },
+        ],
+      );
+      assert.ok(events.every(({ id }) => /^[0-9a-f]{32}$/.test(id)));
+      assert.deepEqual(await lease(), []);
+      await store.webhooks.remove(events[0]!.id);
+      await store.webhooks.postpone(events[1]!.id, 1000);
+      nowMs += 1000;
+      assert.deepEqual(
+        (await lease()).map(({ id, attempts }) => [id, attempts]),
+        [[events[1]!.id, 1]],
+      );
+      nowMs += leaseMs;
+      assert.equal((await lease()).length, 2);
+    });
+
+    test('a person who is removed leaves no event', async () => {
+      await store.webhooks.watch();
+      await deliver();
+      await store.people.remove('ada');
+      assert.deepEqual((await lease()).map(({ type }) => type).toSorted(), ['alarm', 'broadcast.done']);
+    });
+  });
+}
