@@ -186,7 +186,9 @@ Send the next message from another terminal:
 
   ${command} --all --title Hello --message 'From another terminal'
 
-The operator's API is at ${operator.address}/openapi.json with this token:
+The operator's console is at ${operator.address}/, its API at ${operator.address}/openapi.json, with this token:
+
+  ${operator.token}
 
   curl -H 'authorization: Bearer ${operator.token}' ${operator.address}/v1/keys
 

@@ -1,4 +1,6 @@
 // What the reasons of refusals and repeats mean, and what an operator can do: the same words wherever they are shown.
+import type { RetryReason } from '../protocol/outcome.ts';
+import type { RejectionReason } from '../protocol/refusal-reason.ts';
 import { heldDeletionsReason } from '../store/held-deletions.ts';
 import { chromeLimitReason } from './chrome-limit.ts';
 
@@ -8,11 +10,12 @@ export interface ReasonMeaning {
   readonly remedy: string;
 }
 
-const meanings: Readonly<Record<string, ReasonMeaning>> = {
+type KnownReason = RetryReason | RejectionReason | typeof heldDeletionsReason | typeof chromeLimitReason;
+
+const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   throttled: {
     meaning: 'The push service asks for fewer messages.',
-    remedy:
-      'Deskbell slows down and tries again. Chrome’s answers 429 for days to sites whose messages disturb people: send less often.',
+    remedy: 'Deskbell slows down and tries again.',
   },
   'server-error': { meaning: 'The push service has a fault.', remedy: 'Deskbell tries again.' },
   'not-handled': {
@@ -85,5 +88,6 @@ const meanings: Readonly<Record<string, ReasonMeaning>> = {
   },
 };
 
-/** @param reason as in `Outcome` and `Alarm` */
-export const meaningOf = (reason: string): ReasonMeaning => meanings[reason] ?? { meaning: '', remedy: '' };
+/** @param reason as in `Outcome` and `Alarm`; one of a later version has no meaning here */
+export const meaningOf = (reason: string): ReasonMeaning =>
+  Object.hasOwn(meanings, reason) ? meanings[reason as KnownReason] : { meaning: '', remedy: '' };

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { until } from '../browser/until.ts';
+import { startService } from '../service/running-service.ts';
 import { createVisitor, signIn } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
@@ -204,4 +206,41 @@ test('every answer keeps browsers from framing it, and from loading anything fro
     assert.match(headers.get('content-security-policy')!, /frame-ancestors 'none'/);
     assert.equal(headers.get('cache-control'), 'no-store');
   }
+});
+
+test('the public listener has no page of the console, and the console none of the public listener', async (t) => {
+  const operator = await startOperator(t);
+  const { cookie } = await signIn(operator);
+  const service = await startService({});
+  t.after(() => service.close());
+  for (const path of ['/console/', '/console/sign-in', '/console/console.js', '/console/live/overview']) {
+    assert.equal((await fetch(service.base + path, { headers: { cookie } })).status, 404, path);
+  }
+  for (const path of ['/vapidKey', '/webPush', '/docs', '/client/demo/demo.js', '/v1/user/1']) {
+    const { status } = await fetch(operator.base + path, { headers: { cookie } });
+    assert.equal(status, 404, path);
+  }
+});
+
+test('two hundred pages are live at once, and no more; one that does not read holds nothing up', async (t) => {
+  const operator = await startOperator(t);
+  const { cookie } = await signIn(operator);
+  const ending = new AbortController();
+  t.after(() => ending.abort());
+  const open = () =>
+    fetch(`${operator.base}/console/live/overview`, { headers: { cookie }, signal: ending.signal });
+  // None of them but the last is read.
+  const answers = await Promise.all(Array.from({ length: 200 }, open));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.equal((await open()).status, 429);
+  const chunks = answers.at(-1)!.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+  for (let event = 0; event < 3; event += 1) assert.equal((await chunks.next()).done, false);
+  await answers[0]!.body!.cancel();
+  await until(
+    async () => {
+      const answer = await open();
+      return answer.status === 200;
+    },
+    () => 'a page that was left makes no room',
+  );
 });

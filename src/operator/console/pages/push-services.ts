@@ -86,7 +86,6 @@ function renderNow(services: readonly PushServiceView[]): Html {
       { title: 'Connections', kind: 'number' },
       { title: 'Latency', kind: 'number' },
       { title: 'In flight', kind: 'number' },
-      { title: 'Asked for fewer', kind: 'number' },
     ],
     services
       .slice(0, shownServices)
@@ -97,7 +96,6 @@ function renderNow(services: readonly PushServiceView[]): Html {
         service.latencyMs === undefined ? '' : `${formatCount(Math.round(service.latencyMs))} ms`,
         html`${formatCount(service.inFlight)} of
         ${formatCount(service.maxInFlight)}${service.queued > 0 ? html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>` : nothing}`,
-        formatCount(service.throttled),
       ]),
   )}
   ${
@@ -113,10 +111,15 @@ const breakerBadges = {
   open: badge('gets nothing for a while', 'bad'),
 } as const;
 
-function renderState({ breaker, breakerReason, refusedKeys }: PushServiceView): Html {
+function renderState({ breaker, breakerReason, refusedKeys, throttled }: PushServiceView): Html {
   if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
   return html`${breakerBadges[breaker]}
-  ${breakerReason === undefined ? nothing : html`<span class="quiet">${strange(breakerReason)}</span>`}`;
+  ${breakerReason === undefined ? nothing : html`<span class="quiet">${strange(breakerReason)}</span>`}
+  ${
+    throttled === 0
+      ? nothing
+      : html`<span class="quiet">${formatCount(throttled)} answers asked for fewer messages</span>`
+  }`;
 }
 
 async function renderHour(store: Store): Promise<Html> {
