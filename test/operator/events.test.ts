@@ -128,10 +128,18 @@ test('200 clients follow a broadcast; one that stalls and one that dies harm nei
 test('a broadcast is read once for all who follow it, and no more once they have left', async (t) => {
   const { store, sender } = await startStage(t, [{}]);
   const { broadcast } = await sender.createBroadcast('all', message, later);
-  const feeds = createProgressFeeds(store.broadcasts, (error) => assert.fail(String(error)), 1);
+  let reads = 0;
+  const counted = {
+    ...store.broadcasts,
+    find: (id: number) => {
+      reads += 1;
+      return store.broadcasts.find(id);
+    },
+  };
+  const feeds = createProgressFeeds(counted, (error) => assert.fail(String(error)), 60_000);
   const followers = Array.from({ length: 200 }, () => feeds.follow(broadcast.id));
   await Promise.all(followers.map((follower) => follower.next()));
-  assert.equal(feeds.size, 1);
+  assert.deepEqual([reads, feeds.size], [1, 1]);
   await Promise.all(followers.map((follower) => follower.return(undefined)));
   assert.equal(feeds.size, 0);
 });
