@@ -28,6 +28,8 @@ function collectRoutes(app: FastifyInstance): readonly Asked[] {
   return asked;
 }
 
+const nameOf = ({ method, path }: Asked): string => `${method} ${path}`;
+
 interface Answer {
   readonly status: number;
   readonly location: string | undefined;
@@ -83,7 +85,6 @@ test('all routes of both listeners against each other', async (t) => {
   ) as [number, number];
   assert(publicRoutes.length > 20 && operatorRoutes.length > 40);
   const authorization = `Bearer ${await add('shop', 'full')}`;
-  const nameOf = ({ method, path }: Asked): string => `${method} ${path}`;
   const publicNames = new Set(publicRoutes.map(nameOf));
   const operatorNames = new Set(operatorRoutes.map(nameOf));
   const shared = [...operatorNames].filter((name) => publicNames.has(name)).toSorted();
