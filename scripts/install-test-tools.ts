@@ -38,6 +38,9 @@ const headers: Program = { names: ['/usr/include/stdio.h'], debianPackage: 'libc
 /** Fetches the library that is linked into the accelerator. */
 const pip: Program = { names: ['pip3', 'pip'], debianPackage: 'python3-pip' };
 
+/** Checks the unit of packaging/, and is what a service tells how it is. */
+export const systemd: Program = { names: ['systemd-analyze'], debianPackage: 'systemd' };
+
 /** Run the recipes of the operator's API. */
 export const curl: Program = { names: ['curl'], debianPackage: 'curl' };
 export const python: Program = { names: ['python3'], debianPackage: 'python3' };
@@ -102,6 +105,7 @@ if (import.meta.main) {
     chromium,
     ...desktop,
     nginx,
+    systemd,
     nghttpd,
     go,
     openssl,

@@ -15,6 +15,7 @@ import { dataSettings, withData } from '../data.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
 import { retentionSettings, withRetention } from '../keep-retention.ts';
+import { underServiceManager } from '../service-manager.ts';
 import { addressOf, ignoreHangup, listenOn, untilStopped } from '../listening.ts';
 import {
   assertListenerIsAskedFor,
@@ -129,14 +130,17 @@ export function serveCommand(context: Context): Command {
           }
           const onError = (error: unknown): void =>
             log.error({ event: 'retention interrupted', detail: formatError(error) });
-          await withRetention(store, configuration, { onError }, async () => {
-            if (sender === undefined || !configuration.deliver) await untilStopped(stop);
-            else {
-              log.info({ event: 'worker', state: 'started', threads: configuration.threads });
-              await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
-              log.info({ event: 'worker', state: 'stopped' });
-            }
-          });
+          const tellReason = (detail: string): void => log.error({ event: 'warning', detail });
+          await underServiceManager(context, tellReason, () =>
+            withRetention(store, configuration, { onError }, async () => {
+              if (sender === undefined || !configuration.deliver) await untilStopped(stop);
+              else {
+                log.info({ event: 'worker', state: 'started', threads: configuration.threads });
+                await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
+                log.info({ event: 'worker', state: 'stopped' });
+              }
+            }),
+          );
         } finally {
           await operator?.close();
           await sender?.close();

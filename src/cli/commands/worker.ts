@@ -14,6 +14,7 @@ import { readConfiguration } from '../read-configuration.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
 import { retentionSettings, withRetention } from '../keep-retention.ts';
+import { underServiceManager } from '../service-manager.ts';
 import { ignoreHangup } from '../listening.ts';
 import type { Output } from '../output.ts';
 
@@ -53,8 +54,11 @@ export function workerCommand(context: Context): Command {
                 }`,
           );
           const report = flags.json ? reportAsJson(output) : reportAsText(output);
-          await withRetention(data.store, configuration, { onError: report.error }, () =>
-            deliverBroadcasts(sender, data.store.broadcasts, report, stop),
+          const tellReason = (reason: string): void => output.diagnostic(`deskbell: ${reason}`);
+          await underServiceManager(context, tellReason, () =>
+            withRetention(data.store, configuration, { onError: report.error }, () =>
+              deliverBroadcasts(sender, data.store.broadcasts, report, stop),
+            ),
           );
           await output.line(flags.json ? JSON.stringify({ event: 'stopped' }) : 'Deskbell has stopped.');
         } finally {

@@ -1,0 +1,221 @@
+// What stands in packaging/ for those who run Deskbell: the systemd unit, the container file, the proxy in front.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
+import { makeCertificate } from '../src/push-service/http/certificate.ts';
+import { exampleSubscription } from './cli/example-subscriptions.ts';
+import { runCommand, runUntilStopped, temporaryFolder } from './cli/run-command.ts';
+
+const execute = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+const readPackaging = (name: string) => readFile(join(root, 'packaging', name), 'utf8');
+
+test(
+  'the systemd unit is valid, and as closed as docs/operations.md says',
+  {
+    skip: skipWithout('the systemd unit', [systemd]),
+  },
+  async () => {
+    const file = join(await temporaryFolder(), 'deskbell.service');
+    const unit = await readPackaging('deskbell.service');
+    await writeFile(file, unit.replace('/usr/bin/deskbell', process.execPath));
+    const verified = await execute('systemd-analyze', ['verify', '--man=no', file]);
+    assert.equal(verified.stderr, '');
+    const { stdout } = await execute('systemd-analyze', ['security', '--offline=yes', file]);
+    const [, level] = /exposure level for \S+: ([\d.]+)/.exec(stdout) ?? [];
+    const documented = /exposure level (\d\.\d)/.exec(
+      await readFile(join(root, 'docs/operations.md'), 'utf8'),
+    )?.[1];
+    // newer versions look at more
+    assert.ok(
+      Math.abs(Number(level) - Number(documented)) <= 0.3,
+      `it is ${level}, and documented as ${documented}`,
+    );
+  },
+);
+
+test(
+  'systemd is told when the service is ready, that it is alive, and when it stops',
+  {
+    skip: skipWithout('what systemd is told', [systemd, python]),
+  },
+  async () => {
+    const folder = await temporaryFolder();
+    const socket = join(folder, 'notify');
+    const listen = `import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(${JSON.stringify(socket)})
+while True: print(s.recv(4096).decode().replace(chr(10), " "), flush=True)`;
+    const listener = spawn(find(python) ?? '', ['-c', listen], { stdio: ['ignore', 'pipe', 'inherit'] });
+    after(() => listener.kill());
+    while (!existsSync(socket)) await sleep(10);
+    const lines = createInterface(listener.stdout)[Symbol.asyncIterator]();
+    const next = async (pattern: RegExp): Promise<void> => {
+      for (;;) {
+        const { value } = (await lines.next()) as IteratorResult<string, string>;
+        if (pattern.test(value)) return;
+      }
+    };
+    const environment = { NOTIFY_SOCKET: socket, WATCHDOG_USEC: '300000' };
+    const service = runUntilStopped(['serve', '--port', '0', '--data', join(folder, 'data')], {
+      environment,
+    });
+    await next(new RegExp(`READY=1 .*MAINPID=${service.child.pid}\\b`));
+    await next(/WATCHDOG=1/);
+    const ended = service.end();
+    await next(/STOPPING=1/);
+    assert.equal(await ended, 0);
+  },
+);
+
+test('a service that cannot tell systemd says so once, and serves', async () => {
+  const environment = { NOTIFY_SOCKET: '/nowhere/at/all', WATCHDOG_USEC: '90000', PATH: '/nowhere' };
+  const words = ['serve', '--port', '0', '--json', '--data', await temporaryFolder()];
+  const service = runUntilStopped(words, { environment });
+  await service.waitFor(/systemd cannot be told how this process is/);
+  const [, address = ''] = await service.waitFor(/"address":"([^"]+)"/);
+  await sleep(200);
+  assert.equal((await fetch(`${address}/healthz`)).status, 200);
+  assert.equal(await service.end(), 0);
+  assert.equal(service.written().match(/systemd cannot be told/g)?.length, 1);
+});
+
+test('the container file pins its base, runs as nobody’s root, and its health check tells a service from none', async () => {
+  const file = await readPackaging('Containerfile');
+  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    readonly devDependencies: { readonly node: string };
+  };
+  const bases = Array.from(file.matchAll(/^FROM (\S+)/gm), ([, base]) => base);
+  assert.deepEqual(new Set(bases), new Set([`node:${devDependencies.node}-trixie-slim`]));
+  const last = file.slice(file.lastIndexOf('\nFROM '));
+  assert.match(last, /^USER 1000:1000$/m);
+  assert.ok(last.indexOf('\nUSER ') > last.lastIndexOf('\nRUN '), 'nothing is installed as that user');
+  for (const name of ['ENTRYPOINT', 'CMD'])
+    assert.match(last, new RegExp(`^${name} \\[".*"\\]$`, 'm'), 'gets signals');
+
+  const [, script = ''] = /"-e", "(.+)"\]$/m.exec(last) ?? [];
+  const check = async (port: string): Promise<number> => {
+    const child = spawn(process.execPath, ['-e', script.replace('8080', port)]);
+    return ((await once(child, 'exit')) as [number])[0];
+  };
+  const service = runUntilStopped(['serve', '--port', '0', '--data', await temporaryFolder()]);
+  const [, port = ''] = await service.waitFor(/:(\d+) /);
+  assert.equal(await check(port), 0);
+  await service.end();
+  assert.equal(await check(port), 1);
+});
+
+test(
+  'nginx with the example leads to both listeners, each by its name, with events at once',
+  {
+    skip: skipWithout('the nginx example', [nginx]),
+  },
+  async () => {
+    const folder = await temporaryFolder();
+    const data = join(folder, 'data');
+    const input = JSON.stringify(exampleSubscription(1));
+    await runCommand(['keys', 'generate', '--data', data]);
+    await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    const subject = 'mailto:push@example.org';
+    const message = ['--title', 't', '--message', 'm', '--subject', subject];
+    await runCommand(['send', '--all', '--at', '2099-01-01T00:00:00Z', ...message, '--data', data]);
+    const { stdout } = await runCommand(['operators', 'add', 'shop', '--data', data]);
+    const token = /\S{40,}/.exec(stdout)?.[0] ?? '';
+    const serving = ['serve', '--push-only', '--json', '--port', '0', '--data', data, '--subject', subject];
+    const proxied = ['--trust-proxy', '127.0.0.1', '--registrations-per-minute', '1'];
+    const operator = [
+      '--operator',
+      '127.0.0.1:0',
+      '--operator-behind-proxy',
+      '--operator-hosts',
+      'ops.example.org',
+    ];
+    const service = runUntilStopped([...serving, ...proxied, ...operator]);
+    const [line] = await service.waitFor(/^\{"address".*$/);
+    const addresses = JSON.parse(line) as { readonly address: string; readonly operator: string };
+
+    const certificate = makeCertificate(['push.example.org', 'ops.example.org']);
+    await writeFile(join(folder, 'cert.pem'), certificate.cert);
+    await writeFile(join(folder, 'key.pem'), certificate.key);
+    const port = await freePort();
+    const example = (await readPackaging('nginx.conf'))
+      .replaceAll('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+      .replaceAll(/(ssl_certificate) \S+;/g, '$1 cert.pem;')
+      .replaceAll(/(ssl_certificate_key) \S+;/g, '$1 key.pem;')
+      .replaceAll('127.0.0.1:8080', new URL(addresses.address).host)
+      .replaceAll('127.0.0.1:8081', new URL(addresses.operator).host);
+    await writeFile(
+      join(folder, 'nginx.conf'),
+      `daemon off; worker_processes 1; pid nginx.pid; error_log stderr error;
+    events {}
+    http {
+      access_log off;
+      client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+      uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+      ${example}
+    }`,
+    );
+    const words = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'];
+    const proxy = spawn(find(nginx) ?? '', words, { stdio: 'inherit' });
+    after(() => proxy.kill());
+
+    const ask = async (host: string, path: string, headers = {}, body?: string): Promise<IncomingMessage> => {
+      const method = body === undefined ? 'GET' : 'POST';
+      const all = { host, 'content-type': 'application/json', ...headers };
+      const asked = request({ port, path, method, headers: all, servername: host, ca: certificate.cert });
+      asked.end(body);
+      return ((await once(asked, 'response')) as [IncomingMessage])[0];
+    };
+    const status = async (...parameters: Parameters<typeof ask>): Promise<number | undefined> => {
+      const response = await ask(...parameters);
+      response.resume();
+      return response.statusCode;
+    };
+    while ((await status('push.example.org', '/healthz').catch(() => undefined)) === undefined)
+      await sleep(20);
+
+    assert.equal(await status('push.example.org', '/vapidKey'), 200);
+    const register = (name: string, forwardedFor: string): Promise<number | undefined> =>
+      status(
+        'push.example.org',
+        '/webPush',
+        { 'x-forwarded-for': forwardedFor },
+        JSON.stringify(exampleSubscription(name)),
+      );
+    assert.equal(await register('a', '192.0.2.1'), 200);
+    assert.equal(await register('b', '192.0.2.2'), 429, 'an address that the client makes up does not count');
+
+    const authorization = `Bearer ${token}`;
+    assert.equal(await status('ops.example.org', '/v1/broadcasts', { authorization }), 200);
+    assert.equal(await status('ops.example.org', '/v1/broadcasts'), 401);
+    assert.equal(await status('push.example.org', '/v1/broadcasts', { authorization }), 404);
+    const events = await ask('ops.example.org', '/v1/broadcasts/1/events', { authorization });
+    assert.match(events.headers['content-type'] ?? '', /^text\/event-stream/);
+    const [first] = (await once(events, 'data')) as [Buffer];
+    assert.match(first.toString(), /^(?:id|event|data|retry|:)/m);
+    events.destroy();
+    const refused = await ask('ops.example.org', '/v1/broadcasts', {
+      authorization,
+      origin: 'https://push.example.org',
+    });
+    assert.match(await text(refused), /ERR_ORIGIN_REFUSED/);
+  },
+);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
