@@ -13,6 +13,10 @@ import { numberOfPath, seedSubscriptions } from './seed.ts';
 
 const threads = 2;
 
+/** `receipts`: each row has a payload of its own. `metrics`: they are read once a second. */
+export const broadcastOptions = ['plain', 'receipts', 'metrics'] as const;
+export type BroadcastOption = (typeof broadcastOptions)[number];
+
 export interface MeasuredBroadcast {
   readonly rows: number;
   readonly seconds: number;
@@ -22,12 +26,12 @@ export interface MeasuredBroadcast {
 }
 
 /**
- * @param options `receipts`: each row has a payload of its own
+ * @param option what the broadcast has beside its message
  * @throws {Error} where the process fails, or somebody did not get the message exactly once
  */
 export async function measureBroadcast(
   rows: number,
-  { receipts = false }: { readonly receipts?: boolean } = {},
+  option: BroadcastOption = 'plain',
 ): Promise<MeasuredBroadcast> {
   const directory = await mkdtemp(join(tmpdir(), 'deskbell-million-'));
   const sink = await startNginxSink();
@@ -42,7 +46,7 @@ export async function measureBroadcast(
         sink.origin,
         sink.caFile,
         String(threads),
-        ...(receipts ? ['receipts'] : []),
+        option,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
