@@ -235,7 +235,7 @@ suite('/v1/subscriptions', () => {
 
 test('held deletions are listed, and confirmed or discarded by their origin', async (t) => {
   const { ask, read } = await startStage(t);
-  assert.deepEqual(await read('/v1/held-deletions'), { items: [] });
+  assert.deepEqual(await read('/v1/held-deletions'), { items: [], next: null });
   const origin = encodeURIComponent(`https://${'a'.repeat(63)}.${'b'.repeat(63)}.push.example`);
   for (const name of ['confirm', 'discard']) {
     const response = await ask(`/v1/held-deletions/${origin}/${name}`, { method: 'POST' });

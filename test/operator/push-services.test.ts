@@ -54,6 +54,7 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
         heldDeletions: 0,
       },
     ],
+    next: null,
   });
   const { items } = await read<{ items: { id: string; kind: string }[] }>('/v1/senders');
   assert.deepEqual(
@@ -63,9 +64,13 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
       ['two', 'single'],
     ],
   );
+  const page = await read<{ items: { id: string }[]; next: string }>('/v1/senders?limit=1');
+  assert.deepEqual([page.items.map(({ id }) => id), page.next], [['one'], 'one']);
+  const rest = await read<{ items: { id: string }[]; next: null }>('/v1/senders?limit=1&cursor=one');
+  assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [['two'], null]);
   await store.senders.remove('one');
   await store.senders.remove('two');
-  assert.deepEqual(await read('/v1/push-services'), { items: [] });
+  assert.deepEqual(await read('/v1/push-services'), { items: [], next: null });
 });
 
 test('a transport knows its connections, answers and 429s, and the report is taken back at the end', async (t) => {

@@ -6,6 +6,7 @@ import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { OperatorParts } from '../parts.ts';
 import { describe } from './operation.ts';
+import { cutPage, namedPageQuery, pageOf } from './page.ts';
 
 const held = Type.Object({
   origin: Type.String(),
@@ -23,13 +24,14 @@ export function addHeldDeletionRoutes(app: ServiceApp, { store: { heldDeletions 
   app.get(
     '/v1/held-deletions',
     {
+      schema: { querystring: Type.Object(namedPageQuery, { additionalProperties: false }) },
       config: {
         operation: describe({
           tag: 'Push services',
           summary: 'Push services with deletions that wait for a decision',
           description:
             'Subscriptions that a push service called gone while it accepted almost nothing are not deleted by themselves.',
-          schema: Type.Object({ items: Type.Array(held) }),
+          schema: pageOf(held, 'string'),
           example: {
             items: [
               {
@@ -38,14 +40,16 @@ export function addHeldDeletionRoutes(app: ServiceApp, { store: { heldDeletions 
                 since: '2027-01-01T09:00:00.000Z',
               },
             ],
+            next: null,
           },
         }),
       },
     },
-    async (_request, reply) => {
-      const items = await heldDeletions.list();
+    async ({ query }, reply) => {
+      const { items, next } = cutPage(await heldDeletions.list(), ({ origin }) => origin, query);
       return sendJson(reply, {
         items: items.map(({ sinceMs, ...rest }) => ({ ...rest, since: isoTime(sinceMs) })),
+        next,
       });
     },
   );

@@ -4,6 +4,7 @@ import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { OperatorParts } from '../parts.ts';
 import { describe } from './operation.ts';
+import { cutPage, namedPageQuery, pageOf } from './page.ts';
 
 const key = Type.Object({
   publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
@@ -17,7 +18,7 @@ const key = Type.Object({
 const operation = describe({
   tag: 'Installation',
   summary: 'The public VAPID keys',
-  schema: Type.Object({ items: Type.Array(key) }),
+  schema: pageOf(key, 'string'),
   example: {
     items: [
       {
@@ -25,12 +26,17 @@ const operation = describe({
         state: 'current',
       },
     ],
+    next: null,
   },
 });
 
 export function addKeyRoutes(app: ServiceApp, { store }: OperatorParts): void {
-  app.get('/v1/keys', { config: { operation } }, async (_request, reply) => {
-    const items = (await store.vapidKeys.list()).filter(({ state }) => state !== undefined);
-    return sendJson(reply, { items });
+  const querystring = Type.Object(namedPageQuery, { additionalProperties: false });
+  app.get('/v1/keys', { schema: { querystring }, config: { operation } }, async ({ query }, reply) => {
+    const ours = (await store.vapidKeys.list()).filter(({ state }) => state !== undefined);
+    return sendJson(
+      reply,
+      cutPage(ours, ({ publicKey }) => publicKey, query),
+    );
   });
 }

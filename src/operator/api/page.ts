@@ -26,14 +26,36 @@ export interface Page<Item> {
 }
 
 /** The schema of a page, for the description. */
-export const pageOf = (item: Schema): Schema =>
+export const pageOf = (item: Schema, cursorType: 'integer' | 'string' = 'integer'): Schema =>
   Type.Object({
     items: Type.Array(item),
-    next: Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
+    next: Type.Unsafe({
+      type: [cursorType, 'null'],
       description: 'The cursor of the next page; null after the last one.',
     }),
   });
+
+/** The same for a list in the order of names. */
+export const namedPageQuery = {
+  limit: pageQuery.limit,
+  cursor: Type.Optional(
+    Type.String({ description: '`next` of the page before; absent for the first page.' }),
+  ),
+};
+
+/** Cuts a page out of a list that is short enough to be read whole; it comes in the order of names. */
+export function cutPage<Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string,
+  { limit = defaultLimit, cursor }: { readonly limit?: number; readonly cursor?: string },
+): { readonly items: readonly Item[]; readonly next: string | null } {
+  const rest = items
+    .filter((item) => cursor === undefined || nameOf(item) > cursor)
+    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const page = rest.slice(0, limit);
+  const last = page.at(-1);
+  return { items: page, next: rest.length > limit && last !== undefined ? nameOf(last) : null };
+}
 
 /**
  * Reads one page and finds out whether there is another.

@@ -5,6 +5,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import type { OperatorParts } from '../parts.ts';
 import { readPushServices, senderToJson } from '../push-services.ts';
 import { describe } from './operation.ts';
+import { cutPage, namedPageQuery, pageOf } from './page.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -45,9 +46,11 @@ const sender = Type.Object({
 });
 
 export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorParts): void {
+  const querystring = Type.Object(namedPageQuery, { additionalProperties: false });
   app.get(
     '/v1/push-services',
     {
+      schema: { querystring },
       config: {
         operation: describe({
           tag: 'Push services',
@@ -55,7 +58,7 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorParts):
           description:
             'Of all senders on this store, in whatever process, as they reported in the last seconds. Those that nobody sends to ' +
             'are left out, unless they refuse a key or have held deletions.',
-          schema: Type.Object({ items: Type.Array(pushService) }),
+          schema: pageOf(pushService, 'string'),
           example: {
             items: [
               {
@@ -73,21 +76,27 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorParts):
                 heldDeletions: 0,
               },
             ],
+            next: null,
           },
         }),
       },
     },
-    async (_request, reply) => sendJson(reply, { items: await readPushServices(store) }),
+    async ({ query }, reply) =>
+      sendJson(
+        reply,
+        cutPage(await readPushServices(store), ({ origin }) => origin, query),
+      ),
   );
 
   app.get(
     '/v1/senders',
     {
+      schema: { querystring },
       config: {
         operation: describe({
           tag: 'Push services',
           summary: 'Who sends now',
-          schema: Type.Object({ items: Type.Array(sender) }),
+          schema: pageOf(sender, 'string'),
           example: {
             items: [
               {
@@ -99,10 +108,14 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorParts):
                 seenAt: '2027-01-01T09:10:02.000Z',
               },
             ],
+            next: null,
           },
         }),
       },
     },
-    async (_request, reply) => sendJson(reply, { items: (await store.senders.list()).map(senderToJson) }),
+    async ({ query }, reply) => {
+      const { items, next } = cutPage(await store.senders.list(), ({ id }) => id, query);
+      return sendJson(reply, { items: items.map(senderToJson), next });
+    },
   );
 }
