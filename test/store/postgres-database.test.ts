@@ -224,6 +224,27 @@ describe('a PostgreSQL store', () => {
     }
   });
 
+  test('lets calls wait for each other longer than a connection may take to be made', async () => {
+    const narrow = await openPostgresStore({
+      url: database.url,
+      maxConnections: 1,
+      connectTimeoutMs: 200,
+      retryForMs: 0,
+    });
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
+      const calls = [1, 2, 3].map((id) => narrow.subscriptions.findById(id));
+      await sleep(500);
+      await other.query('commit');
+      assert.deepEqual(await Promise.all(calls), [undefined, undefined, undefined]);
+    } finally {
+      await other.end();
+      await narrow.close();
+    }
+  });
+
   test('ends a statement that takes too long', async () => {
     const impatient = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
     const other = new Client({ connectionString: database.url });

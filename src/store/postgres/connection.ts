@@ -8,13 +8,15 @@ export interface ConnectionOptions {
   readonly url: string;
   /** Connections of this store at most. Default: 4. */
   readonly maxConnections?: number | undefined;
+  /** How long a connection may take to be made. Default: 5000. */
+  readonly connectTimeoutMs?: number | undefined;
   /** After this the server cancels a statement. Default: 30 000. */
   readonly statementTimeoutMs?: number | undefined;
 }
 
 export const defaultStatementTimeoutMs = 30_000;
-const defaultMaxConnections = 4;
-const connectTimeoutMs = 5000;
+export const defaultMaxConnections = 4;
+const defaultConnectTimeoutMs = 5000;
 const idleTimeoutMs = 60_000;
 /** What the server itself has not cancelled by then will not be answered. */
 const answerTimeoutMs = 5000;
@@ -24,6 +26,7 @@ export async function openPool(
   {
     url,
     maxConnections = defaultMaxConnections,
+    connectTimeoutMs = defaultConnectTimeoutMs,
     statementTimeoutMs = defaultStatementTimeoutMs,
   }: ConnectionOptions,
   settings: Readonly<Record<string, string>> | undefined = serverSettings(statementTimeoutMs),

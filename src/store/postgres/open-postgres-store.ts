@@ -61,7 +61,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     heldDeletions: createPostgresHeldDeletions(database),
     ended: createPostgresEndedSubscriptions(database),
     vapidKeys: createPostgresVapidKeys(database),
-    statistics: createPostgresStatistics(database),
+    statistics: createPostgresStatistics(database, functions),
     receipts: createPostgresReceipts(database, functions),
     operators: createPostgresOperators(database, functions),
     audit: createPostgresAudit(database, functions),

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { openPool, type ConnectionOptions } from './connection.ts';
+import { defaultMaxConnections, openPool, type ConnectionOptions } from './connection.ts';
 import { describeDatabase } from './database-url.ts';
 import { codeOf, isPassing, toStoreError } from './postgres-error.ts';
 
@@ -28,6 +28,8 @@ export class PostgresDatabase {
   readonly #options: PostgresDatabaseOptions;
   readonly #retryForMs: number;
   readonly #closing = new AbortController();
+  #freeConnections: number;
+  readonly #waiting: (() => void)[] = [];
   #pending = 0;
   #onIdle: (() => void) | undefined;
   /** For messages: without user and password. */
@@ -38,6 +40,7 @@ export class PostgresDatabase {
   private constructor(pool: Pool, options: PostgresDatabaseOptions) {
     this.#pool = pool;
     this.#options = options;
+    this.#freeConnections = options.maxConnections ?? defaultMaxConnections;
     this.#retryForMs = options.retryForMs ?? defaultRetryForMs;
     this.place = describeDatabase(options.url);
     this.now = options.now ?? (() => null);
@@ -107,7 +110,7 @@ export class PostgresDatabase {
     try {
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
         try {
-          return await work();
+          return await this.#inTurn(work);
         } catch (error) {
           const mayPass = (await this.#adaptTo(error)) || isPassing(error);
           const isOver = this.#closing.signal.aborted || performance.now() + pauseMs >= endMs;
@@ -118,6 +121,19 @@ export class PostgresDatabase {
     } finally {
       this.#pending -= 1;
       if (this.#pending === 0) this.#onIdle?.();
+    }
+  }
+
+  /** Waits here where all connections are in use: the pool would take a long queue for a server that is away. */
+  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#freeConnections === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#freeConnections -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#freeConnections += 1;
+      else next();
     }
   }
 

@@ -32,7 +32,10 @@ const networkErrors = new Set([
 export function isPassing(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return passing.has(code) || networkErrors.has(code) || /^08(?!P01)/.test(code);
-  return error instanceof Error && /^(Connection terminated|timeout expired|Client has)/i.test(error.message);
+  return (
+    error instanceof Error &&
+    /^(Connection terminated|timeout (expired|exceeded)|Client has)/i.test(error.message)
+  );
 }
 
 /** The fault as Deskbell names it; what PostgreSQL or the network did not raise is passed through. */

@@ -18,7 +18,8 @@ const selectIntervals = `
 `;
 const inOrder = 'group by start_ms, width_ms, push_service order by start_ms, push_service collate "C"';
 
-export function createPostgresStatistics(database: PostgresDatabase): Statistics {
+/** @param functions the schema of the database's functions */
+export function createPostgresStatistics(database: PostgresDatabase, functions: string): Statistics {
   return {
     subscriptionDays: async (sinceMs) => {
       const rows = await database.query<{
@@ -47,12 +48,14 @@ export function createPostgresStatistics(database: PostgresDatabase): Statistics
     backlog: async () => {
       const [row] = await database.query<
         Omit<Backlog, 'alarms'> & { readonly alarms: Backlog['alarms'] | null }
-      >(`
+      >(
+        `
         select
           (select coalesce(sum(b.audience - b.expired_unread - coalesce((
              select sum(accepted + gone + rejected + expired + exhausted)
              from deskbell.origin_counts c where c.broadcast_id = b.id), 0)), 0)
-           from deskbell.broadcasts b where b.state = 'running') as "pendingRows",
+           from deskbell.broadcasts b
+           where b.state = 'running' and b.start_at_ms <= ${functions}.clock($1)) as "pendingRows",
           r.waiting as "waitingRows", r.held_back as "heldBackRows",
           (select jsonb_agg(a order by a.reason) from (
              select a.reason, count(*) as count
@@ -61,7 +64,9 @@ export function createPostgresStatistics(database: PostgresDatabase): Statistics
         from (
           select count(*) as waiting, count(r.push_service_id) as held_back
           from deskbell.retries r join deskbell.broadcasts b on b.id = r.broadcast_id where b.state = 'running') r
-      `);
+      `,
+        [database.now()],
+      );
       return { pendingRows: 0, waitingRows: 0, heldBackRows: 0, ...row, alarms: row?.alarms ?? [] };
     },
     outcomesOf: (broadcastId) =>
