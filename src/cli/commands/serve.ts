@@ -15,7 +15,7 @@ import { dataSettings, withData } from '../data.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
 import { retentionSettings, withRetention } from '../keep-retention.ts';
-import { underServiceManager } from '../service-manager.ts';
+import { underSystemd } from '../tell-systemd.ts';
 import { addressOf, ignoreHangup, listenOn, untilStopped } from '../listening.ts';
 import {
   assertListenerIsAskedFor,
@@ -131,7 +131,7 @@ export function serveCommand(context: Context): Command {
           const onError = (error: unknown): void =>
             log.error({ event: 'retention interrupted', detail: formatError(error) });
           const tellReason = (detail: string): void => log.error({ event: 'warning', detail });
-          await underServiceManager(context, tellReason, () =>
+          await underSystemd(context, tellReason, () =>
             withRetention(store, configuration, { onError }, async () => {
               if (sender === undefined || !configuration.deliver) await untilStopped(stop);
               else {

@@ -14,7 +14,7 @@ import { readConfiguration } from '../read-configuration.ts';
 import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
 import { formatError } from '../failure.ts';
 import { retentionSettings, withRetention } from '../keep-retention.ts';
-import { underServiceManager } from '../service-manager.ts';
+import { underSystemd } from '../tell-systemd.ts';
 import { ignoreHangup } from '../listening.ts';
 import type { Output } from '../output.ts';
 
@@ -55,7 +55,7 @@ export function workerCommand(context: Context): Command {
           );
           const report = flags.json ? reportAsJson(output) : reportAsText(output);
           const tellReason = (reason: string): void => output.diagnostic(`deskbell: ${reason}`);
-          await underServiceManager(context, tellReason, () =>
+          await underSystemd(context, tellReason, () =>
             withRetention(data.store, configuration, { onError: report.error }, () =>
               deliverBroadcasts(sender, data.store.broadcasts, report, stop),
             ),

@@ -9,7 +9,7 @@ import { describeError } from './failure.ts';
 const execute = promisify(execFile);
 
 /** @param onError told, once, why systemd cannot be told */
-export async function underServiceManager(
+export async function underSystemd(
   { environment, stop }: Pick<Context, 'environment' | 'stop'>,
   onError: (reason: string) => void,
   work: () => Promise<void>,
