@@ -1,7 +1,8 @@
-// What every store must know of operators and of what they have changed.
+// What every store must know of operators, of what they have changed, and of who sends.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { generateOperatorToken, hashOperatorToken } from '../../src/keys/operator-token.ts';
+import { reportLifetimeMs } from '../../src/store/senders.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StoreUnderTest } from './store-under-test.ts';
 
@@ -74,6 +75,34 @@ export function describeOperators(name: string, prepare: () => Promise<StoreUnde
       });
       assert.deepEqual(await store.audit.list({ beforeId: second, limit: 10 }), [oldest]);
       assert.deepEqual(await store.audit.list({ limit: 1 }), [newest]);
+    });
+
+    test('the report of a sender is replaced, and forgotten when the sender is silent or takes it back', async () => {
+      const pushService = {
+        origin: 'https://fcm.googleapis.com',
+        connections: 1,
+        inFlight: 2,
+        queued: 0,
+        maxInFlight: 100,
+        latencyMs: 41.5,
+        answers: 10,
+        throttled: 1,
+        breaker: 'closed',
+      } as const;
+      const report = { machine: 'push-1', processId: 7, kind: 'worker', startedAtMs: nowMs } as const;
+      await store.senders.put({ ...report, id: 'one', pushServices: [] });
+      await store.senders.put({ ...report, id: 'one', pushServices: [pushService] });
+      nowMs += reportLifetimeMs;
+      await store.senders.put({ ...report, id: 'two', startedAtMs: nowMs, pushServices: [] });
+      const two = { ...report, id: 'two', startedAtMs: nowMs, pushServices: [], seenAtMs: nowMs };
+      assert.deepEqual(await store.senders.list(), [
+        { ...report, id: 'one', pushServices: [pushService], seenAtMs: nowMs - reportLifetimeMs },
+        two,
+      ]);
+      nowMs += 1;
+      assert.deepEqual(await store.senders.list(), [two]);
+      await store.senders.remove('two');
+      assert.deepEqual(await store.senders.list(), []);
     });
   });
 }
