@@ -1,6 +1,6 @@
 // What every store must do with users and tags: keep them, find subscriptions by them, and forget a person.
 import assert from 'node:assert/strict';
-import { beforeEach, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { checkExpression } from '../../src/store/check-people.ts';
 import type { AudienceExpression, UserAndTags } from '../../src/store/people.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
@@ -11,6 +11,7 @@ import {
   madeUpBroadcast,
   madeUpSchedule,
   openForEachTest,
+  openForSuite,
   type StoreUnderTest,
 } from './store-under-test.ts';
 
@@ -34,32 +35,10 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
       store.subscriptions.put(madeUpSubscription(index), vapidPublicKey, { assign });
     const read = async (id: number) => ownerOf(await store.subscriptions.findById(id));
 
-    const listIds = async (matching: AudienceExpression, limit: number): Promise<number[]> => {
-      const ids: number[] = [];
-      for (let afterId = 0; ; afterId = ids.at(-1)!) {
-        const rows = await store.subscriptions.page({ afterId, limit, matching });
-        if (rows.length === 0) return ids;
-        ids.push(...rows.map(({ id }) => id));
-      }
-    };
-
     const createBroadcast = (audienceId: number | undefined, user?: string) =>
       store.broadcasts.create(
         madeUpBroadcast(nowMs, { audienceId, user, sliceRows: 1000, receiptActions: [] }),
       );
-
-    const audienceIds = async (expression: AudienceExpression): Promise<(number | undefined)[]> => {
-      const { broadcast } = await createBroadcast(await store.broadcasts.openMatchingAudience(expression));
-      const ids: (number | undefined)[] = [];
-      for (;;) {
-        const lease = await store.work.leaseSlice({ leaseMs: 60_000, broadcastId: broadcast.id });
-        if (lease === undefined) break;
-        const rows = await store.ledger.readRows(lease, lease.cursor, 10_000);
-        ids.push(...rows.map(({ subscriptionId }) => subscriptionId));
-      }
-      assert.equal(broadcast.audience, ids.length);
-      return ids;
-    };
 
     /** Gives every row of the broadcast that result. */
     const settle = async (broadcastId: number, result: 'accepted' | 'gone' | 'retry') => {
@@ -199,99 +178,6 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
       });
     });
 
-    describe('in expressions', () => {
-      const tagNames = ['even', 'three', 'five', 'rare'];
-      let rows: readonly StoredSubscription[];
-
-      beforeEach(async () => {
-        await store.subscriptions.putAll(
-          Array.from({ length: 2500 }, (_, index) => ({
-            subscription: madeUpSubscription(index),
-            vapidPublicKey,
-            assign: { user: `person${index % 700}`, tags: tagsOf(index) },
-          })),
-        );
-        rows = await store.subscriptions.page({ afterId: 0, limit: 5000 });
-      });
-
-      /** The same, told by looking at every row. */
-      const expected = ({ user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression) =>
-        rows
-          .filter(
-            (row) =>
-              (user === undefined || row.user === user) &&
-              all.every((tag) => row.tags.includes(tag)) &&
-              (any.length === 0 || any.some((tag) => row.tags.includes(tag))) &&
-              !none.some((tag) => row.tags.includes(tag)),
-          )
-          .map(({ id }) => id);
-
-      const expressions: readonly AudienceExpression[] = [
-        { user: 'person3' },
-        { user: 'person6', tags: { all: ['even'], none: ['five'] } },
-        { user: 'nobody' },
-        { tags: { all: ['even'] } },
-        { tags: { all: ['even', 'rare', 'three'] } },
-        { tags: { all: ['even', 'three', 'five'] } },
-        { tags: { all: ['even', 'unknown'] } },
-        { tags: { any: ['three', 'five'] } },
-        { tags: { any: tagNames, none: ['even', 'rare'] } },
-        { tags: { any: ['rare', 'unknown'] } },
-        { tags: { none: ['even', 'three'] } },
-        { tags: { all: ['even'], any: ['three', 'rare'], none: ['five'] } },
-      ];
-      for (const expression of expressions) {
-        test(`${JSON.stringify(expression)} gives each of its subscriptions once, in id order`, async () => {
-          const checked = checkExpression(expression);
-          assert.deepEqual(await listIds(checked, 700), expected(expression));
-          assert.deepEqual(await audienceIds(checked), expected(expression));
-        });
-      }
-
-      test('a page ends at its last id and at its limit', async () => {
-        const matching = { tags: { all: ['even'] } };
-        const ids = expected(matching);
-        const page = await store.subscriptions.page({
-          afterId: ids[9]!,
-          throughId: ids[14]! + 1,
-          limit: 100,
-          matching,
-        });
-        assert.deepEqual(
-          page.map(({ id }) => id),
-          ids.slice(10, 15),
-        );
-        assert.equal((await store.subscriptions.page({ afterId: 0, limit: 3, matching })).length, 3);
-      });
-
-      test('an audience that is written in several ranges has each subscription once', async () => {
-        await store.subscriptions.putAll(
-          Array.from({ length: 10_500 }, (_, index) => ({
-            subscription: madeUpSubscription(3000 + index),
-            vapidPublicKey,
-            assign: { tags: ['many'] },
-          })),
-        );
-        const ids = await audienceIds({ tags: { all: ['many'] } });
-        assert.equal(ids.length, 10_500);
-        assert.equal(new Set(ids).size, 10_500);
-      });
-
-      test('an audience is fixed when it is written: tags that change later change nothing', async () => {
-        const audienceId = await store.broadcasts.openMatchingAudience({ tags: { all: ['rare'] } });
-        const ids = expected({ tags: { all: ['rare'] } });
-        await store.people.changeTags(ids[0]!, { remove: ['rare'] });
-        await store.people.changeTags(ids[0]! + 1, { add: ['rare'] });
-        const { broadcast } = await createBroadcast(audienceId);
-        const lease = await store.work.leaseSlice({ leaseMs: 1000, broadcastId: broadcast.id });
-        const recipients = await store.ledger.readRows(lease!, 0, 100);
-        assert.deepEqual(
-          recipients.map(({ subscriptionId }) => subscriptionId),
-          ids,
-        );
-      });
-    });
-
     describe('removing a person', () => {
       test('what is not there is not removed', async () => {
         await put(1, ada);
@@ -391,6 +277,127 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         assert.deepEqual(await store.ended.list(100), []);
         assert.deepEqual(await store.heldDeletions.list(), []);
       });
+    });
+  });
+}
+
+export function describeExpressions(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`expressions of user and tags: ${name}`, () => {
+    const nowMs = 1_800_000_000_000;
+    // one store for all: rows take their time
+    const store = openForSuite(prepare, () => nowMs);
+    const tagNames = ['even', 'three', 'five', 'rare'];
+    let rows: readonly StoredSubscription[];
+
+    before(async () => {
+      await store.subscriptions.putAll(
+        Array.from({ length: 2500 }, (_, index) => ({
+          subscription: madeUpSubscription(index),
+          vapidPublicKey,
+          assign: { user: `person${index % 700}`, tags: tagsOf(index) },
+        })),
+      );
+      rows = await store.subscriptions.page({ afterId: 0, limit: 5000 });
+    });
+
+    const listIds = async (matching: AudienceExpression, limit: number): Promise<number[]> => {
+      const ids: number[] = [];
+      for (let afterId = 0; ; afterId = ids.at(-1)!) {
+        const page = await store.subscriptions.page({ afterId, limit, matching });
+        if (page.length === 0) return ids;
+        ids.push(...page.map(({ id }) => id));
+      }
+    };
+
+    const audienceIds = async (expression: AudienceExpression): Promise<(number | undefined)[]> => {
+      const audienceId = await store.broadcasts.openMatchingAudience(expression);
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
+      const ids: (number | undefined)[] = [];
+      for (;;) {
+        const lease = await store.work.leaseSlice({ leaseMs: 60_000, broadcastId: broadcast.id });
+        if (lease === undefined) break;
+        const recipients = await store.ledger.readRows(lease, lease.cursor, 10_000);
+        ids.push(...recipients.map(({ subscriptionId }) => subscriptionId));
+      }
+      assert.equal(broadcast.audience, ids.length);
+      return ids;
+    };
+
+    /** The same, told by looking at every row. */
+    const expected = ({ user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression) =>
+      rows
+        .filter(
+          (row) =>
+            (user === undefined || row.user === user) &&
+            all.every((tag) => row.tags.includes(tag)) &&
+            (any.length === 0 || any.some((tag) => row.tags.includes(tag))) &&
+            !none.some((tag) => row.tags.includes(tag)),
+        )
+        .map(({ id }) => id);
+
+    const expressions: readonly AudienceExpression[] = [
+      { user: 'person3' },
+      { user: 'person6', tags: { all: ['even'], none: ['five'] } },
+      { user: 'nobody' },
+      { tags: { all: ['even'] } },
+      { tags: { all: ['even', 'rare', 'three'] } },
+      { tags: { all: ['even', 'three', 'five'] } },
+      { tags: { all: ['even', 'unknown'] } },
+      { tags: { any: ['three', 'five'] } },
+      { tags: { any: tagNames, none: ['even', 'rare'] } },
+      { tags: { any: ['rare', 'unknown'] } },
+      { tags: { none: ['even', 'three'] } },
+      { tags: { all: ['even'], any: ['three', 'rare'], none: ['five'] } },
+    ];
+    for (const expression of expressions) {
+      test(`${JSON.stringify(expression)} gives each of its subscriptions once, in id order`, async () => {
+        const checked = checkExpression(expression);
+        assert.deepEqual(await listIds(checked, 700), expected(expression));
+        assert.deepEqual(await audienceIds(checked), expected(expression));
+      });
+    }
+
+    test('a page ends at its last id and at its limit', async () => {
+      const matching = { tags: { all: ['even'] } };
+      const ids = expected(matching);
+      const page = await store.subscriptions.page({
+        afterId: ids[9]!,
+        throughId: ids[14]! + 1,
+        limit: 100,
+        matching,
+      });
+      assert.deepEqual(
+        page.map(({ id }) => id),
+        ids.slice(10, 15),
+      );
+      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 3, matching })).length, 3);
+    });
+
+    test('an audience that is written in several ranges has each subscription once', async () => {
+      await store.subscriptions.putAll(
+        Array.from({ length: 10_500 }, (_, index) => ({
+          subscription: madeUpSubscription(3000 + index),
+          vapidPublicKey,
+          assign: { tags: ['many'] },
+        })),
+      );
+      const ids = await audienceIds({ tags: { all: ['many'] } });
+      assert.equal(ids.length, 10_500);
+      assert.equal(new Set(ids).size, 10_500);
+    });
+
+    test('an audience is fixed when it is written: tags that change later change nothing', async () => {
+      const audienceId = await store.broadcasts.openMatchingAudience({ tags: { all: ['rare'] } });
+      const ids = expected({ tags: { all: ['rare'] } });
+      await store.people.changeTags(ids[0]!, { remove: ['rare'] });
+      await store.people.changeTags(ids[0]! + 1, { add: ['rare'] });
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
+      const lease = await store.work.leaseSlice({ leaseMs: 1000, broadcastId: broadcast.id });
+      const recipients = await store.ledger.readRows(lease!, 0, 100);
+      assert.deepEqual(
+        recipients.map(({ subscriptionId }) => subscriptionId),
+        ids,
+      );
     });
   });
 }

@@ -24,7 +24,7 @@ import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { describePeople } from './people-suite.ts';
+import { describeExpressions, describePeople } from './people-suite.ts';
 import { describeOperators } from './operators-suite.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describeSchedules } from './schedules-suite.ts';
@@ -61,6 +61,7 @@ describeSchedules('SQLite', prepare);
 describeStatistics('SQLite', prepare);
 describeReceipts('SQLite', prepare);
 describePeople('SQLite', prepare);
+describeExpressions('SQLite', prepare);
 describeOperators('SQLite', prepare);
 
 describe('the SQLite file', () => {
