@@ -76,12 +76,12 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
     'select * from alarms where broadcast_id = :broadcastId order by first_at_ms',
   );
   const waiting = database.prepare<{ broadcastId: number }, { rows: number }>(
-    'select count(*) as rows from retries where broadcast_id = :broadcastId',
+    'select coalesce(sum(rows), 0) as rows from waiting_rows where broadcast_id = :broadcastId',
   );
   const heldBack = database.prepare<{ broadcastId: number }, { origin: string; rows: number }>(`
-    select p.origin, count(*) as rows
-    from retries r join push_services p on p.id = r.push_service_id
-    where r.broadcast_id = :broadcastId and r.push_service_id is not null
+    select p.origin, sum(w.rows) as rows
+    from waiting_rows w join push_services p on p.id = w.push_service_id
+    where w.broadcast_id = :broadcastId and w.rows > 0
     group by p.origin
   `);
 

@@ -549,4 +549,35 @@ export const migrations: readonly string[] = [
   ) strict;
   create index schedules_by_time on schedules (next_at_ms);
   `,
+
+  `
+  -- stored retries, counted: a page that shows a broadcast is read every second, and a million rows may wait
+  create table waiting_rows (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    -- 0: not held back
+    push_service_id integer not null,
+    rows integer not null,
+    primary key (broadcast_id, push_service_id)
+  ) strict, without rowid;
+  insert into waiting_rows (broadcast_id, push_service_id, rows)
+    select broadcast_id, coalesce(push_service_id, 0), count(*) from retries group by 1, 2;
+  create trigger retry_added after insert on retries begin
+    insert into waiting_rows (broadcast_id, push_service_id, rows)
+      values (new.broadcast_id, coalesce(new.push_service_id, 0), 1)
+      on conflict (broadcast_id, push_service_id) do update set rows = rows + 1;
+  end;
+  create trigger retry_dropped after delete on retries begin
+    update waiting_rows set rows = rows - 1
+      where broadcast_id = old.broadcast_id and push_service_id = coalesce(old.push_service_id, 0);
+  end;
+  create trigger retry_held_back after update of push_service_id on retries
+    when old.push_service_id is not new.push_service_id
+  begin
+    update waiting_rows set rows = rows - 1
+      where broadcast_id = old.broadcast_id and push_service_id = coalesce(old.push_service_id, 0);
+    insert into waiting_rows (broadcast_id, push_service_id, rows)
+      values (new.broadcast_id, coalesce(new.push_service_id, 0), 1)
+      on conflict (broadcast_id, push_service_id) do update set rows = rows + 1;
+  end;
+  `,
 ];

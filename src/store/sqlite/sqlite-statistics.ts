@@ -36,8 +36,9 @@ export function createSqliteStatistics(database: SqliteDatabase): Statistics {
     from broadcasts b where b.state = 'running' and b.start_at_ms <= :nowMs
   `);
   const waiting = database.prepare<NoValues, { count: number; held_back: number }>(`
-    select count(*) as count, count(push_service_id) as held_back from retries
-    where broadcast_id in (select id from broadcasts where state = 'running')
+    select coalesce(sum(rows), 0) as count,
+           coalesce(sum(rows) filter (where push_service_id <> 0), 0) as held_back
+    from waiting_rows where broadcast_id in (select id from broadcasts where state = 'running')
   `);
   const alarms = database.prepare<NoValues, { reason: string; count: number }>(`
     select reason, count(*) as count from alarms
