@@ -245,6 +245,17 @@ describe('a PostgreSQL store', () => {
     }
   });
 
+  test('says at once that the server is away to whoever checks', { timeout: 10_000 }, async () => {
+    const proxy = await openProxy(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const behind = await openPostgresStore({ url: url.href });
+    await behind.check();
+    await proxy.close();
+    await assert.rejects(behind.check(), { code: 'ERR_STORE_UNAVAILABLE', message: /cannot be reached/ });
+    await behind.close();
+  });
+
   test('ends a statement that takes too long', async () => {
     const impatient = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
     const other = new Client({ connectionString: database.url });

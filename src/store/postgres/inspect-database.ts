@@ -18,7 +18,7 @@ export async function inspectDatabase(url: string): Promise<DatabaseState> {
   const warnings: string[] = [];
   const database = await PostgresDatabase.open({ url, maxConnections: 1, retryForMs: 0 });
   try {
-    await checkServer(database, (warning) => warnings.push(warning));
+    await checkServer(database, (warning) => warnings.push(warning), { isPatient: false });
     const schema = await database.transaction((query) => readVersion(query, database.place));
     const current =
       schema === 0

@@ -43,7 +43,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { subscriptionLimit, onWarning = () => {}, ...databaseOptions } = options;
   const database = await PostgresDatabase.open(databaseOptions);
   try {
-    await checkServer(database, onWarning);
+    await checkServer(database, onWarning, { isPatient: true });
     await migrate(database);
   } catch (error) {
     await database.close();
@@ -70,7 +70,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     retention: createPostgresRetention(database),
     webhooks: createPostgresWebhookOutbox(database, functions),
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
-    check: async () => checkServer(database, () => {}),
+    check: async () => checkServer(database, () => {}, { isPatient: false }),
     close: () => database.close(),
   };
 }

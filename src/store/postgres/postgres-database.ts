@@ -22,6 +22,7 @@ export type Query = <Row extends object>(sql: string, values?: readonly Value[])
 const defaultRetryForMs = 20_000;
 const firstPauseMs = 50;
 const maxPauseMs = 1000;
+const askForMs = 500;
 
 export class PostgresDatabase {
   #pool: Pool;
@@ -68,6 +69,14 @@ export class PostgresDatabase {
     return (await this.query<Row>(sql, values))[0];
   }
 
+  /** The first row, for whoever asks whether the database is there: tried again only for connections that broke unnoticed. */
+  async ask<Row extends object>(sql: string): Promise<Row | undefined> {
+    return this.#retry(
+      async () => (await this.#pool.query<Row & Record<string, unknown>>(sql)).rows[0],
+      askForMs,
+    );
+  }
+
   /** Runs one statement. @returns the number of rows changed */
   run(sql: string, values: readonly Value[] = []): Promise<number> {
     return this.#retry(async () => (await this.#pool.query(sql, values as unknown[])).rowCount ?? 0);
@@ -103,9 +112,9 @@ export class PostgresDatabase {
     await this.#pool.end();
   }
 
-  async #retry<Result>(work: () => Promise<Result>): Promise<Result> {
+  async #retry<Result>(work: () => Promise<Result>, forMs = this.#retryForMs): Promise<Result> {
     if (this.#closing.signal.aborted) throw new DeskbellError('ERR_CLOSED', 'The store is closed.');
-    const endMs = performance.now() + this.#retryForMs;
+    const endMs = performance.now() + forMs;
     this.#pending += 1;
     try {
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {

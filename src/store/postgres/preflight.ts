@@ -15,23 +15,29 @@ interface ServerRow {
   readonly now_ms: number;
 }
 
-/**
- * @param onWarning told of a clock that differs
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
- */
-export async function checkServer(
-  database: PostgresDatabase,
-  onWarning: (warning: string) => void,
-): Promise<void> {
-  const askedAtMs = Date.now();
-  const server = await database.first<ServerRow>(`
+const describeServer = `
     select current_setting('server_version_num')::int / 10000 as version,
            current_setting('server_encoding') as encoding,
            pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as is_read_only,
            coalesce(has_schema_privilege(to_regnamespace('deskbell')::oid, 'usage'),
                     has_database_privilege(current_database(), 'create')) as may_create,
            (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
-  `);
+`;
+
+/**
+ * @param onWarning told of a clock that differs
+ * @param options `isPatient`: a server that starts up is waited for
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
+ */
+export async function checkServer(
+  database: PostgresDatabase,
+  onWarning: (warning: string) => void,
+  { isPatient }: { readonly isPatient: boolean },
+): Promise<void> {
+  const askedAtMs = Date.now();
+  const server = await (isPatient
+    ? database.first<ServerRow>(describeServer)
+    : database.ask<ServerRow>(describeServer));
   const answeredAtMs = Date.now();
   if (server === undefined) throw new Error('The server does not describe itself.');
   const refuse = (detail: string): never => {
