@@ -173,6 +173,31 @@ suite('/v1/broadcasts', () => {
   });
 });
 
+test('a schedule is made, listed and removed; what needs a setting that is missing is a 409', async (t) => {
+  const stage = await startStage(t, [{}]);
+  const { ask, read } = stage;
+  const body = {
+    cron: '0 9 * * 1',
+    timezone: 'Europe/Berlin',
+    audience: { tags: { any: ['news'] } },
+    message,
+  };
+  const post = (changed: object) => ask('/v1/schedules', { method: 'POST', body: { ...body, ...changed } });
+  const made = await post({});
+  assert.equal(made.status, 201, await made.clone().text());
+  assert.deepEqual((await post({})).status, 201);
+  const bad = await post({ cron: 'at tea time' });
+  assert.deepEqual([bad.status, await codeOf(bad)], [400, 'ERR_SCHEDULE_INVALID']);
+  const withReceipts = await post({ receipts: true });
+  assert.deepEqual([withReceipts.status, await codeOf(withReceipts)], [409, 'ERR_CONFIGURATION']);
+  const page = await read<Page<{ id: number; cron: string }>>('/v1/schedules?limit=1');
+  assert.deepEqual([page.items.map(({ id, cron }) => [id, cron]), page.next], [[[1, '0 9 * * 1']], 1]);
+  assert.deepEqual((await read<Page>('/v1/schedules?cursor=1')).items.length, 1);
+  const remove = async () => (await ask('/v1/schedules/1', { method: 'DELETE' })).status;
+  assert.deepEqual([await remove(), await remove()], [204, 404]);
+  assert.deepEqual((await auditOf(stage)).slice(-1), [['tester', 'schedule.create', 'schedule 1', 201]]);
+});
+
 suite('/v1/subscriptions', () => {
   test('they are listed by person, tags and push service, in pages, and show no endpoint and no key', async (t) => {
     const { read, pushService } = await startStage(t, [

@@ -15,6 +15,7 @@ import { addHeldDeletionRoutes } from './held-deletions.ts';
 import { addKeyRoutes } from './keys.ts';
 import { addMessageRoutes } from './messages.ts';
 import { addPushServiceRoutes } from './push-services.ts';
+import { addScheduleRoutes } from './schedules.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
 
 const openApiOperation: Operation = {
@@ -34,6 +35,7 @@ export function addApi(app: ServiceApp, parts: OperatorParts): void {
   const routes = collectRoutes(app);
   addMessageRoutes(app, parts);
   addBroadcastRoutes(app, parts);
+  addScheduleRoutes(app, parts);
   addSubscriptionRoutes(app, parts);
   addPushServiceRoutes(app, parts);
   addHeldDeletionRoutes(app, parts);

@@ -13,6 +13,7 @@ import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorParts } from '../parts.ts';
 import { attemptSchema, attemptExample, attemptToJson } from './attempt.ts';
+import { allAudience, matchingAudience } from './audience-schema.ts';
 import { broadcastExample, broadcastSchema, states } from './broadcast-schema.ts';
 import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
 import { describe } from './operation.ts';
@@ -29,28 +30,14 @@ const createBody = Type.Object(
         'Every subscription; some by id; those of a user or with tags (all, any, none of these) at this moment; or some that need ' +
         'not be stored.',
       anyOf: [
-        { type: 'string', const: 'all' },
+        allAudience,
         {
           type: 'object',
           required: ['ids'],
           additionalProperties: false,
           properties: { ids: { type: 'array', minItems: 1, items: { type: 'integer', minimum: 1 } } },
         },
-        {
-          type: 'object',
-          minProperties: 1,
-          additionalProperties: false,
-          properties: {
-            user: { type: 'string' },
-            tags: {
-              type: 'object',
-              additionalProperties: false,
-              properties: Object.fromEntries(
-                ['all', 'any', 'none'].map((name) => [name, { type: 'array', items: { type: 'string' } }]),
-              ),
-            },
-          },
-        },
+        matchingAudience,
         {
           type: 'object',
           required: ['subscriptions'],
@@ -141,6 +128,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
       'ERR_SUBSCRIPTION_INVALID',
       'ERR_FIELD_VALUE',
       'ERR_FIELD_TYPE',
+      'ERR_CONFIGURATION',
       'ERR_IDEMPOTENCY_KEY',
     ],
   });
