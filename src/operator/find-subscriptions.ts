@@ -1,4 +1,5 @@
 // Finds subscriptions by person, tags and push service: in the order of ids, a bounded number of rows looked at each time.
+import { setImmediate } from 'node:timers/promises';
 import type { AudienceExpression } from '../store/people.ts';
 import type { StoredSubscription, SubscriptionStore } from '../store/subscriptions.ts';
 
@@ -27,15 +28,19 @@ export async function findSubscriptions(
 ): Promise<FoundSubscriptions> {
   const subscriptions: StoredSubscription[] = [];
   let { afterId = 0 } = range;
+  const prefix = pushService === undefined ? undefined : `${pushService}/`;
   const readCount = pushService === undefined ? range.limit + 1 : readAtOnce;
   for (let searched = 0; searched < searchedAtOnce; searched += readCount) {
     const rows = await store.page({ afterId, limit: readCount, matching });
     for (const row of rows) {
       if (subscriptions.length === range.limit) return { subscriptions, nextAfterId: afterId };
       afterId = row.id;
-      if (pushService === undefined || new URL(row.endpoint).origin === pushService) subscriptions.push(row);
+      // Endpoints are stored with their origin in its normal form.
+      if (prefix === undefined || row.endpoint.startsWith(prefix)) subscriptions.push(row);
     }
     if (rows.length < readCount) return { subscriptions };
+    // Reading takes the thread; others get their turn in between.
+    await setImmediate();
   }
   return { subscriptions, nextAfterId: afterId };
 }
