@@ -10,7 +10,7 @@ import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
 const unusedForMs = 24 * 60 * 60 * 1000;
-const deleteBatchRows = 20_000;
+const deleteBatchRows = 5000;
 /** A transaction with so many candidates takes some tens of milliseconds. */
 const matchingBatchRows = 10_000;
 /** Other processes ask for the write lock at least this often while they wait for it, on a machine that is not busy. */
@@ -28,10 +28,19 @@ export function createAudiences(database: SqliteDatabase): Audiences {
   const statements = prepareStatements(database);
   const matching = createMatchingSubscriptions(database);
 
+  /** Runs `work` in one transaction after the other while it returns true. */
+  const inTurns = async (work: () => boolean): Promise<void> => {
+    for (;;) {
+      const startedAtMs = performance.now();
+      if (!(await database.write(work))) return;
+      // a third of the time belongs to others, however slow the disk is
+      await sleep(Math.max(minPauseMs, (performance.now() - startedAtMs) / 2));
+    }
+  };
+
   const dropUnused = async () => {
     const oldestMs = database.now() - unusedForMs;
-    // in batches, so that other writers get their turn
-    while ((await database.write(() => statements.dropMembers.run({ oldestMs }))) === deleteBatchRows);
+    await inTurns(() => statements.dropMembers.run({ oldestMs }) === deleteBatchRows);
     await database.write(() => statements.drop.run({ oldestMs }));
   };
 
@@ -57,14 +66,12 @@ export function createAudiences(database: SqliteDatabase): Audiences {
     statements.setMembers.run({ audienceId, members: count });
   };
 
-  const open = async (): Promise<number> => {
-    await dropUnused();
-    return database.write(() => {
+  const open = (): Promise<number> =>
+    database.write(() => {
       const row = statements.open.first({ nowMs: database.now() });
       if (row === undefined) throw new Error('The list of recipients was not stored.');
       return row.id;
     });
-  };
 
   /** @returns where the next range begins */
   const addRange = (
@@ -81,18 +88,21 @@ export function createAudiences(database: SqliteDatabase): Audiences {
   const openMatching = async (expression: AudienceExpression): Promise<number> => {
     const audienceId = await open();
     let afterId = 0;
-    for (;;) {
-      const startedAtMs = performance.now();
-      const throughId = await database.write(() => addRange(audienceId, expression, afterId));
-      if (throughId === undefined) return audienceId;
-      afterId = throughId;
-      // a third of the time belongs to others, however slow the disk is
-      await sleep(Math.max(minPauseMs, (performance.now() - startedAtMs) / 2));
-    }
+    await inTurns(() => {
+      const throughId = addRange(audienceId, expression, afterId);
+      afterId = throughId ?? afterId;
+      return throughId !== undefined;
+    });
+    // Nobody waits for it. What is left when the store is closed goes with the next list.
+    dropUnused().catch(() => {});
+    return audienceId;
   };
 
   return {
-    open,
+    open: async () => {
+      await dropUnused();
+      return open();
+    },
     openMatching,
     add: (audienceId, members) => database.write(() => add(audienceId, members)),
     extent: (audienceId) => {
