@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Client } from 'pg';
+import { Client, Pool } from 'pg';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
@@ -14,6 +14,7 @@ import { migrate } from '../../src/store/postgres/migrate.ts';
 import { migrations } from '../../src/store/postgres/migrations.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
+import { isPassing } from '../../src/store/postgres/postgres-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { useSharedServer, type TestDatabase } from './postgres-server.ts';
@@ -29,6 +30,33 @@ const accepted = (recipient: Recipient): RowResult => ({
   origin,
   attempts: 1,
   result: 'accepted',
+});
+
+test('a pool whose connections all hang is tried again', async () => {
+  const pool = new Pool({ connectionString: (await getServer()).urlOf('postgres'), max: 1 });
+  const client = await pool.connect();
+  pool.options.connectionTimeoutMillis = 1;
+  await assert.rejects(pool.connect(), isPassing);
+  client.release();
+  await pool.end();
+});
+
+test('a connection that ends between two statements of a transaction is replaced', async () => {
+  const server = await getServer();
+  const database = await PostgresDatabase.open({ url: server.urlOf('postgres') });
+  let runs = 0;
+  const last = await database.transaction(async (query) => {
+    runs += 1;
+    const [backend] = await query<{ readonly pid: number }>('select pg_backend_pid() as pid');
+    if (runs === 1) {
+      await server.administer(`select pg_terminate_backend(${backend?.pid}, 1000)`);
+      // this side hears of it while it asks nothing
+      await sleep(50);
+    }
+    return query('select 1 as one');
+  });
+  assert.deepEqual([runs, last[0]], [2, { one: 1 }]);
+  await database.close();
 });
 
 describe('a new PostgreSQL database', () => {
