@@ -1,5 +1,6 @@
 // Parses the values of flags and arguments that are not configuration.
 import { InvalidArgumentError } from 'commander';
+import { parsePerPerson } from '../store/per-person.ts';
 
 export function parsePositiveInteger(text: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;
@@ -54,4 +55,16 @@ export function parseTime(text: string): Date {
     );
   }
   return time;
+}
+
+/** A cap per person, as it is stored. */
+export function parseCap(text: string): string {
+  try {
+    parsePerPerson(text);
+  } catch {
+    throw new InvalidArgumentError(
+      'It must be a number from 1 to 9999 per hour, day or week, such as 3/day.',
+    );
+  }
+  return text;
 }

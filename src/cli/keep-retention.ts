@@ -1,6 +1,7 @@
 // Deletes what is older than the configuration keeps, now and every hour, beside whatever else the process does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Retention, RetentionLimits } from '../store/retention.ts';
+import { longestWindowMs } from '../store/per-person.ts';
 import type { Store } from '../store/store.ts';
 import type { Configuration, SettingName } from './configuration.ts';
 
@@ -68,5 +69,6 @@ function limitsAt(
     broadcastsBeforeMs: before(keepBroadcastsDays),
     attemptsBeforeMs: before(keepAttemptsDays),
     auditBeforeMs: before(keepAuditDays),
+    reachesBeforeMs: nowMs - longestWindowMs,
   };
 }

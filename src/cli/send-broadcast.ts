@@ -28,6 +28,7 @@ export interface BroadcastFlags extends PeopleFlags {
   readonly file?: string;
   readonly idempotencyKey?: string;
   readonly at?: Date;
+  readonly perPerson?: string;
   readonly cron?: string;
   readonly timezone?: string;
   readonly detach?: true;
@@ -47,9 +48,9 @@ export async function sendBroadcast(
   const sender = await openSender(configuration, data, context);
   try {
     if (flags.cron !== undefined) {
-      const { cron, timezone } = flags;
+      const { cron, timezone, perPerson } = flags;
       const { receipts } = configuration;
-      const times = { ...options, cron, timezone, receipts };
+      const times = { ...options, cron, timezone, receipts, perPerson };
       const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
       return await printNewSchedule(schedule, flags, context.output, hint);
     }
@@ -59,6 +60,7 @@ export async function sendBroadcast(
       idempotencyKey: flags.idempotencyKey,
       startAt: flags.at,
       receipts: configuration.receipts,
+      perPerson: flags.perPerson,
     };
     const isForLater = flags.at !== undefined && flags.at.getTime() > Date.now();
     if (flags.detach || isForLater) {

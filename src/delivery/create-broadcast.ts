@@ -7,6 +7,7 @@ import { actionName } from '../protocol/message/check-message.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../protocol/request.ts';
+import { parsePerPerson } from '../store/per-person.ts';
 import { hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 
 export interface BroadcastOptions extends PushOptions {
@@ -19,6 +20,11 @@ export interface BroadcastOptions extends PushOptions {
    * the sender's `receiptKey`, and a service that takes receipts. Default: false.
    */
   readonly receipts?: boolean | undefined;
+  /**
+   * How often a person is reached at most by broadcasts with a cap, this one included, such as `3/day` (or `/hour`, `/week`).
+   * Who has been reached as often is counted as `capped`, and gets nothing.
+   */
+  readonly perPerson?: string | undefined;
 }
 
 /** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
@@ -54,14 +60,23 @@ export async function createBroadcast(
   const isWithReceipts = options.receipts ?? false;
   const payload = encodePayload(message, undefined, { isWithReceipts });
   checkPushOptions(options);
-  const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic } = options;
+  const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic, perPerson } = options;
+  if (perPerson !== undefined) parsePerPerson(perPerson);
   const idempotencyKey = occurrence === undefined ? checkKey(options.idempotencyKey) : keyOf(occurrence);
   const startAtMs = options.startAt?.getTime() ?? Date.now();
   if (Number.isNaN(startAtMs)) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
 
   const hashContent = (audienceHash: Uint8Array): Buffer =>
     createHash('sha256')
-      .update(JSON.stringify([ttlSeconds, urgency, topic ?? null, ...(isWithReceipts ? ['receipts'] : [])]))
+      .update(
+        JSON.stringify([
+          ttlSeconds,
+          urgency,
+          topic ?? null,
+          ...(isWithReceipts ? ['receipts'] : []),
+          ...(perPerson === undefined ? [] : [perPerson]),
+        ]),
+      )
       .update(createHash('sha256').update(encodePayload(message, noId)).digest())
       .update(audienceHash)
       .digest();
@@ -84,6 +99,7 @@ export async function createBroadcast(
     startAtMs,
     expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, leastLifetimeMs),
     receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,
+    perPerson,
     sliceRows,
   });
 }

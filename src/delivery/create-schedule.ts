@@ -4,6 +4,7 @@ import { encodePayload } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import { checkPushOptions, type PushOptions } from '../protocol/request.ts';
 import { checkExpression } from '../store/check-people.ts';
+import { parsePerPerson } from '../store/per-person.ts';
 import type { Schedule, ScheduleStore } from '../store/schedules.ts';
 import type { MatchingAudience } from './audience.ts';
 
@@ -14,6 +15,8 @@ export interface ScheduleOptions extends PushOptions {
   readonly timezone?: string | undefined;
   /** As in `BroadcastOptions`. */
   readonly receipts?: boolean | undefined;
+  /** As in `BroadcastOptions`. */
+  readonly perPerson?: string | undefined;
 }
 
 /** Looked at anew for each occurrence. */
@@ -29,11 +32,12 @@ export async function createSchedule(
   store: ScheduleStore,
   audience: RecurringAudience,
   message: Message,
-  { cron, timezone = 'UTC', receipts = false, ...options }: ScheduleOptions,
+  { cron, timezone = 'UTC', receipts = false, perPerson, ...options }: ScheduleOptions,
   nowMs = Date.now(),
 ): Promise<Schedule> {
   encodePayload(message, undefined, { isWithReceipts: receipts });
   checkPushOptions(options);
+  if (perPerson !== undefined) parsePerPerson(perPerson);
   const { readRecurrence } = await import('./recurrence.ts');
   const nextAtMs = readRecurrence(cron, timezone).after(nowMs);
   if (nextAtMs === undefined)
@@ -47,6 +51,7 @@ export async function createSchedule(
     urgency: options.urgency,
     topic: options.topic,
     receipts,
+    perPerson,
     nextAtMs,
   });
 }

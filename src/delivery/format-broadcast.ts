@@ -21,6 +21,7 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
   rejected: 'refused, not retried',
   expired: 'not delivered within the TTL',
   exhausted: 'given up after too many attempts',
+  capped: 'not sent: the person was reached often enough',
   removed: 'unsubscribed before their turn',
   cancelled: 'never attempted',
   pending: 'still to be delivered',
@@ -111,7 +112,7 @@ function formatOrigin(counts: OriginCounts): string {
 
 /** A broadcast as JSON: all but its payload and content hash. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
-  const { id, ttlSeconds, urgency, topic, idempotencyKey, finishedAtMs } = broadcast;
+  const { id, ttlSeconds, urgency, topic, perPerson, idempotencyKey, finishedAtMs } = broadcast;
   const { audience, counts, waiting, heldBack, origins, alarms, receipts } = broadcast;
   return {
     id,
@@ -126,6 +127,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     ttlSeconds,
     urgency,
     topic,
+    perPerson,
     idempotencyKey,
     createdAt: isoTime(broadcast.createdAtMs),
     startAt: isoTime(broadcast.startAtMs),

@@ -5,7 +5,7 @@ import { isoTime } from './format-broadcast.ts';
 /** The shape of `--json`. */
 export function scheduleToJson(schedule: Schedule): object {
   const { id, cron, timezone, audience, message, lastBroadcastId, createdAtMs, nextAtMs } = schedule;
-  const { ttlSeconds, urgency, topic, receipts } = schedule;
+  const { ttlSeconds, urgency, topic, receipts, perPerson } = schedule;
   return {
     id,
     cron,
@@ -17,6 +17,7 @@ export function scheduleToJson(schedule: Schedule): object {
     urgency,
     topic,
     receipts,
+    perPerson,
     createdAt: isoTime(createdAtMs),
     lastBroadcast: lastBroadcastId,
   };

@@ -11,6 +11,8 @@ export type NotSent =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** Its time is over. */
   | { readonly kind: 'expired' }
+  /** The person has been reached as often as the broadcast allows. */
+  | { readonly kind: 'capped' }
   /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
   | { readonly kind: 'heldBack' }
   /** Its push service has a rate limit, and this is its turn, from now. */

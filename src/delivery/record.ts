@@ -45,7 +45,8 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
     case 'putOff':
       return toPutOff(row, result.afterMs, settings);
     case 'expired':
-      return { ...unsent(row), result: 'expired' };
+    case 'capped':
+      return { ...unsent(row), result: result.kind };
   }
 }
 

@@ -72,7 +72,7 @@ function judge(
 
 /** @returns the broadcast's id, whichever process has made it */
 async function start(
-  { id, audience, message, ttlSeconds, urgency, topic, receipts, nowMs }: DueSchedule,
+  { id, audience, message, ttlSeconds, urgency, topic, receipts, perPerson, nowMs }: DueSchedule,
   atMs: number,
   { store, policy }: RunSchedulesOptions,
 ): Promise<number> {
@@ -82,7 +82,7 @@ async function start(
     // the store has what `checkExpression` gave
     audience as 'all' | MatchingAudience,
     message,
-    { ttlSeconds, urgency, topic, receipts, startAt: new Date(nowMs) },
+    { ttlSeconds, urgency, topic, receipts, perPerson, startAt: new Date(nowMs) },
     { scheduleId: id, atMs },
   );
   return broadcast.id;

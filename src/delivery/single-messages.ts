@@ -149,6 +149,7 @@ function toSendResult(result: Result): SendResult {
     case 'heldBack':
     case 'putOff':
     case 'expired':
+    case 'capped':
       throw new Error(`A single message is never ${result.kind}.`);
   }
 }

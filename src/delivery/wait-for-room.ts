@@ -54,7 +54,7 @@ export function waitForRoom(
     ledger: {
       commit: (page) => patiently(() => ledger.commit(page)),
       recordAnswer: (answer) => patiently(() => ledger.recordAnswer(answer)),
-      readRows: (...range) => ledger.readRows(...range),
+      readRows: (...range) => patiently(() => ledger.readRows(...range)),
       pushServices: () => ledger.pushServices(),
     },
     rates: { take: (request) => patiently(() => rates.take(request)) },

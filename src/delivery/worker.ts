@@ -102,8 +102,9 @@ class Worker {
     return true;
   }
 
-  #admit({ assignment, tries, destination }: AssignedRow, nowMs: number): NotSent | undefined {
+  #admit({ assignment, recipient, tries, destination }: AssignedRow, nowMs: number): NotSent | undefined {
     if (nowMs >= tries.expiresAtMs) return { kind: 'expired' };
+    if (recipient.isCapped) return { kind: 'capped' };
     const { gate, origin } = destination;
     const isReturning = assignment.slice === undefined;
     return gate.admit(assignment.areProbes, nowMs) ?? this.#parts.rates.admit(origin, isReturning, nowMs);

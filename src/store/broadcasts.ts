@@ -16,11 +16,12 @@ export function isOver({ state }: { readonly state: BroadcastState }): boolean {
 }
 
 /** The final outcomes of a row of an audience. */
-export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhausted'] as const;
+export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'capped'] as const;
 
 /**
  * `accepted`: the push service took the message over. `gone`: the subscription has ended, and is marked (`held-deletions.ts`).
  * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
+ * `capped`: not sent, since the person has been reached as often as the broadcast allows (`per-person.ts`).
  */
 export type Settlement = (typeof settlements)[number];
 
@@ -65,6 +66,8 @@ export interface NewBroadcast extends BroadcastMessage {
   readonly receiptActions?: readonly string[] | undefined;
   /** The person that it is for alone. */
   readonly user?: string | undefined;
+  /** How often a person is reached at most, as `parsePerPerson` reads it. */
+  readonly perPerson?: string | undefined;
   /** About how many rows a slice has. */
   readonly sliceRows: number;
 }
@@ -85,6 +88,8 @@ export interface Broadcast extends BroadcastMessage {
   readonly startAtMs: number;
   readonly expiresAtMs: number;
   readonly finishedAtMs?: number | undefined;
+  /** How often a person is reached at most, such as `3/day`. */
+  readonly perPerson?: string | undefined;
   /** Rows of the audience at creation; the counts below add up to it. */
   readonly audience: number;
   readonly counts: Readonly<Record<Settlement, number>> & {
@@ -134,7 +139,7 @@ export interface BroadcastParts extends Omit<Broadcast, 'counts'> {
 }
 
 export function assembleBroadcast({ expiredUnread, ...broadcast }: BroadcastParts): Broadcast {
-  const settled = { accepted: 0, gone: 0, rejected: 0, expired: expiredUnread, exhausted: 0 };
+  const settled = { accepted: 0, gone: 0, rejected: 0, expired: expiredUnread, exhausted: 0, capped: 0 };
   for (const origin of broadcast.origins) for (const name of settlements) settled[name] += origin[name];
   const rest = settlements.reduce((left, name) => left - settled[name], broadcast.audience);
   return {
@@ -168,6 +173,8 @@ export interface Recipient extends Subscription {
   /** The VAPID public key that it was made with; `undefined` where that is not known. */
   readonly vapidPublicKey: string | undefined;
   readonly updatedAtMs: number;
+  /** The person has been reached as often as the broadcast allows: not to be sent to. */
+  readonly isCapped?: boolean | undefined;
 }
 
 /** One attempt as it is remembered: no endpoint, no keys, no payload. */

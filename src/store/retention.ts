@@ -9,6 +9,8 @@ export interface RetentionLimits {
   readonly attemptsBeforeMs?: number | undefined;
   /** Audit records from before. */
   readonly auditBeforeMs?: number | undefined;
+  /** When persons were reached by broadcasts with a cap before, which no cap looks back to any more. */
+  readonly reachesBeforeMs?: number | undefined;
 }
 
 export interface Retention {

@@ -18,6 +18,8 @@ export interface NewSchedule {
   readonly urgency?: Urgency | undefined;
   readonly topic?: string | undefined;
   readonly receipts: boolean;
+  /** As in `NewBroadcast`. */
+  readonly perPerson?: string | undefined;
   /** The first occurrence. */
   readonly nextAtMs: number;
 }

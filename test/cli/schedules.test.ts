@@ -27,7 +27,7 @@ suite('schedules of the command line', () => {
 
   test('a schedule is stored, listed and removed', async () => {
     const { run } = await setUp();
-    const times = ['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin'];
+    const times = ['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin', '--per-person', '3/day'];
     const stored = await run('send', '--tag', 'news', ...times, ...message);
     assert.equal(stored.exitCode, 0, stored.stderr);
     assert.match(stored.stdout, /^Schedule 1 sends first at \d{4}-\d\d-\d\dT0[78]:00:00.000Z\.\n$/);
@@ -39,6 +39,7 @@ suite('schedules of the command line', () => {
     );
     const [schedule] = parseLines((await run('schedules', 'list', '--json')).stdout);
     assert.equal(schedule['timezone'], 'Europe/Berlin');
+    assert.equal(schedule['perPerson'], '3/day');
     assert.deepEqual(schedule['message'], { title: 'Monday', message: 'A new week' });
     assert.equal((await run('schedules', 'remove', '1')).stdout, 'Removed schedule 1\n');
     const again = await run('schedules', 'remove', '1');
@@ -55,6 +56,8 @@ suite('schedules of the command line', () => {
     for (const words of [
       ['--all', '--timezone', 'Europe/Berlin'],
       ['--ids', '1,2', '--cron', '0 9 * * 1'],
+      ['--id', '1', '--per-person', '3/day'],
+      ['--all', '--per-person', '3/month'],
       ['--all', '--cron', '0 9 * * 1', '--at', '2027-01-01T00:00:00Z'],
     ]) {
       assert.equal((await run('send', ...words, ...message)).exitCode, 2, words.join(' '));

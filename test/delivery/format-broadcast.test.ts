@@ -5,7 +5,7 @@ import { broadcastToJson, formatProgress } from '../../src/delivery/format-broad
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 
 const origin = 'https://web.push.apple.com';
-const counts = { accepted: 1, gone: 0, rejected: 50, expired: 0, exhausted: 0 };
+const counts = { accepted: 1, gone: 0, rejected: 50, expired: 0, exhausted: 0, capped: 0 };
 const broadcast: Broadcast = {
   id: 7,
   state: 'running',

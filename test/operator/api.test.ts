@@ -185,14 +185,20 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
   const post = (changed: object) => ask('/v1/schedules', { method: 'POST', body: { ...body, ...changed } });
   const made = await post({});
   assert.equal(made.status, 201, await made.clone().text());
-  assert.deepEqual((await post({})).status, 201);
+  assert.deepEqual((await post({ perPerson: '3/day' })).status, 201);
+  const often = await post({ perPerson: 'often' });
+  assert.deepEqual([often.status, await codeOf(often)], [400, 'ERR_MESSAGE_INVALID']);
   const bad = await post({ cron: 'at tea time' });
   assert.deepEqual([bad.status, await codeOf(bad)], [400, 'ERR_SCHEDULE_INVALID']);
   const withReceipts = await post({ receipts: true });
   assert.deepEqual([withReceipts.status, await codeOf(withReceipts)], [409, 'ERR_CONFIGURATION']);
   const page = await read<Page<{ id: number; cron: string }>>('/v1/schedules?limit=1');
   assert.deepEqual([page.items.map(({ id, cron }) => [id, cron]), page.next], [[[1, '0 9 * * 1']], 1]);
-  assert.deepEqual((await read<Page>('/v1/schedules?cursor=1')).items.length, 1);
+  const rest = await read<Page<{ perPerson?: string }>>('/v1/schedules?cursor=1');
+  assert.deepEqual(
+    rest.items.map(({ perPerson }) => perPerson),
+    ['3/day'],
+  );
   const remove = async () => (await ask('/v1/schedules/1', { method: 'DELETE' })).status;
   assert.deepEqual([await remove(), await remove()], [204, 404]);
   assert.deepEqual((await auditOf(stage)).slice(-1), [['tester', 'schedule.create', 'schedule 1', 201]]);

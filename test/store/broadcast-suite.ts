@@ -93,7 +93,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(broadcast.counts.accepted, 95);
       assert.equal(broadcast.finishedAtMs, nowMs);
       assert.deepEqual(broadcast.origins, [
-        { origin, attempts: 95, accepted: 95, gone: 0, rejected: 0, expired: 0, exhausted: 0 },
+        { origin, attempts: 95, accepted: 95, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0 },
       ]);
     });
 
@@ -492,15 +492,15 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('no other result deletes a subscription', async () => {
-      await addSubscriptions(store, 4);
+      await addSubscriptions(store, 5);
       const { id } = await createBroadcast();
-      const results = ['accepted', 'rejected', 'expired', 'exhausted'] as const;
+      const results = ['accepted', 'rejected', 'expired', 'exhausted', 'capped'] as const;
       let index = 0;
       await settleAll(id, (recipient) => ({
         ...accepted(recipient),
         result: results[index++] ?? 'accepted',
       }));
-      assert.equal(await store.subscriptions.count(), 4);
+      assert.equal(await store.subscriptions.count(), 5);
       const { counts } = await found(id);
       for (const result of results) assert.equal(counts[result], 1);
     });

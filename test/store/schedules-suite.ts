@@ -21,6 +21,7 @@ export function describeSchedules(name: string, prepare: () => Promise<StoreUnde
         urgency: 'high',
         topic: 'day',
         receipts: true,
+        perPerson: '3/day',
       });
       const added = await store.schedules.add(draft);
       assert.deepEqual(added, { ...draft, id: added.id, createdAtMs: nowMs, lastBroadcastId: undefined });

@@ -34,6 +34,7 @@ import { describeStore } from './store-suite.ts';
 import { addSubscriptions, type StoreUnderTest } from './store-under-test.ts';
 import { describeWebhookOutbox } from './webhook-outbox-suite.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
+import { describePerPerson } from './per-person-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';
 import { describeRetention } from './retention-suite.ts';
 
@@ -56,6 +57,7 @@ describePushServices('SQLite', prepare);
 describeVapidKeys('SQLite', prepare);
 describeWebhookOutbox('SQLite', prepare);
 describeRateShares('SQLite', prepare);
+describePerPerson('SQLite', prepare);
 describeRetention('SQLite', prepare);
 describeSchedules('SQLite', prepare);
 describeStatistics('SQLite', prepare);

@@ -5,7 +5,7 @@ import type { DataDirectory } from '../data-directory.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { urgencies, type PushOptions, type Urgency } from '../../protocol/request.ts';
-import { parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../arguments.ts';
+import { parseCap, parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
@@ -99,6 +99,12 @@ export function sendCommand(context: Context): Command {
         '--cron <expression>',
         "Sends again and again, at the times of five fields of cron, such as '0 9 * * 1'. A worker must be running then.",
       ).conflicts(['endpoint', 'id', 'ids', 'file', 'at', 'detach', 'idempotencyKey']),
+    )
+    .addOption(
+      broadcastOption(
+        '--per-person <cap>',
+        'Leaves out whom broadcasts with a cap have reached as often already, such as 3/day (or /hour, /week).',
+      ).argParser(parseCap),
     )
     .option('--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)')
     .addOption(broadcastOption('--detach', 'Only stores the broadcast. A worker delivers it.'))

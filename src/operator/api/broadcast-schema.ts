@@ -2,6 +2,7 @@
 import { countMeanings } from '../../delivery/format-broadcast.ts';
 import { Type } from '../../http/schema.ts';
 import { settlements } from '../../store/broadcasts.ts';
+import { perPersonSchema } from './message-schema.ts';
 
 export const states = ['scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
@@ -56,6 +57,7 @@ export const broadcastSchema = Type.Object({
   ttlSeconds: Type.Integer(),
   urgency: Type.String(),
   topic: Type.Optional(Type.String()),
+  perPerson: perPersonSchema,
   idempotencyKey: Type.Optional(Type.String()),
   createdAt: moment,
   startAt: moment,

@@ -15,7 +15,7 @@ import type { OperatorParts } from '../parts.ts';
 import { attemptSchema, attemptExample, attemptToJson } from './attempt.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
 import { broadcastExample, broadcastSchema, states } from './broadcast-schema.ts';
-import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
+import { exampleMessage, messageSchema, perPersonSchema, pushOptionSchemas } from './message-schema.ts';
 import { describe } from './operation.ts';
 import { defaultLimit, pageOf, pageQuery, readPage } from './page.ts';
 
@@ -51,6 +51,7 @@ const createBody = Type.Object(
     receipts: Type.Optional(
       Type.Boolean({ description: 'Asks browsers to report what became of the notification.' }),
     ),
+    perPerson: perPersonSchema,
     ...pushOptionSchemas,
   },
   {

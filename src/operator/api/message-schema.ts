@@ -68,4 +68,13 @@ export const pushOptionSchemas = {
   ),
 };
 
+/** Of what is sent to many. */
+export const perPersonSchema = Type.Optional(
+  Type.String({
+    description:
+      'How often a person is reached at most by broadcasts with a cap, such as 3/day (or /hour, /week). Who has been ' +
+      'reached as often is counted as capped.',
+  }),
+);
+
 export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };

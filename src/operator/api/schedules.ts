@@ -9,7 +9,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import type { OperatorParts } from '../parts.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
 import { idParams } from './broadcasts.ts';
-import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
+import { exampleMessage, messageSchema, perPersonSchema, pushOptionSchemas } from './message-schema.ts';
 import { describe } from './operation.ts';
 import { pageOf, pageQuery, readPage } from './page.ts';
 
@@ -23,6 +23,7 @@ const body = Type.Object(
     }),
     message: messageSchema,
     receipts: Type.Optional(Type.Boolean()),
+    perPerson: perPersonSchema,
     ...pushOptionSchemas,
   },
   {
@@ -44,6 +45,7 @@ const scheduleSchema = Type.Object({
   urgency: Type.Optional(Type.String()),
   topic: Type.Optional(Type.String()),
   receipts: Type.Boolean(),
+  perPerson: perPersonSchema,
   createdAt: moment,
   lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
 });

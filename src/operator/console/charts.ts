@@ -21,6 +21,7 @@ const noOutcomes = (): Record<Settlement, number> => ({
   rejected: 0,
   expired: 0,
   exhausted: 0,
+  capped: 0,
 });
 
 /** Sorts intervals into `count` bars from `sinceMs` to `untilMs`; the push service with most attempts first. */

@@ -202,7 +202,7 @@ const renderBehaviour = (fields: Fields): Html =>
 const renderDelivery = (fields: Fields): Html =>
   folded(
     'Delivery',
-    isFilled(fields, ['ttlSeconds', 'urgency', 'topic', 'startAt', 'receipts']),
+    isFilled(fields, ['ttlSeconds', 'urgency', 'topic', 'startAt', 'perPerson', 'receipts']),
     html`<div class="pair">
         ${textInput(fields, 'startAt', 'Start (UTC)', { type: 'datetime-local', hint: 'Empty: now.' })}
         ${textInput(fields, 'ttlSeconds', 'TTL in seconds', {
@@ -215,6 +215,7 @@ const renderDelivery = (fields: Fields): Html =>
             .map((urgency) => [urgency, urgency] as const),
         ])}
         ${textInput(fields, 'topic', 'Topic', { hint: 'A later message with the same one replaces an undelivered one.' })}
+        ${textInput(fields, 'perPerson', 'At most per person', { hint: 'Such as 3/day; also per hour or week. Counts broadcasts with a cap.' })}
       </div>
       ${checkbox(fields, 'receipts', 'Ask browsers to report what was shown and clicked')}`,
   );

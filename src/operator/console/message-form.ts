@@ -11,7 +11,7 @@ export const actionCount = 3;
 
 const plainNames =
   'audience user tagsAll tagsAny tagsNone ids title message url icon image badge replace tag renotify requireInteraction silent ' +
-  'timestamp lang dir appBadge data declarative mutable ttlSeconds urgency topic receipts startAt idempotencyKey';
+  'timestamp lang dir appBadge data declarative mutable ttlSeconds urgency topic receipts perPerson startAt idempotencyKey';
 
 const actionNames = ['actionTitle', 'actionUrl', 'actionIcon', 'actionName'];
 
@@ -67,6 +67,7 @@ export function toOptions(fields: Fields): BroadcastOptions {
     urgency: urgencies.find((urgency) => urgency === fields['urgency']),
     topic: optionalField(fields, 'topic'),
     receipts: isChecked(fields, 'receipts') || undefined,
+    perPerson: optionalField(fields, 'perPerson'),
     startAt: toTime(fields, 'startAt'),
     idempotencyKey: optionalField(fields, 'idempotencyKey'),
   };

@@ -39,15 +39,17 @@ interface BroadcastRow {
   readonly waiting: number;
   readonly held_back: Broadcast['heldBack'] | null;
   readonly receipt_actions: string | null;
+  readonly per_person: string | null;
   readonly receipts: readonly ReceiptCount[] | null;
 }
 
 const selectBroadcasts = `
   select b.id, b.idempotency_key, b.state, b.payload, b.ttl_seconds, b.urgency, b.topic, b.audience, b.created_at_ms,
-         b.start_at_ms, b.expires_at_ms, b.finished_at_ms, b.expired_unread, b.receipt_actions,
+         b.start_at_ms, b.expires_at_ms, b.finished_at_ms, b.expired_unread, b.receipt_actions, b.per_person,
     (select jsonb_agg(o order by o.origin) from (
       select origin, sum(attempts) as attempts, sum(accepted) as accepted, sum(gone) as gone,
-             sum(rejected) as rejected, sum(expired) as expired, sum(exhausted) as exhausted
+             sum(rejected) as rejected, sum(expired) as expired, sum(exhausted) as exhausted,
+             sum(capped) as capped
       from deskbell.origin_counts where broadcast_id = b.id group by origin) o) as origins,
     (select jsonb_agg(jsonb_build_object('origin', origin, 'reason', reason, 'detail', detail,
                                          'firstAtMs', first_at_ms, 'rows', rows) order by first_at_ms, origin, reason)
@@ -114,6 +116,7 @@ const toBroadcast = (row: BroadcastRow): Broadcast =>
     startAtMs: row.start_at_ms,
     expiresAtMs: row.expires_at_ms,
     finishedAtMs: row.finished_at_ms ?? undefined,
+    perPerson: row.per_person ?? undefined,
     audience: row.audience,
     expiredUnread: row.expired_unread,
     waiting: row.waiting,

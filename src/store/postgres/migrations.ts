@@ -499,4 +499,24 @@ export const migrations: readonly string[] = [
   create trigger broadcasts_removed after delete on deskbell.broadcasts
     referencing old table as removed for each statement execute function deskbell.forget_broadcasts();
   `,
+
+  `
+  -- how often a person is reached at most, such as 3/day; null: no cap
+  alter table deskbell.broadcasts add column per_person text;
+  alter table deskbell.schedules add column per_person text;
+  alter table deskbell.origin_counts add column capped bigint not null default 0;
+  alter table deskbell.outcome_intervals add column capped bigint not null default 0;
+
+  -- broadcasts with a cap that have reached a person, or are about to; they may be deleted before
+  create table deskbell.person_reaches (
+    -- user:…, or subscription:… where it has no user
+    person text not null,
+    broadcast_id bigint not null,
+    -- when a push service accepted the first message, or when it was reserved
+    at_ms bigint not null,
+    is_accepted boolean not null,
+    primary key (person, broadcast_id)
+  );
+  create index person_reaches_by_time on deskbell.person_reaches (at_ms);
+  `,
 ];

@@ -65,7 +65,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
     const { rows, rowsIn, slices } = await cutAudience(database, functions, draft);
     const made = await database.first<{ readonly id: number; readonly is_new: boolean }>(
       `select * from ${functions}.create_broadcast(
-         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
       [
         database.now(),
         randomUUID(),
@@ -77,6 +77,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
         draft.topic ?? null,
         draft.audienceId ?? null,
         draft.user ?? null,
+        draft.perPerson ?? null,
         draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
         rowsIn,
         rows,

@@ -1,8 +1,10 @@
 // The ledger in PostgreSQL: reads the rows of slices, and commits what came of them, each by one call of a function.
 import { randomUUID } from 'node:crypto';
 import { pushServiceName } from '../../protocol/push-service-name.ts';
+import type { Recipient } from '../broadcasts.ts';
 import type { Ledger, PageCommit, RowResult } from '../ledger.ts';
 import type { CommitAnswer, SingleCommit } from '../ledger.ts';
+import { parsePerPerson } from '../per-person.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
 import type { PostgresDatabase, Value } from './postgres-database.ts';
@@ -32,8 +34,23 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     record !== undefined &&
     !fullLogs.has(`${broadcastId} ${record.outcome === 'accepted' ? 'accepted' : 'others'}`);
 
+  /** @returns the rows of a page, those of persons who have been reached often enough as capped */
+  const reserve = async (
+    broadcastId: number,
+    perPerson: string,
+    rows: readonly Recipient[],
+  ): Promise<readonly Recipient[]> => {
+    const { maxReaches, windowMs } = parsePerPerson(perPerson);
+    const answer = await database.first<{ readonly capped: readonly number[] }>(
+      `select ${functions}.reserve_reaches($1, $2, $3, $4, $5) as capped`,
+      [database.now(), broadcastId, rows.map(({ endpoint }) => hashEndpoint(endpoint)), maxReaches, windowMs],
+    );
+    const capped = new Set(answer?.capped);
+    return rows.map((row, index) => (capped.has(index + 1) ? { ...row, isCapped: true } : row));
+  };
+
   return {
-    readRows: async ({ broadcastId, slice, throughPosition }, afterPosition, limit) => {
+    readRows: async ({ broadcastId, broadcast, slice, throughPosition }, afterPosition, limit) => {
       const page = await database.first<PageRow>(`select * from ${functions}.read_rows($1, $2, $3, $4, $5)`, [
         broadcastId,
         slice,
@@ -41,7 +58,8 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
         throughPosition,
         limit,
       ]);
-      return recipients.ofPage(page);
+      const rows = await recipients.ofPage(page);
+      return broadcast.perPerson === undefined ? rows : reserve(broadcastId, broadcast.perPerson, rows);
     },
 
     commit: async (page) => {

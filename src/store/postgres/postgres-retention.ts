@@ -52,11 +52,21 @@ export function createPostgresRetention(database: PostgresDatabase): Retention {
     return dropped > 0;
   };
 
+  const pruneReaches = async (beforeMs: number): Promise<boolean> => {
+    const dropped = await database.run(
+      `delete from deskbell.person_reaches where (person, broadcast_id) in
+         (select person, broadcast_id from deskbell.person_reaches where at_ms < $1 limit ${pruneBatchRows})`,
+      [beforeMs],
+    );
+    return dropped > 0;
+  };
+
   return {
-    prune: async ({ broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs }) =>
+    prune: async ({ broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs, reachesBeforeMs }) =>
       (attemptsBeforeMs !== undefined && (await pruneAttempts(attemptsBeforeMs))) ||
       (broadcastsBeforeMs !== undefined && (await pruneBroadcast(broadcastsBeforeMs))) ||
-      (auditBeforeMs !== undefined && (await pruneAudit(auditBeforeMs))),
+      (auditBeforeMs !== undefined && (await pruneAudit(auditBeforeMs))) ||
+      (reachesBeforeMs !== undefined && (await pruneReaches(reachesBeforeMs))),
     shrink: async () => false,
   };
 }

@@ -14,6 +14,7 @@ interface ScheduleRow {
   readonly urgency: Urgency | null;
   readonly topic: string | null;
   readonly receipts: boolean;
+  readonly per_person: string | null;
   readonly created_at_ms: number;
   readonly next_at_ms: number;
   readonly last_broadcast_id: number | null;
@@ -25,9 +26,9 @@ export function createPostgresSchedules(database: PostgresDatabase, functions: s
     add: async (draft) => {
       const row = await database.first<ScheduleRow>(
         `insert into deskbell.schedules as s (
-           creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, next_at_ms,
-           created_at_ms
-         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${functions}.clock($12))
+           creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, per_person,
+           next_at_ms, created_at_ms
+         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${functions}.clock($13))
          on conflict (creation) do update set creation = s.creation
          returning *`,
         [
@@ -41,6 +42,7 @@ export function createPostgresSchedules(database: PostgresDatabase, functions: s
           draft.urgency ?? null,
           draft.topic ?? null,
           draft.receipts,
+          draft.perPerson ?? null,
           draft.nextAtMs,
           database.now(),
         ],
@@ -91,6 +93,7 @@ const toSchedule = (row: ScheduleRow): Schedule => ({
   urgency: row.urgency ?? undefined,
   topic: row.topic ?? undefined,
   receipts: row.receipts,
+  perPerson: row.per_person ?? undefined,
   createdAtMs: row.created_at_ms,
   nextAtMs: row.next_at_ms,
   lastBroadcastId: row.last_broadcast_id ?? undefined,

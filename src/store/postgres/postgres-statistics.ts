@@ -13,7 +13,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 const selectIntervals = `
   select start_ms as "startMs", width_ms as "widthMs", push_service as "pushService",
          sum(attempts) as attempts, sum(accepted) as accepted, sum(gone) as gone, sum(rejected) as rejected,
-         sum(expired) as expired, sum(exhausted) as exhausted
+         sum(expired) as expired, sum(exhausted) as exhausted, sum(capped) as capped
   from deskbell.outcome_intervals
 `;
 const inOrder = 'group by start_ms, width_ms, push_service order by start_ms, push_service collate "C"';
@@ -41,7 +41,7 @@ export function createPostgresStatistics(database: PostgresDatabase, functions: 
     outcomeTotals: () =>
       database.query<OutcomeTotal>(`
         select push_service as "pushService", sum(attempts) as attempts, sum(accepted) as accepted, sum(gone) as gone,
-               sum(rejected) as rejected, sum(expired) as expired, sum(exhausted) as exhausted
+               sum(rejected) as rejected, sum(expired) as expired, sum(exhausted) as exhausted, sum(capped) as capped
         from deskbell.outcome_intervals where broadcast_id = 0 and width_ms = 0
         group by push_service order by sum(attempts) desc, push_service collate "C"
       `),
@@ -52,7 +52,7 @@ export function createPostgresStatistics(database: PostgresDatabase, functions: 
         `
         select
           (select coalesce(sum(b.audience - b.expired_unread - coalesce((
-             select sum(accepted + gone + rejected + expired + exhausted)
+             select sum(accepted + gone + rejected + expired + exhausted + capped)
              from deskbell.origin_counts c where c.broadcast_id = b.id), 0)), 0)
            from deskbell.broadcasts b
            where b.state = 'running' and b.start_at_ms <= ${functions}.clock($1)) as "pendingRows",

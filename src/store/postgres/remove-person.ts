@@ -74,6 +74,9 @@ export async function removePerson(
   // those that were marked gone have ended by being deleted
   await query('delete from deskbell.ended_subscriptions where user_name = $1', [user]);
   await query('delete from deskbell.webhook_events where user_name = $1', [user]);
+  await query('delete from deskbell.person_reaches where person = any ($1)', [
+    [`user:${user}`, ...ids.map((id) => `subscription:${id}`)],
+  ]);
   const broadcasts = await count('delete from deskbell.broadcasts where user_name = $1', [user]);
   const schedules = await count('delete from deskbell.schedules where user_name = $1', [user]);
   // a retry may have been all that was left to do

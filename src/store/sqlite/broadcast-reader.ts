@@ -39,6 +39,7 @@ interface BroadcastRow {
   readonly finished_at_ms: number | null;
   readonly expired_unread: number;
   readonly receipt_actions: string | null;
+  readonly per_person: string | null;
 }
 
 interface AlarmRow {
@@ -138,6 +139,7 @@ function toBroadcast(
     startAtMs: row.start_at_ms,
     expiresAtMs: row.expires_at_ms,
     finishedAtMs: row.finished_at_ms ?? undefined,
+    perPerson: row.per_person ?? undefined,
     audience: row.audience,
     expiredUnread: row.expired_unread,
     waiting,
@@ -149,8 +151,8 @@ function toBroadcast(
 }
 
 function toOriginCounts(row: OriginCounts): OriginCounts {
-  const { origin, attempts, accepted, gone, rejected, expired, exhausted } = row;
-  return { origin, attempts, accepted, gone, rejected, expired, exhausted };
+  const { origin, attempts, accepted, gone, rejected, expired, exhausted, capped } = row;
+  return { origin, attempts, accepted, gone, rejected, expired, exhausted, capped };
 }
 
 function toAlarm({ origin, reason, detail, first_at_ms, rows }: AlarmRow): Alarm {

@@ -35,7 +35,7 @@ export function createFinish(database: SqliteDatabase): Finish {
   const expire = database.prepare<{ broadcastId: number; nowMs: number }>(`
       update broadcasts set state = 'done', finished_at_ms = :nowMs,
         expired_unread = audience - coalesce((
-          select sum(accepted + gone + rejected + expired + exhausted)
+          select sum(accepted + gone + rejected + expired + exhausted + capped)
           from broadcast_origins o where o.broadcast_id = broadcasts.id), 0)
       where id = :broadcastId
     `);

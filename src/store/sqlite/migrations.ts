@@ -580,4 +580,25 @@ export const migrations: readonly string[] = [
       on conflict (broadcast_id, push_service_id) do update set rows = rows + 1;
   end;
   `,
+
+  `
+  -- how often a person is reached at most, such as 3/day; null: no cap
+  alter table broadcasts add column per_person text;
+  alter table schedules add column per_person text;
+  alter table broadcast_origins add column capped integer not null default 0;
+  alter table outcome_intervals add column capped integer not null default 0;
+  alter table broadcast_intervals add column capped integer not null default 0;
+
+  -- broadcasts with a cap that have reached a person, or are about to; they may be deleted before
+  create table person_reaches (
+    -- user:…, or subscription:… where it has no user
+    person text not null,
+    broadcast_id integer not null,
+    -- when a push service accepted the first message, or when it was reserved
+    at_ms integer not null,
+    is_accepted integer not null,
+    primary key (person, broadcast_id)
+  ) strict, without rowid;
+  create index person_reaches_by_time on person_reaches (at_ms);
+  `,
 ];

@@ -27,20 +27,21 @@ export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
     gone = gone + excluded.gone,
     rejected = rejected + excluded.rejected,
     expired = expired + excluded.expired,
-    exhausted = exhausted + excluded.exhausted
+    exhausted = exhausted + excluded.exhausted,
+    capped = capped + excluded.capped
   `;
   const addInterval = database.prepare<Values>(`
     insert into outcome_intervals
-      (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted)
+      (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped)
     values
-      (:widthMs, :startMs, :pushService, :attempts, :accepted, :gone, :rejected, :expired, :exhausted)
+      (:widthMs, :startMs, :pushService, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
     on conflict (width_ms, start_ms, push_service) do update set ${added}
   `);
   const addBroadcastInterval = database.prepare<Values & { broadcastId: number }>(`
     insert into broadcast_intervals
-      (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted)
+      (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted, capped)
     values
-      (:broadcastId, :startMs, :pushService, :widthMs, :attempts, :accepted, :gone, :rejected, :expired, :exhausted)
+      (:broadcastId, :startMs, :pushService, :widthMs, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
     on conflict (broadcast_id, start_ms, push_service) do update set ${added}
   `);
   const prune = database.prepare<{ widthMs: number; beforeMs: number }>(

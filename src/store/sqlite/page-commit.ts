@@ -13,6 +13,7 @@ import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
 import { createGoneMarks } from './gone-marks.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
+import type { PersonReaches } from './person-reaches.ts';
 import type { PushServiceHolds } from './push-service-holds.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
@@ -38,6 +39,7 @@ type RetryValues = {
 export function createPageCommit(
   database: SqliteDatabase,
   holds: PushServiceHolds,
+  reaches: PersonReaches,
 ): (page: PageCommit) => CommitAnswer {
   const statements = prepareStatements(database);
   const log = createAttemptLog(database);
@@ -123,6 +125,7 @@ export function createPageCommit(
         rejected: 0,
         expired: 0,
         exhausted: 0,
+        capped: 0,
         answers: 0,
         hasMarks,
       };
@@ -155,6 +158,8 @@ export function createPageCommit(
       addTo(counts, row);
       if (row.result === 'gone') mark(row);
       if (row.result === 'accepted' && counts.hasMarks) unmark(row.recipient);
+      if (row.result === 'accepted' && head.per_person !== null)
+        reaches.accept(broadcastId, row.recipient, nowMs);
       if (row.alarm !== undefined) addAlarm(alarms, { origin: row.origin, ...row.alarm, rows: 1 });
       if (row.record !== undefined) {
         log.add(broadcastId, row, row.record, logged);
@@ -202,8 +207,17 @@ function prepareStatements(database: SqliteDatabase) {
   return {
     findHead: database.prepare<
       { broadcastId: number },
-      { state: BroadcastState; start_at_ms: number; logged_accepted: number; logged_others: number }
-    >('select state, start_at_ms, logged_accepted, logged_others from broadcasts where id = :broadcastId'),
+      {
+        state: BroadcastState;
+        start_at_ms: number;
+        logged_accepted: number;
+        logged_others: number;
+        per_person: string | null;
+      }
+    >(`
+        select state, start_at_ms, logged_accepted, logged_others, per_person
+        from broadcasts where id = :broadcastId
+      `),
     moveCursor: database.prepare<
       { broadcastId: number; fenceToken: string; number: number; cursor: number; untilMs: number },
       { cursor: number; through_position: number }
@@ -240,16 +254,17 @@ function prepareStatements(database: SqliteDatabase) {
       { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
     >(`
         insert into broadcast_origins
-          (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted)
+          (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
         values
-          (:broadcastId, :origin, :attempts, :accepted, :gone, :rejected, :expired, :exhausted)
+          (:broadcastId, :origin, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
         on conflict (broadcast_id, origin) do update set
           attempts = attempts + excluded.attempts,
           accepted = accepted + excluded.accepted,
           gone = gone + excluded.gone,
           rejected = rejected + excluded.rejected,
           expired = expired + excluded.expired,
-          exhausted = exhausted + excluded.exhausted
+          exhausted = exhausted + excluded.exhausted,
+          capped = capped + excluded.capped
       `),
     setLogged: database.prepare<{ broadcastId: number; accepted: number; others: number }>(`
         update broadcasts set logged_accepted = :accepted, logged_others = :others

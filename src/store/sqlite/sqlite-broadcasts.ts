@@ -38,6 +38,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
       topic: draft.topic ?? null,
       audienceId: draft.audienceId ?? null,
       user: draft.user ?? null,
+      perPerson: draft.perPerson ?? null,
       hasList: draft.audienceId === undefined ? 0 : 1,
       audience: extent.rows,
       nowMs: database.now(),
@@ -116,6 +117,7 @@ function prepareStatements(database: SqliteDatabase) {
         topic: string | null;
         audienceId: number | null;
         user: string | null;
+        perPerson: string | null;
         hasList: 0 | 1;
         audience: number;
         nowMs: number;
@@ -129,11 +131,11 @@ function prepareStatements(database: SqliteDatabase) {
         insert into broadcasts (
           idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic,
           audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
-          receipt_actions
+          receipt_actions, per_person
         ) values (
           :idempotencyKey, :contentHash, :state, :payload, :ttlSeconds, :urgency, :topic,
           :audienceId, :user, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
-          :receiptActions
+          :receiptActions, :perPerson
         ) returning id
       `),
     insertSlice: database.prepare<{

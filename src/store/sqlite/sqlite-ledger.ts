@@ -3,6 +3,7 @@ import type { Ledger } from '../ledger.ts';
 import { createGoneMarks } from './gone-marks.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './page-commit.ts';
+import { createPersonReaches } from './person-reaches.ts';
 import { createPushServiceHolds } from './push-service-holds.ts';
 import { createRecipients } from './recipients.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
@@ -12,11 +13,15 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
   const marks = createGoneMarks(database);
   const holds = createPushServiceHolds(database);
   const outcomes = createOutcomeCounts(database);
-  const commitPage = createPageCommit(database, holds);
+  const reaches = createPersonReaches(database);
+  const commitPage = createPageCommit(database, holds, reaches);
 
   return {
-    readRows: ({ broadcastId, throughPosition }, afterPosition, limit) =>
-      database.read(() => recipients.page(broadcastId, afterPosition, throughPosition, limit)),
+    readRows: ({ broadcastId, throughPosition, broadcast }, afterPosition, limit) => {
+      const page = () => recipients.page(broadcastId, afterPosition, throughPosition, limit);
+      if (broadcast.perPerson === undefined) return database.read(page);
+      return database.write(() => reaches.reserve(broadcast, page()));
+    },
     commit: (page) => database.write(() => commitPage(page)),
     recordAnswer: ({ subscription, origin, vapidPublicKey, answer }) =>
       database.write(() => {
@@ -33,6 +38,7 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
           rejected: refusalsInRow,
           expired: 0,
           exhausted: 0,
+          capped: 0,
         });
         if (id === undefined) return 'kept';
         marks.judgeSingle(origin);

@@ -34,6 +34,10 @@ export function createSqliteRetention(database: SqliteDatabase): Retention {
     delete from audit where id in
       (select id from audit where at_ms < :beforeMs order by at_ms limit ${pruneBatchRows})
   `);
+  const dropReaches = database.prepare<{ beforeMs: number }>(`
+    delete from person_reaches where (person, broadcast_id) in
+      (select person, broadcast_id from person_reaches where at_ms < :beforeMs limit ${pruneBatchRows})
+  `);
   const countFree = database.prepare<NoValues, { freelist_count: number }>('pragma freelist_count');
   const giveBack = database.prepare<NoValues>(`pragma incremental_vacuum(${shrinkBatchPages})`);
   const mode = database.prepare<NoValues, { auto_vacuum: number }>('pragma auto_vacuum');
@@ -50,10 +54,16 @@ export function createSqliteRetention(database: SqliteDatabase): Retention {
     if (dropAttempts.run({ broadcastId }) < pruneBatchRows) dropBroadcast.run({ broadcastId });
     return true;
   };
-  const prune = ({ broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs }: RetentionLimits): boolean =>
+  const prune = ({
+    broadcastsBeforeMs,
+    attemptsBeforeMs,
+    auditBeforeMs,
+    reachesBeforeMs,
+  }: RetentionLimits): boolean =>
     (attemptsBeforeMs !== undefined && pruneAttempts(attemptsBeforeMs)) ||
     (broadcastsBeforeMs !== undefined && pruneBroadcast(broadcastsBeforeMs)) ||
-    (auditBeforeMs !== undefined && dropAudit.run({ beforeMs: auditBeforeMs }) > 0);
+    (auditBeforeMs !== undefined && dropAudit.run({ beforeMs: auditBeforeMs }) > 0) ||
+    (reachesBeforeMs !== undefined && dropReaches.run({ beforeMs: reachesBeforeMs }) > 0);
 
   const freePages = (): number => countFree.first({})?.freelist_count ?? 0;
   const shrink = (): boolean => {

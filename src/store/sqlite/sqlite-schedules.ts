@@ -14,6 +14,7 @@ interface ScheduleRow {
   readonly urgency: Urgency | null;
   readonly topic: string | null;
   readonly receipts: number;
+  readonly per_person: string | null;
   readonly created_at_ms: number;
   readonly next_at_ms: number;
   readonly last_broadcast_id: number | null;
@@ -63,6 +64,7 @@ const toValues = (draft: NewSchedule) => ({
   urgency: draft.urgency ?? null,
   topic: draft.topic ?? null,
   receipts: draft.receipts ? 1 : 0,
+  perPerson: draft.perPerson ?? null,
   nextAtMs: draft.nextAtMs,
 });
 
@@ -76,6 +78,7 @@ const toSchedule = (row: ScheduleRow): Schedule => ({
   urgency: row.urgency ?? undefined,
   topic: row.topic ?? undefined,
   receipts: row.receipts === 1,
+  perPerson: row.per_person ?? undefined,
   createdAtMs: row.created_at_ms,
   nextAtMs: row.next_at_ms,
   lastBroadcastId: row.last_broadcast_id ?? undefined,
@@ -85,9 +88,11 @@ function prepareStatements(database: SqliteDatabase) {
   return {
     insert: database.prepare<ReturnType<typeof toValues> & { nowMs: number }, ScheduleRow>(`
       insert into schedules (
-        cron, timezone, audience, user, message, ttl_seconds, urgency, topic, receipts, created_at_ms, next_at_ms
+        cron, timezone, audience, user, message, ttl_seconds, urgency, topic, receipts, per_person,
+        created_at_ms, next_at_ms
       ) values (
-        :cron, :timezone, :audience, :user, :message, :ttlSeconds, :urgency, :topic, :receipts, :nowMs, :nextAtMs
+        :cron, :timezone, :audience, :user, :message, :ttlSeconds, :urgency, :topic, :receipts, :perPerson,
+        :nowMs, :nextAtMs
       ) returning *
     `),
     all: database.prepare<NoValues, ScheduleRow>('select * from schedules order by id'),

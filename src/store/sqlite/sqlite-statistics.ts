@@ -16,6 +16,7 @@ interface IntervalRow {
   readonly rejected: number;
   readonly expired: number;
   readonly exhausted: number;
+  readonly capped: number;
 }
 
 export function createSqliteStatistics(database: SqliteDatabase): Statistics {
@@ -31,7 +32,7 @@ export function createSqliteStatistics(database: SqliteDatabase): Statistics {
   );
   const pending = database.prepare<{ nowMs: number }, { count: number }>(`
     select coalesce(sum(b.audience - b.expired_unread - coalesce((
-      select sum(accepted + gone + rejected + expired + exhausted)
+      select sum(accepted + gone + rejected + expired + exhausted + capped)
       from broadcast_origins o where o.broadcast_id = b.id), 0)), 0) as count
     from broadcasts b where b.state = 'running' and b.start_at_ms <= :nowMs
   `);
@@ -80,7 +81,8 @@ export function createSqliteStatistics(database: SqliteDatabase): Statistics {
 }
 
 function toInterval(row: IntervalRow): OutcomeInterval {
-  const { start_ms, width_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted } = row;
+  const { start_ms, width_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped } =
+    row;
   return {
     startMs: start_ms,
     widthMs: width_ms,
@@ -91,5 +93,6 @@ function toInterval(row: IntervalRow): OutcomeInterval {
     rejected,
     expired,
     exhausted,
+    capped,
   };
 }

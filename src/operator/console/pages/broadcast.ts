@@ -230,7 +230,9 @@ function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
   const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
   const columns = [
     { title: 'Push service', kind: 'short' },
-    ...['Attempts', 'Accepted', 'Gone', 'Rejected', 'Expired', 'Given up', 'Held back'].map(numberColumn),
+    ...['Attempts', 'Accepted', 'Gone', 'Rejected', 'Expired', 'Given up', 'Capped', 'Held back'].map(
+      numberColumn,
+    ),
     ...(receipts === undefined ? [] : ['Shown', 'Clicked'].map(numberColumn)),
   ] as const;
   const rows = origins
@@ -244,6 +246,7 @@ function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
         counts.rejected,
         counts.expired,
         counts.exhausted,
+        counts.capped,
         held.get(counts.origin) ?? 0,
         ...(receipts === undefined
           ? []
@@ -327,7 +330,8 @@ async function devicesOf(user: string, { subscriptions }: Store): Promise<readon
 }
 
 function renderMessage(broadcast: Broadcast): Html {
-  const { payload, ttlSeconds, urgency, topic, idempotencyKey, createdAtMs, expiresAtMs } = broadcast;
+  const { payload, ttlSeconds, urgency, topic, perPerson, idempotencyKey, createdAtMs, expiresAtMs } =
+    broadcast;
   const { title, message } = readPayloadTexts(payload);
   const whole = Buffer.from(payload).toString();
   return card(
@@ -346,6 +350,7 @@ function renderMessage(broadcast: Broadcast): Html {
         ['TTL', `${formatCount(ttlSeconds)} s`],
         ['Urgency', urgency],
         ...(topic === undefined ? [] : [['Topic', strange(topic)] as const]),
+        ...(perPerson === undefined ? [] : [['At most per person', perPerson] as const]),
         ...(idempotencyKey === undefined ? [] : [['Idempotency key', strange(idempotencyKey)] as const]),
       ])}
       <details>

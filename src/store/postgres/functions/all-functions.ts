@@ -2,6 +2,7 @@
 // version before go on with theirs.
 import { broadcastFunctions } from './broadcasts.ts';
 import { goneMarkFunctions } from './gone-marks.ts';
+import { personReachFunctions } from './person-reaches.ts';
 import { pushServiceFunctions } from './push-services.ts';
 import { rateLimitFunctions } from './rate-limits.ts';
 import { receiptFunctions } from './receipts.ts';
@@ -20,6 +21,7 @@ export function createFunctions(schema: string): string {
     goneMarkFunctions,
     broadcastFunctions,
     workFunctions,
+    personReachFunctions,
     rowFunctions,
     receiptFunctions,
     rateLimitFunctions,

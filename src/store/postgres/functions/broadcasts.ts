@@ -10,8 +10,8 @@ export const broadcastFunctions = (schema: string): string => `
   -- Writes a broadcast and its slices, or finds the one that has the key.
   create function ${schema}.create_broadcast(
     given_ms bigint, its_creation text, its_key text, its_hash bytea, its_payload bytea, its_ttl bigint,
-    its_urgency text, its_topic text, its_audience_id bigint, its_user text, its_receipt_actions text, its_rows_in text,
-    its_audience bigint,
+    its_urgency text, its_topic text, its_audience_id bigint, its_user text, its_per_person text,
+    its_receipt_actions text, its_rows_in text, its_audience bigint,
     its_start bigint, its_expiry bigint, numbers int[], cursors bigint[], throughs bigint[]
   ) returns table (id bigint, is_new boolean) language plpgsql as $$
   #variable_conflict use_column
@@ -21,11 +21,11 @@ export const broadcastFunctions = (schema: string): string => `
   begin
     insert into deskbell.broadcasts (
       creation, idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic, audience_id, user_name,
-      receipt_actions, rows_in, audience,
+      per_person, receipt_actions, rows_in, audience,
       created_at_ms, start_at_ms, expires_at_ms, finished_at_ms
     ) values (
       its_creation, its_key, its_hash, case when its_audience = 0 then 'done' else 'running' end, its_payload, its_ttl,
-      its_urgency, its_topic, its_audience_id, its_user, its_receipt_actions, its_rows_in, its_audience,
+      its_urgency, its_topic, its_audience_id, its_user, its_per_person, its_receipt_actions, its_rows_in, its_audience,
       now_ms, its_start, its_expiry, case when its_audience = 0 then now_ms end
     ) on conflict do nothing returning broadcasts.id into made;
     if made is null then
@@ -78,7 +78,7 @@ export const broadcastFunctions = (schema: string): string => `
       delete from deskbell.retries where broadcast_id = overdue;
       update deskbell.broadcasts set state = 'done', finished_at_ms = now_ms,
         expired_unread = audience - coalesce((
-          select sum(accepted + gone + rejected + expired + exhausted)
+          select sum(accepted + gone + rejected + expired + exhausted + capped)
           from deskbell.origin_counts where broadcast_id = overdue), 0)
       where id = overdue;
       perform ${schema}.judge_marks(overdue, now_ms);

@@ -208,7 +208,8 @@ export const goneMarkFunctions = (schema: string): string => `
     end if;
     perform ${schema}.count_answers(of_origin, 1, (answer = 'accepted')::int);
     perform ${schema}.count_outcomes(null, now_ms, push_service, pg_backend_pid() % 16,
-      array[1, (answer = 'accepted')::int, (answer = 'gone')::int, (answer = 'refused')::int, 0, 0]::bigint[], now_ms);
+      array[1, (answer = 'accepted')::int, (answer = 'gone')::int, (answer = 'refused')::int, 0, 0, 0]::bigint[],
+      now_ms);
     if marked is null then return 'kept'; end if;
     -- it may be long until the next answers
     if not ${schema}.delete_few(of_origin) and not exists (

@@ -172,16 +172,17 @@ export const rowFunctions = (schema: string): string => `
     of_broadcast bigint, width bigint, starts bigint, name text, of_shard int, counts bigint[]
   ) returns boolean language sql volatile as $$
     insert into deskbell.outcome_intervals as i (broadcast_id, width_ms, start_ms, push_service, shard,
-                                                 attempts, accepted, gone, rejected, expired, exhausted)
+                                                 attempts, accepted, gone, rejected, expired, exhausted, capped)
       values (of_broadcast, width, starts, name, of_shard,
-              counts[1], counts[2], counts[3], counts[4], counts[5], counts[6])
+              counts[1], counts[2], counts[3], counts[4], counts[5], counts[6], counts[7])
       on conflict (broadcast_id, width_ms, start_ms, push_service, shard) do update set
         attempts = i.attempts + excluded.attempts,
         accepted = i.accepted + excluded.accepted,
         gone = i.gone + excluded.gone,
         rejected = i.rejected + excluded.rejected,
         expired = i.expired + excluded.expired,
-        exhausted = i.exhausted + excluded.exhausted
+        exhausted = i.exhausted + excluded.exhausted,
+        capped = i.capped + excluded.capped
       returning xmax = 0
   $$;
 
@@ -225,7 +226,7 @@ export const rowFunctions = (schema: string): string => `
     its_shard int := abs(hashtext(its_token) % ${shards});
   begin
     perform ${schema}.record_answers(answers, now_ms);
-    select state, start_at_ms, logged_accepted, logged_others into head from deskbell.broadcasts where id = of_broadcast;
+    select state, start_at_ms, logged_accepted, logged_others, per_person into head from deskbell.broadcasts where id = of_broadcast;
     if not found then
       return jsonb_build_object('isLeaseLost', true, 'state', 'cancelled', 'newAlarms', raised,
         'pushServices', ${schema}.push_service_states());
@@ -270,11 +271,11 @@ export const rowFunctions = (schema: string): string => `
     end if;
 
     insert into deskbell.origin_counts as c
-      (broadcast_id, shard, origin, attempts, accepted, gone, rejected, expired, exhausted)
+      (broadcast_id, shard, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
     select of_broadcast, its_shard, origins[r.origin], sum(r.attempts),
            count(*) filter (where r.result = 'accepted'), count(*) filter (where r.result = 'gone'),
            count(*) filter (where r.result = 'rejected'), count(*) filter (where r.result = 'expired'),
-           count(*) filter (where r.result = 'exhausted')
+           count(*) filter (where r.result = 'exhausted'), count(*) filter (where r.result = 'capped')
     from unnest(positions, row_origins, results, attempts) as r (position, origin, result, attempts)
     where slice is not null or r.position = any (counted)
     group by 3 order by 3
@@ -284,7 +285,8 @@ export const rowFunctions = (schema: string): string => `
       gone = c.gone + excluded.gone,
       rejected = c.rejected + excluded.rejected,
       expired = c.expired + excluded.expired,
-      exhausted = c.exhausted + excluded.exhausted;
+      exhausted = c.exhausted + excluded.exhausted,
+      capped = c.capped + excluded.capped;
 
     perform ${schema}.count_outcomes(of_broadcast, head.start_at_ms, t.name, its_shard, t.counts, now_ms)
     from (
@@ -292,7 +294,7 @@ export const rowFunctions = (schema: string): string => `
         sum(r.attempts),
         count(*) filter (where r.result = 'accepted'), count(*) filter (where r.result = 'gone'),
         count(*) filter (where r.result = 'rejected'), count(*) filter (where r.result = 'expired'),
-        count(*) filter (where r.result = 'exhausted')]::bigint[] as counts
+        count(*) filter (where r.result = 'exhausted'), count(*) filter (where r.result = 'capped')]::bigint[] as counts
       from unnest(positions, row_origins, results, attempts) as r (position, origin, result, attempts)
       where slice is not null or r.position = any (counted)
       group by 1 order by 1
@@ -309,6 +311,9 @@ export const rowFunctions = (schema: string): string => `
     raised := raised || ${schema}.mark_page(of_broadcast, now_ms, counted, origins, positions, row_origins, results,
       answered, gone, accepted_ids, accepted_hashes);
     perform ${schema}.log_attempts(of_broadcast, counted, records);
+    if head.per_person is not null and 'accepted' = any (results) then
+      perform ${schema}.accept_reaches(of_broadcast, accepted_ids, accepted_hashes, now_ms);
+    end if;
     if head.state = 'cancelled' then
       raised := raised || ${schema}.judge_marks(of_broadcast, now_ms);
     elsif may_be_over then
