@@ -31,10 +31,10 @@ export interface Destination {
 }
 
 export interface Destinations {
-  /** Whether messages can be signed with this key. */
+  /** Whether messages can be signed with this key, and `hold` need not be called for it now. */
   holds(vapidPublicKey: string): boolean;
   /**
-   * To be called before `find`: reads the key files again where a key is not held.
+   * To be called before `find`: reads the key files again where a key is not held, and gives up keys that are retired.
    *
    * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
    */
@@ -92,12 +92,12 @@ export function createDestinations(
   };
 
   return {
-    holds: (vapidPublicKey) => signingKeys.find(vapidPublicKey) !== undefined,
+    holds: signingKeys.holds,
 
     async hold(addressees) {
-      const found = await signingKeys.hold(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
+      const changed = await signingKeys.hold(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
       last = undefined;
-      for (const key of found) for (const byKey of byRoot.values()) byKey.delete(key);
+      for (const key of changed) for (const byKey of byRoot.values()) byKey.delete(key);
     },
 
     find({ endpoint, vapidPublicKey = signingKeys.current }) {

@@ -45,7 +45,7 @@ export function createMessagePath(
   store: Pick<Store, 'vapidKeys'> | undefined,
 ): MessagePath {
   const destinations = createDestinations(
-    createSigningKeys(vapid, store && (() => store.vapidKeys.current()), now),
+    createSigningKeys(vapid, store?.vapidKeys, now),
     vapid.subject,
     createEndpointPolicy(pushServices),
     { ...defaultWorkerSettings, ...worker },

@@ -112,6 +112,17 @@ describe('a sender that was made before a rotation', () => {
     }
   });
 
+  test('signs no longer with a pair that is retired by force while it runs', async () => {
+    const former = data.vapidKeys.publicKey;
+    const row = { ...subscribe(former), vapidPublicKey: former };
+    await rotateKeys(folder, data.store);
+    assert.equal(await kindOf(row), 'accepted');
+    await retireKey(folder, data.store, former, { force: true });
+    let last = 'accepted';
+    for (let tries = 0; last === 'accepted' && tries < 10_000; tries += 1) last = await kindOf(row);
+    assert.equal(last, 'rejected');
+  });
+
   test('rejects rows of a pair that was retired by force before it was needed here', async () => {
     const forced = await rotateKeys(folder, data.store);
     await rotateKeys(folder, data.store);
