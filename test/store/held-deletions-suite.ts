@@ -110,6 +110,17 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       }
     });
 
+    test('the few answers at the end of a run are judged with those before', async () => {
+      await addSubscriptions(store, 614);
+      const { counts, alarms } = await broadcast(
+        (_, index) => (index >= 600 || (index >= 500 && index < 516) ? 'gone' : 'accepted'),
+        { pageRows: 100 },
+      );
+      assert.equal(counts.gone, 30);
+      assert.equal(await store.subscriptions.count(), 584);
+      assert.deepEqual(alarms, []);
+    });
+
     test('nineteen that are gone are few, twenty are not', async () => {
       for (const [rows, kept] of [
         [19, 0],

@@ -11,8 +11,8 @@ const windowAnswers = 100;
 const answersPerAcceptance = 20;
 /** So few deletions are no mass deletion, whatever the origin's other answers are. */
 const fewMarks = 20;
-/** A neighbouring window with fewer answers says nothing. */
-const minNeighbourAnswers = 20;
+/** A window with fewer answers says nothing by itself. */
+const minWindowAnswers = 20;
 
 interface AnswerWindow {
   readonly number: number;
@@ -47,19 +47,14 @@ export function createGoneMarks(database: SqliteDatabase): GoneMarks {
   const windowOf = (origin: string): AnswerWindow =>
     statements.lastWindow.first({ origin }) ?? { number: 0, answers: 0, accepted: 0 };
 
-  const isHealthyNeighbour = (origin: string, number: number): boolean => {
-    const window = statements.findWindow.first({ origin, number });
-    return window === undefined || window.answers < minNeighbourAnswers || isHealthy(window);
-  };
-
+  /** The window is healthy, or says nothing after one that is; its neighbours are healthy, or say nothing. */
   const isTrusted = (origin: string, number: number): boolean => {
-    const window = statements.findWindow.first({ origin, number });
-    return (
-      window !== undefined &&
-      isHealthy(window) &&
-      isHealthyNeighbour(origin, number - 1) &&
-      isHealthyNeighbour(origin, number + 1)
+    const [before, window, after] = [-1, 0, 1].map((offset) =>
+      statements.findWindow.first({ origin, number: number + offset }),
     );
+    if (window === undefined) return false;
+    const isHealthyItself = isHealthy(window) || (saysNothing(window) && !saysNothing(before));
+    return isHealthyItself && [before, after].every((each) => saysNothing(each) || isHealthy(each));
   };
 
   const deleteFew = (origin: string): boolean => {
@@ -131,6 +126,9 @@ export function createGoneMarks(database: SqliteDatabase): GoneMarks {
     isMarked: (id) => statements.isMarked.first({ id }) !== undefined,
   };
 }
+
+const saysNothing = (window: AnswerWindow | undefined): window is undefined =>
+  window === undefined || window.answers < minWindowAnswers;
 
 const isHealthy = ({ answers, accepted }: AnswerWindow): boolean =>
   accepted * answersPerAcceptance >= answers;

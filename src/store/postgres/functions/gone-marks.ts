@@ -8,8 +8,8 @@ const windowAnswers = 100;
 const answersPerAcceptance = 20;
 /** So few deletions are no mass deletion, whatever the origin's other answers are. */
 const fewMarks = 20;
-/** A neighbouring window with fewer answers says nothing. */
-const minNeighbourAnswers = 20;
+/** A window with fewer answers says nothing by itself. */
+const minWindowAnswers = 20;
 
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
@@ -27,13 +27,18 @@ export const goneMarkFunctions = (schema: string): string => `
     select accepted * ${answersPerAcceptance} >= answers
   $$;
 
-  -- the window itself is healthy, and its neighbours are or say nothing
+  -- the window is healthy, or says nothing after one that is; its neighbours are healthy, or say nothing
   create function ${schema}.is_trusted(of_origin text, of_window bigint) returns boolean language sql stable as $$
     select exists (select from deskbell.answer_windows w
-                   where w.origin = of_origin and w.number = of_window and ${schema}.is_healthy(w.answers, w.accepted))
+                   where w.origin = of_origin and w.number = of_window
+                     and (${schema}.is_healthy(w.answers, w.accepted)
+                          or (w.answers < ${minWindowAnswers}
+                              and exists (select from deskbell.answer_windows b
+                                          where b.origin = of_origin and b.number = of_window - 1
+                                            and b.answers >= ${minWindowAnswers}))))
       and not exists (select from deskbell.answer_windows w
                       where w.origin = of_origin and w.number in (of_window - 1, of_window + 1)
-                        and w.answers >= ${minNeighbourAnswers}
+                        and w.answers >= ${minWindowAnswers}
                         and not ${schema}.is_healthy(w.answers, w.accepted))
   $$;
 
