@@ -161,6 +161,10 @@ function prepareStatements(database: SqliteDatabase) {
           limit ${deleteBatchRows}
         )
       `),
-    drop: database.prepare<{ oldestMs: number }>(`delete from audiences where ${isUnused}`),
+    // A list that has only just come to be unused still has members: deleted with it, a million would be one transaction.
+    drop: database.prepare<{ oldestMs: number }>(`
+        delete from audiences where ${isUnused}
+          and not exists (select 1 from audience_members m where m.audience_id = audiences.id)
+      `),
   };
 }
