@@ -199,12 +199,21 @@ function fetchLibrary(): void {
   });
 }
 
-/** Lets `fetch` fill a temporary folder, and moves what it returns to its place in one step. */
+function moveInto(folder: string, fetched: string): void {
+  try {
+    renameSync(fetched, folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+  }
+}
+
+/** Lets `fetch` fill a temporary folder, and moves what it returns to its place in one step, unless another build was faster. */
 function fetchInto(folder: string, fetch: (workspace: string) => string): string {
   mkdirSync(dirname(folder), { recursive: true });
   const workspace = mkdtempSync(`${folder}-`);
   try {
-    renameSync(fetch(workspace), folder);
+    moveInto(folder, fetch(workspace));
     return folder;
   } finally {
     rmSync(workspace, { recursive: true, force: true });
