@@ -132,27 +132,6 @@ export function repeatBroadcast(
   );
 }
 
-/** A broadcast as a database has it, without the counts that follow from the others. */
-export interface BroadcastParts extends Omit<Broadcast, 'counts'> {
-  /** Rows that nobody had read when the time was over. */
-  readonly expiredUnread: number;
-}
-
-export function assembleBroadcast({ expiredUnread, ...broadcast }: BroadcastParts): Broadcast {
-  const settled = { accepted: 0, gone: 0, rejected: 0, expired: expiredUnread, exhausted: 0, capped: 0 };
-  for (const origin of broadcast.origins) for (const name of settlements) settled[name] += origin[name];
-  const rest = settlements.reduce((left, name) => left - settled[name], broadcast.audience);
-  return {
-    ...broadcast,
-    counts: {
-      ...settled,
-      pending: isOver(broadcast) ? 0 : rest,
-      removed: broadcast.state === 'done' ? rest : 0,
-      cancelled: broadcast.state === 'cancelled' ? rest : 0,
-    },
-  };
-}
-
 export function wrongBroadcastState(
   { id, state }: Broadcast,
   from: readonly BroadcastState[],

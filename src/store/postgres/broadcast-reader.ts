@@ -1,14 +1,7 @@
 // Puts broadcasts together from their rows, their counts per origin, their retries and their alarms: one statement.
-import type { Urgency } from '../../protocol/request.ts';
-import {
-  assembleBroadcast,
-  type Alarm,
-  type Broadcast,
-  type BroadcastHead,
-  type BroadcastState,
-  type OriginCounts,
-} from '../broadcasts.ts';
-import { sumReceiptCounts, type ReceiptCount } from '../receipts.ts';
+import type { Alarm, Broadcast, BroadcastHead, OriginCounts } from '../broadcasts.ts';
+import type { ReceiptCount } from '../receipts.ts';
+import { toBroadcast, toBroadcastHead, type BroadcastRow } from '../rows/broadcast-row.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 
 export interface BroadcastReader {
@@ -20,26 +13,11 @@ export interface BroadcastReader {
   heads(beforeId: number, limit: number): Promise<readonly BroadcastHead[]>;
 }
 
-interface BroadcastRow {
-  readonly id: number;
-  readonly idempotency_key: string | null;
-  readonly state: BroadcastState;
-  readonly payload: Uint8Array;
-  readonly ttl_seconds: number;
-  readonly urgency: Urgency;
-  readonly topic: string | null;
-  readonly audience: number;
-  readonly created_at_ms: number;
-  readonly start_at_ms: number;
-  readonly expires_at_ms: number;
-  readonly finished_at_ms: number | null;
-  readonly expired_unread: number;
+interface DetailedRow extends BroadcastRow {
   readonly origins: readonly OriginCounts[] | null;
   readonly alarms: readonly Alarm[] | null;
   readonly waiting: number;
   readonly held_back: Broadcast['heldBack'] | null;
-  readonly receipt_actions: string | null;
-  readonly per_person: string | null;
   readonly receipts: readonly ReceiptCount[] | null;
 }
 
@@ -71,57 +49,38 @@ const selectBroadcasts = `
 export function createBroadcastReader(database: PostgresDatabase): BroadcastReader {
   return {
     find: async (id) => {
-      const row = await database.first<BroadcastRow>(`${selectBroadcasts} where b.id = $1`, [id]);
-      return row && toBroadcast(row);
+      const row = await database.first<DetailedRow>(`${selectBroadcasts} where b.id = $1`, [id]);
+      return row && assemble(row);
     },
     list: async (beforeId, limit) => {
-      const rows = await database.query<BroadcastRow>(
+      const rows = await database.query<DetailedRow>(
         `${selectBroadcasts} where b.id < $1 order by b.id desc limit $2`,
         [beforeId, limit],
       );
-      return rows.map(toBroadcast);
+      return rows.map(assemble);
     },
     listOpen: async (limit) => {
-      const rows = await database.query<BroadcastRow>(
+      const rows = await database.query<DetailedRow>(
         `${selectBroadcasts} where b.state in ('running', 'paused') order by b.id desc limit $1`,
         [limit],
       );
-      return rows.map(toBroadcast);
+      return rows.map(assemble);
     },
     heads: async (beforeId, limit) => {
       const rows = await database.query<Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>>(
         'select id, state, start_at_ms, payload from deskbell.broadcasts where id < $1 order by id desc limit $2',
         [beforeId, limit],
       );
-      return rows.map(({ id, state, start_at_ms, payload }) => ({
-        id,
-        state,
-        startAtMs: start_at_ms,
-        payload,
-      }));
+      return rows.map(toBroadcastHead);
     },
   };
 }
 
-const toBroadcast = (row: BroadcastRow): Broadcast =>
-  assembleBroadcast({
-    id: row.id,
-    idempotencyKey: row.idempotency_key ?? undefined,
-    state: row.state,
-    payload: row.payload,
-    ttlSeconds: row.ttl_seconds,
-    urgency: row.urgency,
-    topic: row.topic ?? undefined,
-    createdAtMs: row.created_at_ms,
-    startAtMs: row.start_at_ms,
-    expiresAtMs: row.expires_at_ms,
-    finishedAtMs: row.finished_at_ms ?? undefined,
-    perPerson: row.per_person ?? undefined,
-    audience: row.audience,
-    expiredUnread: row.expired_unread,
-    waiting: row.waiting,
-    heldBack: row.held_back ?? [],
+const assemble = (row: DetailedRow): Broadcast =>
+  toBroadcast(row, {
     origins: row.origins ?? [],
     alarms: row.alarms ?? [],
-    receipts: row.receipt_actions === null ? undefined : sumReceiptCounts(row.receipts ?? []),
+    waiting: row.waiting,
+    heldBack: row.held_back ?? [],
+    receipts: row.receipts ?? [],
   });

@@ -6,13 +6,13 @@ import type { Subscription } from '../../protocol/subscription.ts';
 import {
   repeatBroadcast,
   wrongBroadcastState,
-  type AttemptRecord,
   type Broadcast,
   type BroadcastState,
   type BroadcastStore,
   type KeyedBroadcast,
   type NewBroadcast,
 } from '../broadcasts.ts';
+import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { cutAudience } from './cut-audience.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
@@ -21,19 +21,6 @@ import type { PostgresDatabase } from './postgres-database.ts';
 
 const unusedForMs = 24 * 60 * 60 * 1000;
 const deleteBatchRows = 20_000;
-
-interface AttemptRow {
-  readonly id: number;
-  readonly broadcast_id: number;
-  readonly subscription_id: number | null;
-  readonly at_ms: number;
-  readonly origin: string;
-  readonly attempt: number;
-  readonly outcome: string;
-  readonly status: number | null;
-  readonly reason: string | null;
-  readonly detail: string | null;
-}
 
 /** @param functions the schema of the database's functions */
 export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastStore {
@@ -228,16 +215,3 @@ function toMember(member: number | Subscription) {
     auth: Buffer.from(member.auth),
   };
 }
-
-const toAttempt = (row: AttemptRow): AttemptRecord => ({
-  id: row.id,
-  broadcastId: row.broadcast_id,
-  subscriptionId: row.subscription_id ?? undefined,
-  atMs: row.at_ms,
-  origin: row.origin,
-  attempt: row.attempt,
-  outcome: row.outcome,
-  status: row.status ?? undefined,
-  reason: row.reason ?? undefined,
-  detail: row.detail ?? undefined,
-});

@@ -1,22 +1,7 @@
 // The outbox of the operator's webhook in PostgreSQL. Triggers of the schema fill it, whatever changes the tables.
-import type { WebhookEvent, WebhookOutbox } from '../webhook-outbox.ts';
+import { toWebhookEvent, webhookEventKeptMs, type WebhookEventRow } from '../rows/webhook-event-row.ts';
+import type { WebhookOutbox } from '../webhook-outbox.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
-
-const keptMs = 3 * 24 * 60 * 60 * 1000;
-
-interface EventRow {
-  readonly id: string;
-  readonly type: WebhookEvent['type'];
-  readonly at_ms: number;
-  readonly attempts: number;
-  readonly broadcast_id: number | null;
-  readonly subscription_id: number | null;
-  readonly user_name: string | null;
-  readonly origin: string | null;
-  readonly reason: string | null;
-  readonly detail: string | null;
-  readonly rows: number | null;
-}
 
 /** @param functions the schema of the database's functions */
 export function createPostgresWebhookOutbox(database: PostgresDatabase, functions: string): WebhookOutbox {
@@ -28,13 +13,13 @@ export function createPostgresWebhookOutbox(database: PostgresDatabase, function
         [database.now()],
       );
       await database.run(
-        `delete from deskbell.webhook_events where at_ms < ${functions}.clock($1) - ${keptMs}`,
+        `delete from deskbell.webhook_events where at_ms < ${functions}.clock($1) - ${webhookEventKeptMs}`,
         [database.now()],
       );
     },
 
     lease: async ({ limit, leaseMs }) => {
-      const rows = await database.query<EventRow>(
+      const rows = await database.query<WebhookEventRow>(
         `with now as (select ${functions}.clock($1) as ms)
          update deskbell.webhook_events e set due_at_ms = now.ms + $2, attempts = e.attempts + 1
          from now
@@ -45,7 +30,7 @@ export function createPostgresWebhookOutbox(database: PostgresDatabase, function
                    e.origin, e.reason, e.detail, e.rows`,
         [database.now(), leaseMs, limit],
       );
-      return rows.toSorted((one, other) => one.at_ms - other.at_ms).map(toEvent);
+      return rows.toSorted((one, other) => one.at_ms - other.at_ms).map(toWebhookEvent);
     },
 
     postpone: async (id, delayMs) => {
@@ -65,25 +50,5 @@ export function createPostgresWebhookOutbox(database: PostgresDatabase, function
       );
       return row?.count ?? 0;
     },
-  };
-}
-
-function toEvent(row: EventRow): WebhookEvent {
-  const { id, type, attempts } = row;
-  const common = { id, atMs: row.at_ms, attempts };
-  const broadcastId = row.broadcast_id ?? 0;
-  if (type === 'subscription.gone') {
-    return { ...common, type, subscriptionId: row.subscription_id ?? 0, user: row.user_name ?? undefined };
-  }
-  if (type === 'broadcast.done') return { ...common, type, broadcastId };
-  const { origin, reason, detail, rows } = row;
-  return {
-    ...common,
-    type,
-    broadcastId,
-    origin: origin ?? '',
-    reason: reason ?? '',
-    detail: detail ?? '',
-    rows: rows ?? 0,
   };
 }

@@ -1,6 +1,7 @@
 // The attempt log: what was tried, when, and what came of it. It is bounded, and holds nothing that is secret.
 import type { AttemptRecord, BroadcastStore } from '../broadcasts.ts';
 import type { RowResult } from '../ledger.ts';
+import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
@@ -28,19 +29,6 @@ export interface AttemptLog {
 }
 
 type AttemptFilter = Parameters<BroadcastStore['attempts']>[0];
-
-interface AttemptRow {
-  readonly id: number;
-  readonly broadcast_id: number;
-  readonly subscription_id: number | null;
-  readonly at_ms: number;
-  readonly origin: string;
-  readonly attempt: number;
-  readonly outcome: string;
-  readonly status: number | null;
-  readonly reason: string | null;
-  readonly detail: string | null;
-}
 
 const conditionTexts = {
   broadcastId: 'broadcast_id = :broadcastId',
@@ -105,18 +93,6 @@ export function createAttemptLog(database: SqliteDatabase): AttemptLog {
     prune: () => {
       prune.run({});
     },
-    find: (filter) =>
-      find(filter).map((row) => ({
-        id: row.id,
-        broadcastId: row.broadcast_id,
-        subscriptionId: row.subscription_id ?? undefined,
-        atMs: row.at_ms,
-        origin: row.origin,
-        attempt: row.attempt,
-        outcome: row.outcome,
-        status: row.status ?? undefined,
-        reason: row.reason ?? undefined,
-        detail: row.detail ?? undefined,
-      })),
+    find: (filter) => find(filter).map(toAttempt),
   };
 }

@@ -1,16 +1,14 @@
 // Puts a broadcast together from its row, its counts per origin, its retries and its alarms.
-import type { Urgency } from '../../protocol/request.ts';
 import {
-  assembleBroadcast,
   isOver,
   type Alarm,
   type Broadcast,
   type BroadcastHead,
-  type BroadcastState,
   type OriginCounts,
   type KeyedBroadcast,
 } from '../broadcasts.ts';
-import { sumReceiptCounts, type ReceiptCount } from '../receipts.ts';
+import type { ReceiptCount } from '../receipts.ts';
+import { toBroadcast, toBroadcastHead, type BroadcastRow } from '../rows/broadcast-row.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 export interface BroadcastReader {
@@ -23,23 +21,9 @@ export interface BroadcastReader {
   heads(beforeId: number, limit: number): readonly BroadcastHead[];
 }
 
-interface BroadcastRow {
-  readonly id: number;
-  readonly idempotency_key: string | null;
+/** With what only finding by key needs. */
+interface KeyedRow extends BroadcastRow {
   readonly content_hash: Uint8Array;
-  readonly state: BroadcastState;
-  readonly payload: Uint8Array;
-  readonly ttl_seconds: number;
-  readonly urgency: Urgency;
-  readonly topic: string | null;
-  readonly audience: number;
-  readonly created_at_ms: number;
-  readonly start_at_ms: number;
-  readonly expires_at_ms: number;
-  readonly finished_at_ms: number | null;
-  readonly expired_unread: number;
-  readonly receipt_actions: string | null;
-  readonly per_person: string | null;
 }
 
 interface AlarmRow {
@@ -54,7 +38,7 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
   const byId = database.prepare<{ broadcastId: number }, BroadcastRow>(
     'select * from broadcasts where id = :broadcastId',
   );
-  const byKey = database.prepare<{ key: string }, BroadcastRow>(
+  const byKey = database.prepare<{ key: string }, KeyedRow>(
     'select * from broadcasts where idempotency_key = :key',
   );
   const newest = database.prepare<{ beforeId: number; limit: number }, BroadcastRow>(
@@ -91,14 +75,15 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
   );
 
   const assemble = (row: BroadcastRow): Broadcast => {
-    return toBroadcast(
-      row,
-      origins.all({ broadcastId: row.id }).map(toOriginCounts),
-      alarms.all({ broadcastId: row.id }).map(toAlarm),
-      isOver(row) ? 0 : (waiting.first({ broadcastId: row.id })?.rows ?? 0),
-      isOver(row) ? [] : heldBack.all({ broadcastId: row.id }).map(({ origin, rows }) => ({ origin, rows })),
-      row.receipt_actions === null ? undefined : sumReceiptCounts(receipts.all({ broadcastId: row.id })),
-    );
+    const { id: broadcastId } = row;
+    const isOpen = !isOver(row);
+    return toBroadcast(row, {
+      origins: origins.all({ broadcastId }).map(toOriginCounts),
+      alarms: alarms.all({ broadcastId }).map(toAlarm),
+      waiting: isOpen ? (waiting.first({ broadcastId })?.rows ?? 0) : 0,
+      heldBack: isOpen ? heldBack.all({ broadcastId }).map(({ origin, rows }) => ({ origin, rows })) : [],
+      receipts: row.receipt_actions === null ? [] : receipts.all({ broadcastId }),
+    });
   };
 
   return {
@@ -112,42 +97,8 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
     },
     list: (beforeId, limit) => newest.all({ beforeId, limit }).map(assemble),
     listOpen: (limit) => open.all({ limit }).map(assemble),
-    heads: (beforeId, limit) =>
-      heads
-        .all({ beforeId, limit })
-        .map(({ id, state, start_at_ms, payload }) => ({ id, state, startAtMs: start_at_ms, payload })),
+    heads: (beforeId, limit) => heads.all({ beforeId, limit }).map(toBroadcastHead),
   };
-}
-
-function toBroadcast(
-  row: BroadcastRow,
-  origins: readonly OriginCounts[],
-  alarms: readonly Alarm[],
-  waiting: number,
-  heldBack: Broadcast['heldBack'],
-  receipts: Broadcast['receipts'],
-): Broadcast {
-  return assembleBroadcast({
-    id: row.id,
-    idempotencyKey: row.idempotency_key ?? undefined,
-    state: row.state,
-    payload: row.payload,
-    ttlSeconds: row.ttl_seconds,
-    urgency: row.urgency,
-    topic: row.topic ?? undefined,
-    createdAtMs: row.created_at_ms,
-    startAtMs: row.start_at_ms,
-    expiresAtMs: row.expires_at_ms,
-    finishedAtMs: row.finished_at_ms ?? undefined,
-    perPerson: row.per_person ?? undefined,
-    audience: row.audience,
-    expiredUnread: row.expired_unread,
-    waiting,
-    heldBack,
-    origins,
-    alarms,
-    receipts,
-  });
 }
 
 function toOriginCounts(row: OriginCounts): OriginCounts {

@@ -1,23 +1,8 @@
 // The outbox of the operator's webhook in SQLite. Triggers of the schema fill it, whatever changes the tables.
-import type { WebhookEvent, WebhookOutbox } from '../webhook-outbox.ts';
+import { toWebhookEvent, webhookEventKeptMs, type WebhookEventRow } from '../rows/webhook-event-row.ts';
+import type { WebhookOutbox } from '../webhook-outbox.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
-
-const keptMs = 3 * 24 * 60 * 60 * 1000;
-
-interface EventRow {
-  readonly id: string;
-  readonly type: WebhookEvent['type'];
-  readonly at_ms: number;
-  readonly attempts: number;
-  readonly broadcast_id: number | null;
-  readonly subscription_id: number | null;
-  readonly user: string | null;
-  readonly origin: string | null;
-  readonly reason: string | null;
-  readonly detail: string | null;
-  readonly rows: number | null;
-}
 
 export function createSqliteWebhookOutbox(database: SqliteDatabase): WebhookOutbox {
   const watch = database.prepare<{ nowMs: number }>(`
@@ -30,10 +15,11 @@ export function createSqliteWebhookOutbox(database: SqliteDatabase): WebhookOutb
   const hasDue = database.prepare<{ nowMs: number }, { due: number }>(
     'select exists (select 1 from webhook_events where due_at_ms <= :nowMs) as due',
   );
-  const lease = database.prepare<{ nowMs: number; untilMs: number; limit: number }, EventRow>(`
+  const lease = database.prepare<{ nowMs: number; untilMs: number; limit: number }, WebhookEventRow>(`
     update webhook_events set due_at_ms = :untilMs, attempts = attempts + 1
     where id in (select id from webhook_events where due_at_ms <= :nowMs order by due_at_ms limit :limit)
-    returning id, type, at_ms, attempts - 1 as attempts, broadcast_id, subscription_id, user, origin, reason, detail, rows
+    returning id, type, at_ms, attempts - 1 as attempts, broadcast_id, subscription_id, user as user_name,
+      origin, reason, detail, rows
   `);
   const postpone = database.prepare<{ id: string; dueAtMs: number }>(
     'update webhook_events set due_at_ms = :dueAtMs where id = :id',
@@ -46,7 +32,7 @@ export function createSqliteWebhookOutbox(database: SqliteDatabase): WebhookOutb
       database.write(() => {
         const nowMs = database.now();
         watch.run({ nowMs });
-        dropOld.run({ beforeMs: nowMs - keptMs });
+        dropOld.run({ beforeMs: nowMs - webhookEventKeptMs });
       }),
     lease: async ({ limit, leaseMs }) => {
       // Asked often and seldom true: no transaction for that.
@@ -55,7 +41,7 @@ export function createSqliteWebhookOutbox(database: SqliteDatabase): WebhookOutb
       return database.write(() => {
         const nowMs = database.now();
         const rows = lease.all({ nowMs, untilMs: nowMs + leaseMs, limit });
-        return rows.toSorted((one, other) => one.at_ms - other.at_ms).map(toEvent);
+        return rows.toSorted((one, other) => one.at_ms - other.at_ms).map(toWebhookEvent);
       });
     },
     postpone: (id, delayMs) =>
@@ -67,25 +53,5 @@ export function createSqliteWebhookOutbox(database: SqliteDatabase): WebhookOutb
         remove.run({ id });
       }),
     count: () => database.read(() => count.first({})?.count ?? 0),
-  };
-}
-
-function toEvent(row: EventRow): WebhookEvent {
-  const { id, type, attempts } = row;
-  const common = { id, atMs: row.at_ms, attempts };
-  const broadcastId = row.broadcast_id ?? 0;
-  if (type === 'subscription.gone') {
-    return { ...common, type, subscriptionId: row.subscription_id ?? 0, user: row.user ?? undefined };
-  }
-  if (type === 'broadcast.done') return { ...common, type, broadcastId };
-  const { origin, reason, detail, rows } = row;
-  return {
-    ...common,
-    type,
-    broadcastId,
-    origin: origin ?? '',
-    reason: reason ?? '',
-    detail: detail ?? '',
-    rows: rows ?? 0,
   };
 }
