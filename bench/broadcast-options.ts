@@ -16,7 +16,7 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
   const rounds = quick ? 1 : 5;
   const runs = broadcastOptions.map((option) => ({ option, measured: [] as MeasuredBroadcast[] }));
   for (let round = 0; round < rounds; round += 1) {
-    for (const { option, measured } of runs) measured.push(await measureBroadcast(rows, option));
+    for (const { option, measured } of runs) measured.push(await measureBroadcast(rows, { option }));
   }
   printTable(`One broadcast to ${rows.toLocaleString('en')} rows`, [
     ['', 'CPU µs/message', 'seconds'],

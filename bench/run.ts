@@ -1,5 +1,6 @@
 // `npm run bench` runs every section, `npm run bench -- service` those that are named. A section is a file in this
-// folder that exports `bench`. With `--quick` a section that can gives rougher figures sooner.
+// folder that exports `bench`. With `--quick` a section that can gives rougher figures sooner; `--rows 100000` sets how many
+// rows "postgres" has.
 import { readdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
@@ -11,20 +12,25 @@ const names = (await readdir(import.meta.dirname))
   .map((file) => basename(file, '.ts'));
 const { positionals: wanted, values } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false } },
+  options: { quick: { type: 'boolean', default: false }, rows: { type: 'string' } },
 });
+const { quick } = values;
+const rows = values.rows === undefined ? undefined : Number(values.rows);
 const unknown = wanted.filter((name) => !names.includes(name));
 
 if (unknown.length > 0) {
   console.error(`There is no section ${unknown.join(', ')}; there are ${names.join(', ')}.`);
+  process.exitCode = 2;
+} else if (rows !== undefined && !(Number.isInteger(rows) && rows > 0)) {
+  console.error(`--rows is "${values.rows}"; it must be a whole number, such as 100000.`);
   process.exitCode = 2;
 } else {
   const [{ model } = { model: 'unknown' }] = cpus();
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${model}\n`);
   for (const name of wanted.length > 0 ? wanted : names) {
     const section = (await import(`./${name}.ts`)) as {
-      bench(options: { readonly quick: boolean }): Promise<void>;
+      bench(options: { readonly quick: boolean; readonly rows: number | undefined }): Promise<void>;
     };
-    await section.bench(values);
+    await section.bench({ quick, rows });
   }
 }

@@ -2,16 +2,15 @@
 // two take turns (A B A B); what counts is the ratio within each round, and the A/A row says how far to trust it.
 // CPU time per request is the server's own: it holds where another program or the load generator is in the way.
 import { execFile, fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { cpuSecondsOf, residentMegabytesOf } from './measure/process-usage.ts';
+import { residentMegabytesOf } from './measure/process-usage.ts';
 import { formatSpread, spreadOf } from './measure/statistics.ts';
 import { printTable } from './measure/table.ts';
-import type { LoadOrder, LoadResult } from './service/load.ts';
+import { measureLoad, type MeasuredLoad } from './service/measure-load.ts';
 import { startBare, startDeskbell, type Server } from './service/servers.ts';
 
 const rounds = 5;
@@ -130,20 +129,18 @@ async function compare(
   bare: Server,
   generator: ChildProcess,
 ): Promise<string[]> {
-  const measure = (target: Server, durationMs: number): Promise<Measured> =>
-    load(generator, target, { port: target.port, method, path, connections, durationMs });
-  const ours: Measured[] = [];
-  const theirs: Measured[] = [];
+  const measure = (target: Server, durationMs: number): Promise<MeasuredLoad> =>
+    measureLoad(generator, target, { method, path, connections, durationMs });
+  const ours: MeasuredLoad[] = [];
+  const theirs: MeasuredLoad[] = [];
   await measure(bare, warmUpMs);
   await measure(server, warmUpMs);
   for (let round = 0; round < rounds; round += 1) {
     theirs.push(await measure(bare, windowMs));
     ours.push(await measure(server, windowMs));
   }
-  const median = (measured: readonly Measured[], figure: keyof Measured): number =>
-    spreadOf(measured.map((each) => each[figure])).median;
   const ratios = ours.map((our, round) => {
-    const { perSecond, cpuMicroseconds } = theirs[round] as Measured;
+    const { perSecond, cpuMicroseconds } = theirs[round] as MeasuredLoad;
     return { speed: our.perSecond / perSecond, cpu: cpuMicroseconds / our.cpuMicroseconds };
   });
   return [
@@ -159,21 +156,8 @@ async function compare(
   ];
 }
 
-interface Measured {
-  readonly perSecond: number;
-  /** Of the server, per request; all threads. */
-  readonly cpuMicroseconds: number;
-  readonly p99Ms: number;
-}
-
-async function load(generator: ChildProcess, { pid }: Server, order: LoadOrder): Promise<Measured> {
-  const cpuBefore = await cpuSecondsOf(pid);
-  generator.send(order);
-  const [{ requests, elapsedMs, p99Ms }] = (await once(generator, 'message')) as [LoadResult];
-  const cpuAfter = await cpuSecondsOf(pid);
-  const cpuSeconds = cpuBefore === undefined || cpuAfter === undefined ? Number.NaN : cpuAfter - cpuBefore;
-  return { perSecond: (requests / elapsedMs) * 1000, cpuMicroseconds: (cpuSeconds * 1e6) / requests, p99Ms };
-}
+const median = (measured: readonly MeasuredLoad[], figure: keyof MeasuredLoad): number =>
+  spreadOf(measured.map((each) => each[figure])).median;
 
 function append(lists: Map<string, number[]>, name: string, value: number): void {
   lists.set(name, [...(lists.get(name) ?? []), value]);

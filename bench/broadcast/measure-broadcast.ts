@@ -1,4 +1,4 @@
-// One broadcast to so many rows, sent by a process of its own from dist/, and checked at the push service: everybody
+// One broadcast to so many rows, sent by processes of their own from dist/, and checked at the push service: everybody
 // got the message exactly once.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,57 +10,74 @@ import { fileURLToPath } from 'node:url';
 import { residentMegabytesOf } from '../measure/process-usage.ts';
 import { startNginxSink } from './nginx-sink.ts';
 import { numberOfPath, seedSubscriptions } from './seed.ts';
-
-const threads = 2;
+import type { SendingOrder, SendingReport } from './sending-process.ts';
 
 /** `receipts`: each row has a payload of its own. `metrics`: they are read once a second. */
 export const broadcastOptions = ['plain', 'receipts', 'metrics'] as const;
 export type BroadcastOption = (typeof broadcastOptions)[number];
 
+/** A database that is no file in the data directory. */
+export interface DatabaseServer {
+  readonly url: string;
+  /** Does what is left to do after many rows were written. */
+  settle(): Promise<void>;
+  /** Processor time of all of its processes since it started. */
+  cpuSeconds(): Promise<number>;
+}
+
+export interface BroadcastSetup {
+  /** Default: plain. */
+  readonly option?: BroadcastOption | undefined;
+  /** Sending processes. Default: 1. */
+  readonly senders?: number | undefined;
+  /** Of each. Default: 2. */
+  readonly threads?: number | undefined;
+  /** Default: SQLite. */
+  readonly database?: DatabaseServer | undefined;
+  /** Messages per second of each sender, at most; it then sends without threads. Default: any number. */
+  readonly maxPerSecond?: number | undefined;
+}
+
 export interface MeasuredBroadcast {
   readonly rows: number;
   readonly seconds: number;
+  /** Of all senders. */
   readonly cpuMicroseconds: number;
+  /** Of the database's server, where there is one, while it was sent. */
+  readonly databaseCpuMicroseconds: number | undefined;
+  /** From the start of the processes on. */
   readonly firstMs: number;
+  /** Over time, of the sender that had the most at a time. */
   readonly residentMegabytes: readonly number[];
 }
 
-/**
- * @param option what the broadcast has beside its message
- * @throws {Error} where the process fails, or somebody did not get the message exactly once
- */
-export async function measureBroadcast(
-  rows: number,
-  option: BroadcastOption = 'plain',
-): Promise<MeasuredBroadcast> {
-  const directory = await mkdtemp(join(tmpdir(), 'deskbell-million-'));
+/** @throws {Error} where a process fails, or somebody did not get the message exactly once */
+export async function measureBroadcast(rows: number, setup: BroadcastSetup = {}): Promise<MeasuredBroadcast> {
+  const { option = 'plain', senders = 1, threads = 2, database, maxPerSecond } = setup;
+  const directory = await mkdtemp(join(tmpdir(), 'deskbell-broadcast-'));
   const sink = await startNginxSink();
   try {
-    await seedSubscriptions(directory, sink.origin, rows);
+    await seedSubscriptions(directory, sink.origin, rows, database?.url);
+    await database?.settle();
+    const databaseSecondsBefore = await database?.cpuSeconds();
     const startedAtMs = Date.now();
-    const child = spawn(
-      process.execPath,
-      [
-        fileURLToPath(new URL('sending-process.ts', import.meta.url)),
-        directory,
-        sink.origin,
-        sink.caFile,
-        String(threads),
-        option,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
+    const sent = await Promise.all(
+      Array.from({ length: senders }, async () =>
+        send({
+          directory,
+          database: database?.url,
+          origin: sink.origin,
+          caFile: sink.caFile,
+          threads,
+          option,
+          cap:
+            maxPerSecond === undefined
+              ? undefined
+              : { perSecond: maxPerSecond, folder: await mkdtemp(join(directory, 'cap-')) },
+        }),
+      ),
     );
-    const residentMegabytes: number[] = [];
-    let last: { readonly counts: object; readonly createdAtMs: number; readonly endedAtMs: number } & {
-      readonly cpu: NodeJS.CpuUsage;
-    } = { counts: {}, createdAtMs: 0, endedAtMs: 0, cpu: { user: 0, system: 0 } };
-    for await (const line of createInterface({ input: child.stdout })) {
-      last = JSON.parse(line) as typeof last;
-      const megabytes = await residentMegabytesOf(child.pid ?? 0);
-      if (megabytes !== undefined) residentMegabytes.push(megabytes);
-    }
-    if (child.exitCode === null) await once(child, 'exit');
-    if (child.exitCode !== 0) throw new Error(`The sending process ended with code ${child.exitCode}.`);
+    const databaseSeconds = await database?.cpuSeconds();
 
     const received = new Uint8Array(rows);
     let firstAtMs = Number.POSITIVE_INFINITY;
@@ -71,15 +88,46 @@ export async function measureBroadcast(
     }
     const wrong = received.filter((count) => count !== 1).length;
     if (wrong > 0) throw new Error(`${wrong} of ${rows} subscribers did not get the message exactly once.`);
+    const endedAtMs = Math.max(...sent.map(({ report }) => report.endedAtMs));
+    const createdAtMs = Math.min(...sent.map(({ report }) => report.createdAtMs));
+    const peakOf = (sender: Sent): number => Math.max(...sender.residentMegabytes);
     return {
       rows,
-      seconds: (last.endedAtMs - last.createdAtMs) / 1000,
-      cpuMicroseconds: last.cpu.user + last.cpu.system,
+      seconds: (endedAtMs - createdAtMs) / 1000,
+      cpuMicroseconds: sent.reduce((sum, { report: { cpu } }) => sum + cpu.user + cpu.system, 0),
+      databaseCpuMicroseconds:
+        databaseSeconds === undefined || databaseSecondsBefore === undefined
+          ? undefined
+          : (databaseSeconds - databaseSecondsBefore) * 1e6,
       firstMs: firstAtMs - startedAtMs,
-      residentMegabytes,
+      residentMegabytes: sent.reduce((most, each) => (peakOf(each) > peakOf(most) ? each : most))
+        .residentMegabytes,
     };
   } finally {
     await sink.remove();
     await rm(directory, { recursive: true });
   }
+}
+
+interface Sent {
+  readonly report: SendingReport;
+  readonly residentMegabytes: readonly number[];
+}
+
+async function send(order: SendingOrder): Promise<Sent> {
+  const program = fileURLToPath(new URL('sending-process.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const residentMegabytes: number[] = [];
+  let last = '';
+  for await (const line of createInterface({ input: child.stdout })) {
+    last = line;
+    const megabytes = await residentMegabytesOf(child.pid ?? 0);
+    if (megabytes !== undefined) residentMegabytes.push(megabytes);
+  }
+  const [code] = await exited;
+  if (code !== 0) throw new Error(`A sending process ended with code ${code}.`);
+  return { report: JSON.parse(last) as SendingReport, residentMegabytes };
 }

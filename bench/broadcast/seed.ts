@@ -4,9 +4,17 @@ import { openDataDirectory } from '../../src/cli/data-directory.ts';
 
 const rowsAtOnce = 5000;
 
-/** @param directory is made where there is none */
-export async function seedSubscriptions(directory: string, origin: string, rows: number): Promise<void> {
-  const { store, vapidKeys, close } = await openDataDirectory(directory);
+/**
+ * @param directory is made where there is none
+ * @param database URL of PostgreSQL; without it, the rows are in the directory
+ */
+export async function seedSubscriptions(
+  directory: string,
+  origin: string,
+  rows: number,
+  database?: string,
+): Promise<void> {
+  const { store, vapidKeys, close } = await openDataDirectory(directory, { database });
   const ecdh = createECDH('prime256v1');
   for (let first = 0; first < rows; first += rowsAtOnce) {
     await store.subscriptions.putAll(

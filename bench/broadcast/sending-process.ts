@@ -1,42 +1,69 @@
-// A process that sends one broadcast to all, from dist/ as it is published, and says on standard output how it is
-// doing. `node sending-process.ts DIRECTORY ORIGIN CA_FILE THREADS OPTION`
+// A process that sends one broadcast to all, from dist/ as it is published, alone or together with others, and says on
+// standard output how it is doing. `node sending-process.ts ORDER_JSON`
 import { readFileSync } from 'node:fs';
 
-const [directory = '', origin = '', caFile = '', threads = '2', option = 'plain'] = process.argv.slice(2);
+export interface SendingOrder {
+  readonly directory: string;
+  /** PostgreSQL instead of the file in the directory. */
+  readonly database: string | undefined;
+  readonly origin: string;
+  readonly caFile: string;
+  readonly threads: number;
+  readonly option: 'plain' | 'receipts' | 'metrics';
+  /** Messages per second of this process, and a folder for what is left of them. */
+  readonly cap: { readonly perSecond: number; readonly folder: string } | undefined;
+}
+
+/** The last line of its output. */
+export interface SendingReport {
+  readonly createdAtMs: number;
+  readonly endedAtMs: number;
+  readonly cpu: NodeJS.CpuUsage;
+}
+
+const order = JSON.parse(process.argv[2] ?? '') as SendingOrder;
+const { directory, database, origin, caFile, threads, option, cap } = order;
 const dist = new URL('../../dist/', import.meta.url);
 const { createSender } = (await import(
   new URL('delivery/sender.js', dist).href
 )) as typeof import('../../src/delivery/sender.ts');
-const { openDataDirectory } = (await import(
+const { openDataDirectory, openStore } = (await import(
   new URL('cli/data-directory.js', dist).href
 )) as typeof import('../../src/cli/data-directory.ts');
-
 const { createMetrics } = (await import(
   new URL('operator/metrics/metrics.js', dist).href
 )) as typeof import('../../src/operator/metrics/metrics.ts');
 
-const data = await openDataDirectory(directory);
+const data = await openDataDirectory(directory, { database });
+// a limit is kept in the store, by all senders together: this one has a store for its own
+const own = cap && (await openStore(cap.folder, {}));
 const metrics = option === 'metrics' ? createMetrics(data.store) : undefined;
 const reading = metrics && setInterval(() => void metrics.render(undefined), 1000);
 const sender = createSender({
-  store: data.store,
+  store: own === undefined ? data.store : { ...data.store, rates: own.rates },
   receiptKey: data.receiptKey,
   onFigures: metrics?.recordFigures,
   vapid: { ...data.vapidKeys, subject: 'mailto:bench@example.org' },
   pushServices: [origin],
   ca: [readFileSync(caFile, 'utf8')],
-  threads: Number(threads),
+  // threads open a store by themselves
+  threads: own === undefined ? threads : 0,
+  maxRate: cap && [`${origin}=${cap.perSecond}/s`],
 });
 const createdAtMs = Date.now();
 // 218 bytes of payload
 const message = { title: 'Ding dong', message: 'Tea is ready. '.repeat(14).slice(0, 184) };
-const run = await sender.broadcast('all', message, { receipts: option === 'receipts' });
+// whoever comes later goes on with the same one
+const idempotencyKey = 'bench';
+const run = await sender.broadcast('all', message, { receipts: option === 'receipts', idempotencyKey });
 for await (const { settled, broadcast } of run.progress()) {
   console.log(JSON.stringify({ settled, state: broadcast.state }));
 }
 const { state, counts, audience } = await run.finished;
 clearInterval(reading);
 await sender.close();
+await own?.close();
 await data.close();
 const endedAtMs = Date.now();
-console.log(JSON.stringify({ createdAtMs, endedAtMs, state, counts, audience, cpu: process.cpuUsage() }));
+const report: SendingReport = { createdAtMs, endedAtMs, cpu: process.cpuUsage() };
+console.log(JSON.stringify({ ...report, state, counts, audience }));

@@ -54,7 +54,7 @@ export interface SenderOptions extends TransportOptions {
   readonly sendTimeoutMs?: number;
   /** Messages that push services get at most in broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`): from all
    *  senders on the store together, each of which is given the same. */
-  readonly maxRate?: readonly string[];
+  readonly maxRate?: readonly string[] | undefined;
   /** When and how often a row of a broadcast is tried again. */
   readonly retryPolicy?: RetryPolicy;
   /** Sizes and times of the workers, where they differ from the defaults. */

@@ -1,5 +1,6 @@
 // A real PostgreSQL for the tests of a process: started with the first database that is asked for, and stopped at its end.
-// Each database is a copy of one with all tables. Nothing is synced to the disk, since no test pulls its plug.
+// Each database is a copy of one with all tables. Nothing is synced to the disk, since no test pulls its plug; what measures
+// speed starts a server of its own that does.
 import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +13,7 @@ import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.
 
 const password = 'deskbell';
 const template = 'deskbell_template';
+const unsafeFlags = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
 
 export interface TestDatabase {
   readonly url: string;
@@ -32,7 +34,8 @@ export class PostgresServer {
     this.#folder = folder;
   }
 
-  static async start(): Promise<PostgresServer> {
+  /** @param isDurable as PostgreSQL is by itself: what is committed is on the disk */
+  static async start({ isDurable = false } = {}): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'deskbell-postgres-'));
     // PostgreSQL does not run as root, and then runs as a user of its own
     chmodSync(folder, 0o755);
@@ -45,7 +48,7 @@ export class PostgresServer {
       persistent: false,
       createPostgresUser: process.getuid?.() === 0,
       initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-      postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'unix_socket_directories='],
+      postgresFlags: [...(isDurable ? [] : unsafeFlags), '-c', 'unix_socket_directories='],
       onLog: (message) => output.push(String(message)),
       onError: (error) => output.push(String(error)),
     });
@@ -92,10 +95,15 @@ export class PostgresServer {
     }
   }
 
+  /** Of the process that all others of the server are children of. */
+  get pid(): number {
+    const [pid] = readFileSync(join(this.#folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
+    return Number(pid);
+  }
+
   /** Kills the server with -9, and starts it again. */
   async crash(): Promise<void> {
-    const [pid = ''] = readFileSync(join(this.#folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
-    process.kill(Number(pid), 'SIGKILL');
+    process.kill(this.pid, 'SIGKILL');
     for (let tries = 20; ; tries -= 1) {
       await sleep(250);
       // it refuses as long as a process of the former one is there

@@ -1,0 +1,33 @@
+// A PostgreSQL server of its own for a run, as durable as it is by itself, with a new database for each measurement.
+import { PostgresServer } from '../../test/store/postgres-server.ts';
+import type { DatabaseServer } from '../broadcast/measure-broadcast.ts';
+import { cpuSecondsOfFamily } from '../measure/process-usage.ts';
+
+export interface BenchServer {
+  /** Runs `work` with an empty database, which is removed then. */
+  withDatabase<Result>(work: (database: DatabaseServer) => Promise<Result>): Promise<Result>;
+  stop(): Promise<void>;
+}
+
+export async function startBenchServer(): Promise<BenchServer> {
+  const server = await PostgresServer.start({ isDurable: true });
+  return {
+    withDatabase: async (work) => {
+      const database = await server.createDatabase();
+      try {
+        return await work({
+          url: database.url,
+          // autovacuum and a checkpoint would otherwise come at any time
+          settle: async () => {
+            await database.run('vacuum (analyze)');
+            await server.administer('checkpoint');
+          },
+          cpuSeconds: async () => (await cpuSecondsOfFamily(server.pid)) ?? Number.NaN,
+        });
+      } finally {
+        await database.remove();
+      }
+    },
+    stop: () => server.stop(),
+  };
+}
