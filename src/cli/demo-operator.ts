@@ -6,6 +6,7 @@ import type { Log } from '../http/log.ts';
 import { createMetrics } from '../operator/metrics/metrics.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { openOperator } from './open-operator.ts';
+import { withReport, type DeliveryReport } from './report-delivery.ts';
 
 export interface DemoOperator {
   readonly address: string;
@@ -15,12 +16,13 @@ export interface DemoOperator {
 
 const usualPort = 8081;
 
-/** Listens on the usual port, or on a free one if that is in use. */
+/** Listens on the usual port, or on a free one if that is in use. @param tell is told what happens to broadcasts */
 export async function openDemoOperator(
   data: DataDirectory,
   sender: Sender,
   log: Log,
   host: string,
+  tell: DeliveryReport['event'],
 ): Promise<DemoOperator> {
   const { token, tokenHash } = generateOperatorToken();
   await data.store.operators.add({ name: 'demo', role: 'full', tokenHash });
@@ -36,7 +38,12 @@ export async function openDemoOperator(
     throw error;
   });
   const stop = new AbortController();
-  const delivery = sender.work(stop.signal, (error) => log.error({ event: 'delivery interrupted', error }));
+  const report: DeliveryReport = {
+    event: tell,
+    error: (error) => log.error({ event: 'delivery interrupted', error }),
+  };
+  const work = (): Promise<void> => sender.work(stop.signal, report.error);
+  const delivery = withReport(data.store, report, { delivers: true, work });
   return {
     address: listener.address,
     token,

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
+import { formatEvent } from '../delivery/format-broadcast.ts';
 import { createSender } from '../delivery/sender.ts';
 import { startPushService } from '../push-service/start-push-service.ts';
 import {
@@ -93,7 +94,9 @@ async function runIn(
       threads: 0,
     });
     open.push(sender);
-    const operator = await openDemoOperator(data, sender, logTo(output), host);
+    const operator = await openDemoOperator(data, sender, logTo(output), host, (event) =>
+      tell('sender', formatEvent(event)),
+    );
     open.push(operator);
     await output.line(describeNext(address, sendCommand, operator));
     await Promise.race([untilStopped(stop), showAll(userAgent, context, tell)]);

@@ -10,6 +10,7 @@ import { heldDeletionsReason } from '../store/held-deletions.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../store/receipts.ts';
 import { chromeLimitReason } from './chrome-limit.ts';
 import type { Progress } from './progress.ts';
+import type { BroadcastEvent } from './watch-broadcasts.ts';
 
 /** A count of `Broadcast.counts`. */
 export type CountName = keyof Broadcast['counts'];
@@ -27,7 +28,8 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
   pending: 'still to be delivered',
 };
 
-const countNames = Object.keys(countMeanings) as readonly CountName[];
+/** In display order. */
+export const countNames = Object.keys(countMeanings) as readonly CountName[];
 
 /** `1,000,000` */
 export const formatCount = (count: number): string => count.toLocaleString('en');
@@ -73,6 +75,13 @@ export function formatState(broadcast: Broadcast): string {
   const counts = nonZeroCounts(broadcast).map(([name, count]) => `${formatCount(count)} ${name}`);
   const details = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
   return `Broadcast ${broadcast.id} to ${formatCount(broadcast.audience)} is ${stateOf(broadcast)}${details}.`;
+}
+
+/** An alarm, or the state, of a broadcast in one line. */
+export function formatEvent(event: BroadcastEvent): string {
+  return event.kind === 'alarm'
+    ? `Broadcast ${event.broadcast.id}: ${formatAlarm(event.alarm)}`
+    : formatState(event.broadcast);
 }
 
 /** `fcm.googleapis.com rejects messages: vapid-refused (BadJwtToken)` */

@@ -26,6 +26,7 @@ export async function* watchBroadcasts(
   store: BroadcastStore,
   signal: AbortSignal,
   onError: (error: unknown) => void,
+  everyMs = pollEveryMs,
 ): AsyncGenerator<BroadcastEvent> {
   let seen: ReadonlyMap<number, Look> | undefined;
   let isFailing = false;
@@ -43,7 +44,7 @@ export async function* watchBroadcasts(
       if (!isFailing) onError(error);
       isFailing = true;
     }
-    if (!isLast) await sleep(pollEveryMs, undefined, { signal }).catch(() => {});
+    if (!isLast) await sleep(everyMs, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { exec } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
@@ -211,6 +212,36 @@ suite('broadcasts of the command line', () => {
     assert.match(refused.stderr, /--subject/);
   });
 
+  test('a serve logs what others deliver: each start and end of a broadcast, each alarm and each worker once', async () => {
+    const { data, environment, run } = await setUp(20);
+    const refused = { kind: 'status', status: 403, body: '{"reason":"BadJwtToken"}' } as const;
+    const fault = pushService.faults.inject(refused);
+    const logFile = join(data, 'records.log');
+    const serve = runUntilStopped(['serve', '--port', '0', '--log-file', logFile], { environment });
+    await serve.waitFor(/listens on/);
+    const logged = async (pattern: RegExp): Promise<void> => {
+      while (!pattern.test(await readFile(logFile, 'utf8'))) await sleep(50);
+    };
+    const worker = runUntilStopped(['worker'], { environment });
+    await worker.waitFor(/delivers broadcasts/);
+    await run('send', '--all', '--detach', ...message);
+    await worker.waitFor(/is done: 20 rejected/);
+    pushService.faults.cancel(fault.id);
+    await logged(/"state":"done"/);
+    await logged(/"event":"worker"/);
+    assert.equal(await worker.end('SIGTERM'), 0);
+    await logged(/"state":"stopped"/);
+    assert.equal(await serve.end('SIGTERM'), 0);
+    const records = parseLines(await readFile(logFile, 'utf8')).filter(({ event }) => event !== undefined);
+    const kinds = records.map(({ event, state }) => [event, state].join(' ').trim());
+    const twice = kinds.filter((kind, index) => kinds.indexOf(kind) !== index);
+    assert.deepEqual(twice, [], kinds.join(', '));
+    for (const kind of ['worker started', 'broadcast done', 'alarm', 'worker stopped'])
+      assert.ok(kinds.includes(kind), kinds.join(', '));
+    const { machine, processId } = records.find(({ event }) => event === 'worker');
+    assert.deepEqual([machine, processId], [hostname(), worker.child.pid]);
+  });
+
   test('the log of serve --deliver holds alarms and rejections, and so does the list', async () => {
     const { data, environment, run } = await setUp(20);
     const fault = pushService.faults.inject({
@@ -240,6 +271,20 @@ suite('broadcasts of the command line', () => {
       .map((line) => line.trim().split(/ +/));
     assert.deepEqual(listed[0]?.slice(3), ['AUDIENCE', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS']);
     assert.deepEqual(listed[1]?.slice(3), ['20', '0', '20', '0', '1']);
+  });
+
+  test('the list has a column for each count that one of its broadcasts has', async () => {
+    const { run } = await setUp(2);
+    for (const counted of [
+      { heading: /ACCEPTED +REJECTED +PENDING/, counts: / 2 +2 +0 +0 +0$/ },
+      { heading: /ACCEPTED +REJECTED +CAPPED +PENDING/, counts: / 2 +0 +0 +2 +0 +0$/ },
+    ]) {
+      await run('send', '--all', '--per-person', '1/day', ...message);
+      const { stdout } = await run('broadcasts', 'list', '--limit', '1');
+      const [heading = '', newest = ''] = stdout.split('\n');
+      assert.match(heading, counted.heading);
+      assert.match(newest, counted.counts);
+    }
   });
 
   test('list, show and cancel tell what there is', async () => {

@@ -31,7 +31,7 @@ import { describeSchedules } from './schedules-suite.ts';
 import { describeStatistics } from './statistics-suite.ts';
 import { describeReceipts } from './receipts-suite.ts';
 import { describeStore } from './store-suite.ts';
-import { addSubscriptions, type StoreUnderTest } from './store-under-test.ts';
+import { addSubscriptions, madeUpBroadcast, type StoreUnderTest } from './store-under-test.ts';
 import { describeWebhookOutbox } from './webhook-outbox-suite.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
 import { describePerPerson } from './per-person-suite.ts';
@@ -145,6 +145,31 @@ describe('the SQLite file', () => {
       await put;
       clearInterval(interval);
       assert.ok(turns >= 3, `the event loop turned ${turns} times in the meantime`);
+    });
+  });
+
+  test('cancelling a broadcast with many retries lets other processes write in between', async () => {
+    const path = newPath();
+    await withStore(path, async (store) => {
+      await addSubscriptions(store, 1);
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now()));
+      const other = new DatabaseSync(path);
+      other.exec(`pragma foreign_keys = off; pragma busy_timeout = 0;
+        with recursive counted (position) as (values (1) union all select position + 1 from counted where position < 12000)
+        insert into retries (broadcast_id, position, attempts, deferrals, due_at_ms, expires_at_ms)
+        select ${broadcast.id}, position, 1, 0, 9000000000000, 9000000000000 from counted`);
+      const cancelling = store.broadcasts.cancel(broadcast.id);
+      const left = new Set<number>();
+      for (let isOver = false; !isOver; await new Promise(setImmediate)) {
+        // the lock is free whenever this thread is, and taken without waiting
+        other.exec('begin immediate');
+        left.add((other.prepare('select count(*) as rows from retries').get() as { rows: number }).rows);
+        other.exec('commit');
+        isOver = left.has(0);
+      }
+      await cancelling;
+      other.close();
+      assert.ok(left.size >= 4, `others saw ${[...left].join(', ')} retries`);
     });
   });
 

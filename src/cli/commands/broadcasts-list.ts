@@ -2,7 +2,13 @@
 import type { Command } from 'commander';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../arguments.ts';
-import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
+import {
+  broadcastToJson,
+  countNames,
+  formatCount,
+  stateOf,
+  type CountName,
+} from '../../delivery/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { dataSettings, withNamedData } from '../data.ts';
@@ -21,30 +27,31 @@ export function listCommand({ environment, output }: Context): Command {
     .action(async (flags: { readonly limit: number; readonly json?: true }) => {
       await withNamedData(flags, environment, async ({ store }) => {
         const broadcasts = await store.broadcasts.list({ limit: flags.limit });
-        if (broadcasts.length === 0 && !flags.json) output.diagnostic('No broadcasts yet.');
-        else if (!flags.json) await output.line(output.style('dim', heading));
-        for (const broadcast of broadcasts) {
-          await output.line(
-            flags.json ? JSON.stringify(broadcastToJson(broadcast)) : formatColumns(broadcast),
+        if (flags.json) {
+          for (const broadcast of broadcasts) await output.line(JSON.stringify(broadcastToJson(broadcast)));
+        } else if (broadcasts.length === 0) output.diagnostic('No broadcasts yet.');
+        else {
+          const shown = countNames.filter(
+            (name) => isAlwaysShown(name) || broadcasts.some(({ counts }) => counts[name] > 0),
           );
+          const names = ['audience', ...shown, 'alarms'].map((name) => name.toUpperCase());
+          await output.line(output.style('dim', columns('ID', 'STATE', 'START', ...names)));
+          for (const broadcast of broadcasts) await output.line(formatColumns(broadcast, shown));
         }
       });
     });
 }
 
-const heading = columns('ID', 'STATE', 'START', 'AUDIENCE', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS');
+/** Every count has its column where one of the broadcasts has some. */
+const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
 
-function formatColumns(broadcast: Broadcast): string {
+function formatColumns(broadcast: Broadcast, shown: readonly CountName[]): string {
   const { id, startAtMs, audience, counts, alarms } = broadcast;
   return columns(
     String(id),
     stateOf(broadcast),
     new Date(startAtMs).toISOString().replace(/\.\d+Z$/, 'Z'),
-    formatCount(audience),
-    formatCount(counts.accepted),
-    formatCount(counts.rejected),
-    formatCount(counts.pending),
-    formatCount(alarms.length),
+    ...[audience, ...shown.map((name) => counts[name]), alarms.length].map(formatCount),
   );
 }
 

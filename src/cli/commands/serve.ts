@@ -1,7 +1,8 @@
 // `deskbell serve`: runs the service until it is told to stop.
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
+import { isoTime, nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
 import { isLoopback } from '../../http/loopback.ts';
 import type { OpenLog } from '../../http/log.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
@@ -12,7 +13,7 @@ import type { Configuration } from '../configuration.ts';
 import type { Context } from '../context.ts';
 import { exampleUsersPathOf } from '../data-directory.ts';
 import { dataSettings, withData } from '../data.ts';
-import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
+import { withReport, type DeliveryReport } from '../report-delivery.ts';
 import { formatError } from '../failure.ts';
 import { retentionSettings, withRetention } from '../keep-retention.ts';
 import { underSystemd } from '../tell-systemd.ts';
@@ -132,13 +133,17 @@ export function serveCommand(context: Context): Command {
             log.error({ event: 'retention interrupted', detail: formatError(error) });
           const tellReason = (detail: string): void => log.error({ event: 'warning', detail });
           await underSystemd(context, tellReason, () =>
-            withRetention(store, configuration, { onError }, async () => {
-              if (sender === undefined || !configuration.deliver) await untilStopped(stop);
-              else {
-                log.info({ event: 'worker', state: 'started', threads: configuration.threads });
-                await deliverBroadcasts(sender, store.broadcasts, reportTo(log), stop);
-                log.info({ event: 'worker', state: 'stopped' });
-              }
+            withRetention(store, configuration, { onError }, () => {
+              const report = reportTo(log);
+              if (sender === undefined || !configuration.deliver)
+                return withReport(store, report, { delivers: false, work: () => untilStopped(stop) });
+              const worker = { event: 'worker', machine: hostname(), processId: process.pid };
+              const work = async (): Promise<void> => {
+                log.info({ ...worker, state: 'started', threads: configuration.threads });
+                await sender.work(stop, report.error);
+                log.info({ ...worker, state: 'stopped' });
+              };
+              return withReport(store, report, { delivers: true, work });
             }),
           );
         } finally {
@@ -163,7 +168,7 @@ function sendCommandFor(
   return subject === undefined ? `${command} --subject mailto:you@example.org` : command;
 }
 
-/** Broadcasts in the log of the service. */
+/** Broadcasts, and who delivers them, in the log of the service. */
 const reportTo = (log: OpenLog): DeliveryReport => ({
   event(event) {
     const { id, audience } = event.broadcast;
@@ -174,6 +179,11 @@ const reportTo = (log: OpenLog): DeliveryReport => ({
       const counts = Object.fromEntries(nonZeroCounts(event.broadcast));
       log.info({ event: 'broadcast', broadcast: id, state: stateOf(event.broadcast), audience, ...counts });
     }
+  },
+  worker({ state, machine, processId, startedAtMs }) {
+    const record = { event: 'worker', machine, processId, state, startedAt: isoTime(startedAtMs) };
+    if (state === 'lost') log.error(record);
+    else log.info(record);
   },
   error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
 });

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import type { BroadcastEvent } from '../../delivery/watch-broadcasts.ts';
-import { alarmToJson, broadcastToJson, formatAlarm, formatState } from '../../delivery/format-broadcast.ts';
+import { alarmToJson, broadcastToJson, formatEvent } from '../../delivery/format-broadcast.ts';
 import { isOver } from '../../store/broadcasts.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import type { Context } from '../context.ts';
@@ -11,7 +11,7 @@ import { dataSettings, withExistingData } from '../data.ts';
 import { accessSettings, openMetricsListener, type OpenOperator } from '../open-operator.ts';
 import { senderSettings, openSender } from '../open-sender.ts';
 import { readConfiguration } from '../read-configuration.ts';
-import { deliverBroadcasts, type DeliveryReport } from '../deliver-broadcasts.ts';
+import { withReport, type DeliveryReport } from '../report-delivery.ts';
 import { formatError } from '../failure.ts';
 import { retentionSettings, withRetention } from '../keep-retention.ts';
 import { underSystemd } from '../tell-systemd.ts';
@@ -57,7 +57,10 @@ export function workerCommand(context: Context): Command {
           const tellReason = (reason: string): void => output.diagnostic(`deskbell: ${reason}`);
           await underSystemd(context, tellReason, () =>
             withRetention(data.store, configuration, { onError: report.error }, () =>
-              deliverBroadcasts(sender, data.store.broadcasts, report, stop),
+              withReport(data.store, report, {
+                delivers: true,
+                work: () => sender.work(stop, report.error),
+              }),
             ),
           );
           await output.line(flags.json ? JSON.stringify({ event: 'stopped' }) : 'Deskbell has stopped.');
@@ -70,12 +73,7 @@ export function workerCommand(context: Context): Command {
 }
 
 const reportAsText = (output: Output): DeliveryReport => ({
-  event: (event) =>
-    output.line(
-      event.kind === 'alarm'
-        ? `Broadcast ${event.broadcast.id}: ${formatAlarm(event.alarm)}`
-        : formatState(event.broadcast),
-    ),
+  event: (event) => output.line(formatEvent(event)),
   error: (error) => output.diagnostic(formatError(error)),
 });
 

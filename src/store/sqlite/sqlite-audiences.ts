@@ -1,10 +1,10 @@
 // Whom a broadcast is for: all subscriptions, or a list that is written down first, member by member.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { Extent } from '../cut-slices.ts';
 import type { AudienceExpression } from '../people.ts';
+import { inTurns } from './in-turns.ts';
 import { createMatchingSubscriptions } from './matching-subscriptions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
@@ -13,8 +13,6 @@ const unusedForMs = 24 * 60 * 60 * 1000;
 const deleteBatchRows = 5000;
 /** A transaction with so many candidates takes some tens of milliseconds. */
 const matchingBatchRows = 10_000;
-/** Other processes ask for the write lock at least this often while they wait for it, on a machine that is not busy. */
-const minPauseMs = 12;
 
 export interface Audiences {
   open(): Promise<number>;
@@ -28,19 +26,9 @@ export function createAudiences(database: SqliteDatabase): Audiences {
   const statements = prepareStatements(database);
   const matching = createMatchingSubscriptions(database);
 
-  /** Runs `work` in one transaction after the other while it returns true. */
-  const inTurns = async (work: () => boolean): Promise<void> => {
-    for (;;) {
-      const startedAtMs = performance.now();
-      if (!(await database.write(work))) return;
-      // a third of the time belongs to others, however slow the disk is
-      await sleep(Math.max(minPauseMs, (performance.now() - startedAtMs) / 2));
-    }
-  };
-
   const dropUnused = async () => {
     const oldestMs = database.now() - unusedForMs;
-    await inTurns(() => statements.dropMembers.run({ oldestMs }) === deleteBatchRows);
+    await inTurns(database, () => statements.dropMembers.run({ oldestMs }) === deleteBatchRows);
     await database.write(() => statements.drop.run({ oldestMs }));
   };
 
@@ -88,7 +76,7 @@ export function createAudiences(database: SqliteDatabase): Audiences {
   const openMatching = async (expression: AudienceExpression): Promise<number> => {
     const audienceId = await open();
     let afterId = 0;
-    await inTurns(() => {
+    await inTurns(database, () => {
       const throughId = addRange(audienceId, expression, afterId);
       afterId = throughId ?? afterId;
       return throughId !== undefined;

@@ -14,9 +14,11 @@ import { createAttemptLog } from './attempt-log.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createAudiences } from './sqlite-audiences.ts';
 import { createFinish } from './finish-broadcast.ts';
+import { inTurns } from './in-turns.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
-const deleteBatchRows = 20_000;
+/** Some tens of milliseconds of one transaction. */
+const deleteBatchRows = 5000;
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore {
   const statements = prepareStatements(database);
@@ -96,8 +98,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
     resume: (id) => change(id, 'running', ['paused']),
     cancel: async (id) => {
       const broadcast = await change(id, 'cancelled', ['running', 'paused']);
-      // in batches, so that other writers get their turn
-      while ((await database.write(() => statements.dropRetries.run({ id }))) === deleteBatchRows);
+      await inTurns(database, () => statements.dropRetries.run({ id }) === deleteBatchRows);
       return broadcast;
     },
     attempts: (filter) => database.read(() => log.find(filter)),

@@ -11,7 +11,8 @@ import {
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
-import { isOver, type Broadcast } from '../../../store/broadcasts.ts';
+import { isOver, settlements, type Broadcast } from '../../../store/broadcasts.ts';
+import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import { checkExpression } from '../../../store/check-people.ts';
 import type { Store } from '../../../store/store.ts';
@@ -186,7 +187,7 @@ function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterva
     <dl class="tiles">
       ${nonZeroCounts(broadcast).map(([name, count]) =>
         tile(
-          name[0]!.toUpperCase() + name.slice(1),
+          capitalize(name),
           formatCount(count),
           name === 'pending' && waiting > 0
             ? `${formatCount(waiting)} to be tried again${held > 0 ? `, ${formatCount(held)} held back` : ''}`
@@ -228,12 +229,10 @@ function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
   if (origins.length === 0) return empty('Nothing has been sent yet.');
   const held = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
   const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
+  const events = receipts === undefined ? [] : receiptEvents;
   const columns = [
     { title: 'Push service', kind: 'short' },
-    ...['Attempts', 'Accepted', 'Gone', 'Rejected', 'Expired', 'Given up', 'Capped', 'Held back'].map(
-      numberColumn,
-    ),
-    ...(receipts === undefined ? [] : ['Shown', 'Clicked'].map(numberColumn)),
+    ...['attempts', ...settlements, 'held back', ...events].map(numberColumn),
   ] as const;
   const rows = origins
     .slice(0, maxOrigins)
@@ -241,16 +240,9 @@ function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
       hostOf(counts.origin),
       ...[
         counts.attempts,
-        counts.accepted,
-        counts.gone,
-        counts.rejected,
-        counts.expired,
-        counts.exhausted,
-        counts.capped,
+        ...settlements.map((name) => counts[name]),
         held.get(counts.origin) ?? 0,
-        ...(receipts === undefined
-          ? []
-          : [reported.get(counts.origin)?.shown ?? 0, reported.get(counts.origin)?.clicked ?? 0]),
+        ...events.map((event) => reported.get(counts.origin)?.[event] ?? 0),
       ].map(formatCount),
     ]);
   return html`${table('Outcomes per push service', columns, rows)}
@@ -262,7 +254,8 @@ function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
 }
 
 const maxOrigins = 20;
-const numberColumn = (title: string) => ({ title, kind: 'number' }) as const;
+const numberColumn = (name: string) => ({ title: capitalize(name), kind: 'number' }) as const;
+const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 const attemptRows = 50;
 /** Of one person that are looked at. */

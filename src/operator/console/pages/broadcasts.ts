@@ -1,6 +1,6 @@
 // All broadcasts, newest first, found by words, state and time.
 import type { FastifyInstance } from 'fastify';
-import { formatCount } from '../../../delivery/format-broadcast.ts';
+import { formatCount, nonZeroCounts } from '../../../delivery/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../../store/broadcast-search.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
@@ -71,17 +71,14 @@ const columns = [
 ] as const;
 
 function renderRow(broadcast: Broadcast): readonly (string | Html)[] {
-  const { id, audience, counts, alarms, startAtMs } = broadcast;
+  const { id, audience, alarms, startAtMs } = broadcast;
+  const counts = nonZeroCounts(broadcast).map(([name, count]) => `${formatCount(count)} ${name}`);
   return [
     String(id),
     html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>`,
     html`${stateBadge(broadcast)} ${alarms.length > 0 ? html`<span class="badge bad">alarm</span>` : nothing}`,
     formatCount(audience),
-    html`${progressBar(broadcast)}
-      <span class="quiet small number"
-        >${formatCount(counts.accepted)}
-        accepted${counts.pending > 0 ? `, ${formatCount(counts.pending)} to go` : ''}</span
-      >`,
+    html`${progressBar(broadcast)} <span class="quiet small number">${counts.join(', ')}</span>`,
     time(startAtMs),
   ];
 }
