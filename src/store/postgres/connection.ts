@@ -1,5 +1,5 @@
 // How the database is connected to: a URL as libpq reads it, and the package "pg", which is installed by whoever needs it.
-import type { Pool, PoolConfig } from 'pg';
+import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkDatabaseUrl } from './database-url.ts';
 
@@ -18,6 +18,8 @@ export const defaultStatementTimeoutMs = 30_000;
 export const defaultMaxConnections = 4;
 const defaultConnectTimeoutMs = 5000;
 const idleTimeoutMs = 60_000;
+/** So that a connection on which nothing is said is known to be broken, and routers do not forget it. */
+const keepAliveAfterMs = 30_000;
 /** What the server itself has not cancelled by then will not be answered. */
 const answerTimeoutMs = 5000;
 
@@ -26,7 +28,7 @@ export async function openPool(
   {
     url,
     maxConnections = defaultMaxConnections,
-    connectTimeoutMs = defaultConnectTimeoutMs,
+    connectTimeoutMs,
     statementTimeoutMs = defaultStatementTimeoutMs,
   }: ConnectionOptions,
   settings: Readonly<Record<string, string>> | undefined = serverSettings(statementTimeoutMs),
@@ -34,13 +36,9 @@ export async function openPool(
   checkDatabaseUrl(url);
   const pg = await loadDriver();
   const pool = new pg.Pool({
-    connectionString: withLibpqTls(url),
+    ...clientConfig({ url, connectTimeoutMs, statementTimeoutMs }),
     max: maxConnections,
-    connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: idleTimeoutMs,
-    query_timeout: statementTimeoutMs + answerTimeoutMs,
-    keepAlive: true,
-    fallback_application_name: 'deskbell',
     types: { getTypeParser: typeParserOf(pg.types) },
     ...settings,
   } as PoolConfig);
@@ -48,6 +46,25 @@ export async function openPool(
   pool.on('error', () => {});
   return pool;
 }
+
+/** One connection outside of the pool, not yet made. */
+export async function createClient(options: ConnectionOptions): Promise<Client> {
+  const pg = await loadDriver();
+  return new pg.Client(clientConfig(options));
+}
+
+const clientConfig = ({
+  url,
+  connectTimeoutMs = defaultConnectTimeoutMs,
+  statementTimeoutMs = defaultStatementTimeoutMs,
+}: ConnectionOptions): ClientConfig => ({
+  connectionString: withLibpqTls(url),
+  connectionTimeoutMillis: connectTimeoutMs,
+  query_timeout: statementTimeoutMs + answerTimeoutMs,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: keepAliveAfterMs,
+  fallback_application_name: 'deskbell',
+});
 
 /** Of every connection. A process that hangs within a transaction must not keep others waiting for its locks. */
 const serverSettings = (statementTimeoutMs: number): Readonly<Record<string, string>> => ({

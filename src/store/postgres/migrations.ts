@@ -7,6 +7,9 @@
 /** Repartitioning later would be a migration of all rows: these are enough for a hundred million. */
 export const partitions = 32;
 
+/** Of notices (NOTIFY) with the number of a broadcast. */
+export const workChannel = 'deskbell_work';
+
 export const migrations: readonly string[] = [
   `
   create table deskbell.vapid_keys (
@@ -518,5 +521,16 @@ export const migrations: readonly string[] = [
     primary key (person, broadcast_id)
   );
   create index person_reaches_by_time on deskbell.person_reaches (at_ms);
+  `,
+
+  `
+  -- wakes workers that wait: a broadcast may have work now, or has ended
+  create function deskbell.notify_of_work() returns trigger language plpgsql as $$
+  begin
+    perform pg_notify('${workChannel}', new.id::text);
+    return null;
+  end $$;
+  create trigger broadcasts_notified_of after insert or update of state on deskbell.broadcasts for each row
+    execute function deskbell.notify_of_work();
   `,
 ];

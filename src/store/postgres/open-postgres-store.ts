@@ -21,6 +21,7 @@ import { createPostgresVapidKeys } from './postgres-vapid-keys.ts';
 import { createPostgresWebhookOutbox } from './postgres-webhook-outbox.ts';
 import { createPostgresWorkSource } from './postgres-work-source.ts';
 import { checkServer } from './preflight.ts';
+import { WorkNotices } from './work-notices.ts';
 
 export interface PostgresStoreOptions extends ConnectionOptions {
   /** The clock, milliseconds since 1970. Default: that of the database, which all machines share. */
@@ -50,13 +51,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error;
   }
   const functions = functionSchema(migrations.length);
+  const notices = new WorkNotices(database, databaseOptions);
   const { now: _, ...shared } = databaseOptions;
   return {
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
     people: createPostgresPeople(database, functions),
     broadcasts: createPostgresBroadcasts(database, functions),
     schedules: createPostgresSchedules(database, functions),
-    work: createPostgresWorkSource(database, functions),
+    work: createPostgresWorkSource(database, functions, notices),
     ledger: createPostgresLedger(database, functions),
     heldDeletions: createPostgresHeldDeletions(database),
     ended: createPostgresEndedSubscriptions(database),
@@ -71,7 +73,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     webhooks: createPostgresWebhookOutbox(database, functions),
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
     check: async () => checkServer(database, () => {}, { isPatient: false }),
-    close: () => database.close(),
+    close: async () => {
+      await notices.close();
+      await database.close();
+    },
   };
 }
 

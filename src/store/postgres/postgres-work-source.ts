@@ -7,11 +7,14 @@ import type { WorkSource } from '../work-source.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 import { createRecipients, type RecipientRow } from './recipients.ts';
+import { everyBroadcast, type WorkNotices } from './work-notices.ts';
 
-/** Notifications do not pass PgBouncer, so that work is polled for. */
+/** While no notices arrive. */
 const lookForWorkEveryMs = 250;
 /** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
 const lookForEndEveryMs = 50;
+/** While they do: of what other workers put off, only the end of their leases is told. */
+const lookWhileHearingEveryMs = 2000;
 
 /** Stands for "any broadcast". */
 const anyBroadcast = 0;
@@ -32,7 +35,11 @@ interface RetryRowOfDatabase extends RecipientRow {
 }
 
 /** @param functions the schema of the database's functions */
-export function createPostgresWorkSource(database: PostgresDatabase, functions: string): WorkSource {
+export function createPostgresWorkSource(
+  database: PostgresDatabase,
+  functions: string,
+  notices: WorkNotices,
+): WorkSource {
   const reader = createBroadcastReader(database);
   const recipients = createRecipients(database);
 
@@ -40,6 +47,12 @@ export function createPostgresWorkSource(database: PostgresDatabase, functions: 
     const broadcast = await reader.find(id);
     if (broadcast === undefined) throw new Error(`Broadcast ${id} has work and does not exist.`);
     return broadcast;
+  };
+
+  const lookAgainAfter = (broadcastId: number): number => {
+    // a clock of the caller's own may leap, and nobody is told of that
+    if (notices.isHearing && database.now() === null) return lookWhileHearingEveryMs;
+    return broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
   };
 
   return {
@@ -103,17 +116,27 @@ export function createPostgresWorkSource(database: PostgresDatabase, functions: 
     },
 
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
-      const due = await database.first<{ readonly due_in_ms: number | null }>(
-        `select ${functions}.due_in($1, $2) as due_in_ms`,
-        [database.now(), broadcastId],
-      );
-      const dueInMs = due?.due_in_ms ?? undefined;
-      if (dueInMs === undefined && broadcastId !== anyBroadcast) return 'over';
-      const delayMs = dueInMs ?? Number.POSITIVE_INFINITY;
-      if (delayMs <= 0) return 'ready';
-      const lookAgainMs = broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
-      await sleep(Math.min(delayMs, lookAgainMs), undefined, { signal }).catch(() => {});
-      return delayMs <= lookAgainMs && !signal.aborted ? 'ready' : 'idle';
+      const told = new AbortController();
+      // from before the look on, so that no notice is missed between
+      const endListening = notices.listen((id) => {
+        if (id === broadcastId || broadcastId === anyBroadcast || id === everyBroadcast) told.abort();
+      });
+      try {
+        const due = await database.first<{ readonly due_in_ms: number | null }>(
+          `select ${functions}.due_in($1, $2) as due_in_ms`,
+          [database.now(), broadcastId],
+        );
+        const dueInMs = due?.due_in_ms ?? undefined;
+        if (dueInMs === undefined && broadcastId !== anyBroadcast) return 'over';
+        const delayMs = dueInMs ?? Number.POSITIVE_INFINITY;
+        if (delayMs <= 0) return 'ready';
+        const waitMs = Math.min(delayMs, lookAgainAfter(broadcastId));
+        await sleep(waitMs, undefined, { signal: AbortSignal.any([signal, told.signal]) }).catch(() => {});
+        const mayBeReady = told.signal.aborted || delayMs === waitMs;
+        return mayBeReady && !signal.aborted ? 'ready' : 'idle';
+      } finally {
+        endListening();
+      }
     },
   };
 }

@@ -1,4 +1,5 @@
 // Functions of the database that lease slices and retries to workers.
+import { workChannel } from '../migrations.ts';
 
 /** @param schema where the functions are */
 export const workFunctions = (schema: string): string => `
@@ -131,13 +132,14 @@ export const workFunctions = (schema: string): string => `
     update deskbell.retries set due_at_ms = until_ms where broadcast_id = of_broadcast and token = its_token;
   end $$;
 
-  -- gives the slice and the rows under this token back
+  -- gives the slice and the rows under this token back, for workers that wait
   create function ${schema}.release(given_ms bigint, of_broadcast bigint, its_token text)
   returns void language plpgsql as $$
   begin
     update deskbell.slices set token = null, lease_until_ms = 0 where broadcast_id = of_broadcast and token = its_token;
     update deskbell.retries set token = null, due_at_ms = ${schema}.clock(given_ms)
       where broadcast_id = of_broadcast and token = its_token;
+    perform pg_notify('${workChannel}', of_broadcast::text);
   end $$;
 
   -- In how many milliseconds a slice, a retry or a probe is due; null where nothing is. of_one: a broadcast, or 0 for any.

@@ -1,0 +1,117 @@
+// Tells of new work as soon as any process stores it: LISTEN on a connection of its own, NOTIFY by the tables.
+//
+//   IDLE       nobody has waited for work yet
+//   OPENING    connects and listens. A notice of its own, sent over another connection, has come → HEARING; not → FAILED
+//   HEARING    what waits is woken by notices. The connection has ended → FAILED
+//   FAILED     work is polled for; after a pause → OPENING
+//   CLOSED     the store is closed
+//
+// PgBouncer in transaction mode takes LISTEN and then delivers nothing: only what has come proves that more will come.
+import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import { createClient, type ConnectionOptions } from './connection.ts';
+import { workChannel } from './migrations.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+
+const firstPauseMs = 1000;
+/** Behind PgBouncer it is tried in vain. */
+const maxPauseMs = 60_000;
+const proofWithinMs = 2000;
+
+type Listener = (broadcastId: number) => void;
+
+export class WorkNotices {
+  readonly #database: PostgresDatabase;
+  readonly #options: ConnectionOptions;
+  readonly #listeners = new Set<Listener>();
+  #state: 'IDLE' | 'OPENING' | 'HEARING' | 'FAILED' | 'CLOSED' = 'IDLE';
+  #client: Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs = firstPauseMs;
+
+  constructor(database: PostgresDatabase, options: ConnectionOptions) {
+    this.#database = database;
+    this.#options = options;
+  }
+
+  /** Whether notices arrive; otherwise work must be polled for. */
+  get isHearing(): boolean {
+    return this.#state === 'HEARING';
+  }
+
+  /**
+   * Calls `listener` with the number of each broadcast that may have work, or has ended, from now on.
+   *
+   * @returns ends it
+   */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    if (this.#state === 'IDLE') void this.#open();
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'CLOSED';
+    clearTimeout(this.#timer);
+    await this.#drop();
+  }
+
+  async #open(): Promise<void> {
+    this.#state = 'OPENING';
+    try {
+      const client = await createClient(this.#options);
+      if (this.#isClosed) return;
+      this.#client = client;
+      const fail = (): void => this.#fail(client);
+      client.on('error', fail).on('end', fail);
+      await client.connect();
+      // it alone does not keep the process running
+      (client as Client & { unref(): void }).unref();
+      const proof = randomUUID();
+      client.on('notification', ({ payload = '' }) => {
+        if (payload === proof) this.#hear(client);
+        else for (const listener of this.#listeners) listener(Number(payload));
+      });
+      await client.query(`listen ${workChannel}`);
+      await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
+      this.#after(proofWithinMs, fail);
+    } catch {
+      this.#fail(this.#client);
+    }
+  }
+
+  #hear(client: Client): void {
+    if (this.#client !== client || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#state = 'HEARING';
+    this.#pauseMs = firstPauseMs;
+  }
+
+  #fail(client: Client | undefined): void {
+    if (this.#client !== client || this.#isClosed || this.#state === 'FAILED') return;
+    this.#state = 'FAILED';
+    void this.#drop();
+    this.#after(this.#pauseMs, () => void this.#open());
+    this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
+    // whoever waits for a notice polls from now on
+    for (const listener of this.#listeners) listener(everyBroadcast);
+  }
+
+  async #drop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => {});
+  }
+
+  #after(ms: number, work: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(work, ms).unref();
+  }
+
+  get #isClosed(): boolean {
+    return this.#state === 'CLOSED';
+  }
+}
+
+/** In place of a broadcast's number: any may have changed. */
+export const everyBroadcast = 0;

@@ -1,0 +1,154 @@
+// Workers on PostgreSQL that wait are woken by whoever stores work; where no notices arrive, they poll.
+import assert from 'node:assert/strict';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { functionSchema } from '../../src/store/postgres/functions/all-functions.ts';
+import { migrations } from '../../src/store/postgres/migrations.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
+import { createPostgresWorkSource } from '../../src/store/postgres/postgres-work-source.ts';
+import { WorkNotices } from '../../src/store/postgres/work-notices.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { WorkSource } from '../../src/store/work-source.ts';
+import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+
+const getServer = useSharedServer();
+const origin = 'https://fcm.googleapis.com';
+const { signal } = new AbortController();
+/** Whoever waits has asked the database by then, as a rule; where it has not, it finds the work by itself. */
+const hasLookedAfterMs = 200;
+
+interface Waiting extends AsyncDisposable {
+  readonly work: WorkSource;
+  readonly notices: WorkNotices;
+}
+
+/** Waits once, which begins the listening. */
+const untilHearing = async ({ work, notices }: Waiting): Promise<void> => {
+  while (!notices.isHearing) await work.waitForWork({ signal });
+};
+
+describe('a worker that waits for work in PostgreSQL', () => {
+  let database: TestDatabase;
+  /** Of another process. */
+  let other: Store;
+  beforeEach(async () => {
+    database = await (await getServer()).createDatabase();
+    other = await openPostgresStore({ url: database.url });
+    await addSubscriptions(other, 10);
+  });
+  afterEach(async () => {
+    await other.close();
+    await database.remove();
+  });
+
+  /** @param listenUrl where its notices come from; as a rule the same database */
+  const openWaiting = async (listenUrl = database.url): Promise<Waiting> => {
+    const opened = await PostgresDatabase.open({ url: database.url });
+    const notices = new WorkNotices(opened, { url: listenUrl });
+    return {
+      work: createPostgresWorkSource(opened, functionSchema(migrations.length), notices),
+      notices,
+      async [Symbol.asyncDispose]() {
+        await notices.close();
+        await opened.close();
+      },
+    };
+  };
+  const createBroadcast = async () =>
+    (await other.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast.id;
+
+  test('is told of a new broadcast', async () => {
+    await using waiting = await openWaiting();
+    await untilHearing(waiting);
+    const told = waiting.work.waitForWork({ signal });
+    await sleep(hasLookedAfterMs);
+    await createBroadcast();
+    assert.equal(await told, 'ready', 'a poll that finds nothing due says "idle"');
+  });
+
+  test('is told of slices that another one gives back, and of the end of the broadcast it waits for', async () => {
+    await using waiting = await openWaiting();
+    const broadcastId = await createBroadcast();
+    const lease = await other.work.leaseSlice({ leaseMs: 60_000 });
+    await untilHearing(waiting);
+    const given = waiting.work.waitForWork({ broadcastId, signal });
+    await sleep(hasLookedAfterMs);
+    await other.work.release(lease!);
+    assert.equal(await given, 'ready');
+
+    const again = await other.work.leaseSlice({ leaseMs: 60_000 });
+    const ended = waiting.work.waitForWork({ broadcastId, signal });
+    await sleep(hasLookedAfterMs);
+    await commitSlice(
+      other,
+      again!,
+      (recipient) => ({ recipient, origin, attempts: 1, result: 'accepted' }),
+      0,
+    );
+    assert.equal(await ended, 'ready');
+    assert.equal(await waiting.work.waitForWork({ broadcastId, signal }), 'over');
+  });
+
+  test('hears again after its connection has ended', async () => {
+    await using waiting = await openWaiting();
+    await untilHearing(waiting);
+    await database.run(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
+    while (waiting.notices.isHearing) await sleep(10);
+    await untilHearing(waiting);
+    const told = waiting.work.waitForWork({ signal });
+    await createBroadcast();
+    assert.equal(await told, 'ready');
+  });
+
+  test('polls where notices are lost on the way, as behind PgBouncer', async () => {
+    await using deaf = await openDeafProxy(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(deaf.port);
+    await using waiting = await openWaiting(url.href);
+    while (deaf.lostNotices === 0) await waiting.work.waitForWork({ signal });
+    assert.equal(waiting.notices.isHearing, false);
+    await createBroadcast();
+    assert.equal(await waiting.work.waitForWork({ signal }), 'ready');
+  });
+});
+
+interface DeafProxy extends AsyncDisposable {
+  readonly port: number;
+  readonly lostNotices: number;
+}
+
+/** Passes everything on but notices. */
+async function openDeafProxy(target: number): Promise<DeafProxy> {
+  let lostNotices = 0;
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const socket of [client, upstream]) socket.on('error', () => {});
+    client.on('data', (chunk) => upstream.write(chunk));
+    upstream.on('data', (chunk) => {
+      // NotificationResponse; it comes alone, since nothing is asked on this connection meanwhile
+      if (chunk[0] === 'A'.charCodeAt(0)) lostNotices += 1;
+      else client.write(chunk);
+    });
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    get lostNotices() {
+      return lostNotices;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}
