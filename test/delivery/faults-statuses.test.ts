@@ -226,6 +226,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
 
   test('no row is tried past its TTL, and none is deleted for it', async (t) => {
     const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
+    stage.clock.stop();
     const [slow, busy] = [recorder.sinks(20), recorder.sinks(4)];
     const late = [...slow, ...busy];
     const rows = await stage.enroll(late.flatMap((sink) => [sink, ...recorder.sinks(4)]));
