@@ -16,8 +16,7 @@ export class TestClock implements Clock {
 
   /** Milliseconds since 1970. */
   readonly now = (): number => (this.#stoppedAt?.now ?? Date.now()) + this.#aheadMs;
-  readonly monotonicNow = (): number =>
-    (this.#stoppedAt?.monotonicNow ?? performance.now()) + this.#aheadMs;
+  readonly monotonicNow = (): number => (this.#stoppedAt?.monotonicNow ?? performance.now()) + this.#aheadMs;
 
   readonly startTimer: Clock['startTimer'] = (done, ms, keepsProcess) => {
     const timer: Pending = {

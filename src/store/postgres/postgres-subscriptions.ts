@@ -2,6 +2,7 @@
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { AudienceExpression } from '../people.ts';
+import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import type { PutOptions, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
@@ -9,15 +10,7 @@ import { matching } from './matching.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 import { WriteQueue } from './write-queue.ts';
 
-interface SubscriptionRow {
-  readonly id: number;
-  readonly endpoint: string;
-  readonly p256dh: Uint8Array;
-  readonly auth: Uint8Array;
-  readonly public_key: string;
-  readonly created_at_ms: number;
-  readonly updated_at_ms: number;
-  readonly user_name: string | null;
+interface RowWithTags extends SubscriptionRow {
   readonly tags: readonly string[] | null;
 }
 
@@ -28,17 +21,7 @@ interface NewRow {
   readonly options: PutOptions;
 }
 
-const toStored = (row: SubscriptionRow): StoredSubscription => ({
-  id: row.id,
-  endpoint: row.endpoint,
-  p256dh: row.p256dh,
-  auth: row.auth,
-  vapidPublicKey: row.public_key,
-  createdAtMs: row.created_at_ms,
-  updatedAtMs: row.updated_at_ms,
-  user: row.user_name ?? undefined,
-  tags: row.tags ?? [],
-});
+const toStored = (row: RowWithTags): StoredSubscription => toSubscription(row, row.tags ?? []);
 
 const selectRow = `
   select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
@@ -80,14 +63,9 @@ export function createPostgresSubscriptions(
   /** Writes rows with different endpoints, all or none. */
   const putRows = async (rows: readonly NewRow[]): Promise<readonly StoredSubscription[]> => {
     if (budget !== undefined) await takeRoom(budget, rows);
-    const stored = await database.query<{
-      readonly number: number;
-      readonly id: number;
-      readonly created_at_ms: number;
-      readonly updated_at_ms: number;
-      readonly user_name: string | null;
-      readonly tags: readonly string[] | null;
-    }>(`select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7) order by number`, [
+    const stored = await database.query<
+      Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly number: number }
+    >(`select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7) order by number`, [
       database.now(),
       rows.map(({ hash }) => hash),
       rows.map(({ subscription }) => subscription.endpoint),
@@ -96,20 +74,9 @@ export function createPostgresSubscriptions(
       rows.map(({ vapidPublicKey }) => vapidPublicKey),
       rows.map(({ options }) => toJson(options)),
     ]);
-    return stored.map(({ number, id, created_at_ms, updated_at_ms, user_name, tags }) => {
-      const { subscription, vapidPublicKey } = rows[number - 1] as NewRow;
-      const { endpoint, p256dh, auth } = subscription;
-      return {
-        id,
-        endpoint,
-        p256dh,
-        auth,
-        vapidPublicKey,
-        createdAtMs: created_at_ms,
-        updatedAtMs: updated_at_ms,
-        user: user_name ?? undefined,
-        tags: tags ?? [],
-      };
+    return stored.map((row) => {
+      const { subscription, vapidPublicKey } = rows[row.number - 1] as NewRow;
+      return toStored({ ...row, ...subscription, public_key: vapidPublicKey });
     });
   };
 
@@ -131,12 +98,12 @@ export function createPostgresSubscriptions(
     },
 
     findById: async (id) => {
-      const row = await database.first<SubscriptionRow>(`${selectRow} where s.id = $1`, [id]);
+      const row = await database.first<RowWithTags>(`${selectRow} where s.id = $1`, [id]);
       return row && toStored(row);
     },
 
     findByEndpoint: async (endpoint) => {
-      const row = await database.first<SubscriptionRow>(`${selectRow} where s.endpoint_hash = $1`, [
+      const row = await database.first<RowWithTags>(`${selectRow} where s.endpoint_hash = $1`, [
         hashEndpoint(endpoint),
       ]);
       return row && toStored(row);
@@ -164,7 +131,7 @@ export function createPostgresSubscriptions(
 
     page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) => {
       const { condition, values } = expression === undefined ? everything : matching(expression, 4);
-      const rows = await database.query<SubscriptionRow>(
+      const rows = await database.query<RowWithTags>(
         `${selectRow} where s.id > $1 and s.id <= $2 and ${condition} order by s.id limit $3`,
         [afterId, throughId, limit, ...values],
       );

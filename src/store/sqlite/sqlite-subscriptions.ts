@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { AudienceExpression } from '../people.ts';
+import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import type { PutOptions, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
 import { createMatchingSubscriptions } from './matching-subscriptions.ts';
@@ -13,32 +14,13 @@ import { createSubscriptionOwners } from './user-and-tags.ts';
 /** Candidates that are looked at together where rows are listed by an expression. */
 const matchingBatchRows = 1000;
 
-interface SubscriptionRow {
-  readonly id: number;
-  readonly endpoint: string;
-  readonly p256dh: Uint8Array;
-  readonly auth: Uint8Array;
-  readonly public_key: string;
-  readonly created_at_ms: number;
-  readonly updated_at_ms: number;
-  readonly user: string | null;
+interface RowWithTags extends SubscriptionRow {
   /** JSON */
   readonly tags: string;
 }
 
-const toStored = (row: SubscriptionRow): StoredSubscription => ({
-  id: row.id,
-  endpoint: row.endpoint,
-  p256dh: row.p256dh,
-  auth: row.auth,
-  vapidPublicKey: row.public_key,
-  createdAtMs: row.created_at_ms,
-  updatedAtMs: row.updated_at_ms,
-  user: row.user ?? undefined,
-  tags: JSON.parse(row.tags) as string[],
-});
-
-const anonymous = { user: undefined, tags: [] } as const;
+const toStored = (row: RowWithTags): StoredSubscription =>
+  toSubscription(row, JSON.parse(row.tags) as string[]);
 
 export function createSqliteSubscriptions(
   database: SqliteDatabase,
@@ -82,22 +64,11 @@ export function createSqliteSubscriptions(
     if (assign !== undefined) owners.assign(row.id, assign);
     else if (former !== undefined) owners.take(row.id, former);
     const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
-    const { user, tags } = isPlain ? anonymous : ownerOf(row.id);
-    return {
-      id: row.id,
-      endpoint,
-      p256dh,
-      auth,
-      vapidPublicKey,
-      createdAtMs: row.created_at_ms,
-      updatedAtMs: row.updated_at_ms,
-      user,
-      tags,
-    };
-  };
-
-  const ownerOf = (id: number): Pick<StoredSubscription, 'user' | 'tags'> => {
-    return { user: statements.findUser.first({ id })?.user ?? undefined, tags: owners.tagsOf(id) };
+    const user = isPlain ? undefined : statements.findUser.first({ id: row.id })?.user;
+    return toSubscription(
+      { ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: user ?? null },
+      isPlain ? [] : owners.tagsOf(row.id),
+    );
   };
 
   const countMatching = async (expression: AudienceExpression): Promise<number> => {
@@ -176,7 +147,8 @@ export function createSqliteSubscriptions(
 
 function prepareStatements(database: SqliteDatabase) {
   const selectRow = `
-    select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms, s.user,
+    select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms,
+      s.user as user_name,
       (select json_group_array(tag) from (
         select tag from subscription_tags where subscription_id = s.id order by tag)) as tags
     from subscriptions s join vapid_keys v on v.id = s.vapid_key_id
@@ -209,8 +181,8 @@ function prepareStatements(database: SqliteDatabase) {
     findUser: database.prepare<{ id: number }, { user: string | null }>(
       'select user from subscriptions where id = :id',
     ),
-    findById: database.prepare<{ id: number }, SubscriptionRow>(`${selectRow} where s.id = :id`),
-    findByEndpoint: database.prepare<{ endpoint: string }, SubscriptionRow>(
+    findById: database.prepare<{ id: number }, RowWithTags>(`${selectRow} where s.id = :id`),
+    findByEndpoint: database.prepare<{ endpoint: string }, RowWithTags>(
       `${selectRow} where s.endpoint = :endpoint`,
     ),
     removeById: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
@@ -220,7 +192,7 @@ function prepareStatements(database: SqliteDatabase) {
     count: database.prepare<NoValues, { count: number }>(
       'select coalesce(sum(subscriptions), 0) as count from vapid_keys',
     ),
-    page: database.prepare<{ afterId: number; throughId: number; limit: number }, SubscriptionRow>(
+    page: database.prepare<{ afterId: number; throughId: number; limit: number }, RowWithTags>(
       `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,
     ),
   };

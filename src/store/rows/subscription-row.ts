@@ -1,0 +1,25 @@
+// A row of a subscription, as every database gives it.
+import type { StoredSubscription } from '../subscriptions.ts';
+
+export interface SubscriptionRow {
+  readonly id: number;
+  readonly endpoint: string;
+  readonly p256dh: Uint8Array;
+  readonly auth: Uint8Array;
+  readonly public_key: string;
+  readonly created_at_ms: number;
+  readonly updated_at_ms: number;
+  readonly user_name: string | null;
+}
+
+export const toSubscription = (row: SubscriptionRow, tags: readonly string[]): StoredSubscription => ({
+  id: row.id,
+  endpoint: row.endpoint,
+  p256dh: row.p256dh,
+  auth: row.auth,
+  vapidPublicKey: row.public_key,
+  createdAtMs: row.created_at_ms,
+  updatedAtMs: row.updated_at_ms,
+  user: row.user_name ?? undefined,
+  tags,
+});
