@@ -101,7 +101,8 @@ export const settings = {
   registrationsPerMinute: orLiteral(
     'off',
     integer({
-      description: 'POST /webPush requests allowed for each client address.',
+      description:
+        'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together.',
       default: 60,
       unit: 'requests per minute',
       min: 1,

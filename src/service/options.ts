@@ -52,7 +52,10 @@ export interface ServiceOptions {
   readonly redactSubscriptions?: boolean | undefined;
   /** Default: 16 384. */
   readonly bodyLimitBytes?: number | undefined;
-  /** `POST /webPush` requests that one client address may make in a minute. Default: 60. */
+  /**
+   * `POST /webPush` requests that one client address may make in a minute, at all services on one PostgreSQL database
+   * together, or at this one. Default: 60.
+   */
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
    * Of the data directory: takes what browsers report of broadcasts with `receipts`, at `POST /webPush/receipts`. Default:

@@ -1,6 +1,7 @@
 // The interface of the store, divided by role; the database behind it is not visible. Types only.
 import type { AuditStore } from './audit.ts';
 import type { BroadcastStore } from './broadcasts.ts';
+import type { ClientRequests } from './client-requests.ts';
 import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
 import type { Ledger } from './ledger.ts';
@@ -42,6 +43,8 @@ export interface Store {
   readonly senders: SenderReports;
   readonly retention: Retention;
   readonly webhooks: WebhookOutbox;
+  /** Absent where each process counts the requests of its clients for itself. */
+  readonly clientRequests?: ClientRequests | undefined;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */
   check(): Promise<void>;

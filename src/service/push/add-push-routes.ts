@@ -3,6 +3,7 @@ import rateLimit from '@fastify/rate-limit';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addClientFiles } from './client-files.ts';
+import { createClientLimits } from './client-limits.ts';
 import { createReadVapidKeys } from './current-keys.ts';
 import { addReceiptRoute } from './receipts.ts';
 import { addVapidKeyRoute } from './vapid-key.ts';
@@ -21,7 +22,10 @@ export const pushSecuritySchemes = {
 export async function addPushRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   const readVapidKeys = createReadVapidKeys(settings.store, settings);
   addVapidKeyRoute(app, readVapidKeys, settings.vapidPublicKey);
-  await app.register(rateLimit, { global: false });
+  await app.register(rateLimit, {
+    global: false,
+    store: createClientLimits(settings.store.clientRequests),
+  });
   addWebPushRoutes(app, settings, readVapidKeys);
   addReceiptRoute(app, settings);
   addClientFiles(app);

@@ -10,6 +10,7 @@ export function limitPerMinute(max: number | 'off', what: string) {
   return (
     max !== 'off' && {
       max,
+      groupId: ` ${what}`,
       timeWindow: 60_000,
       errorResponseBuilder: (_request: unknown, { ttl }: { readonly ttl: number }) =>
         new DeskbellError(

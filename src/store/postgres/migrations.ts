@@ -533,4 +533,15 @@ export const migrations: readonly string[] = [
   create trigger broadcasts_notified_of after insert or update of state on deskbell.broadcasts for each row
     execute function deskbell.notify_of_work();
   `,
+
+  `
+  -- how often clients have asked lately. Not logged: after a crash, all begin anew
+  create unlogged table deskbell.client_requests (
+    place int primary key,
+    -- a hash of what is asked for and the address; another client may take the place at any time
+    client uuid not null,
+    requests int not null,
+    ends_at_ms bigint not null
+  ) with (fillfactor = 50);
+  `,
 ];

@@ -6,6 +6,7 @@ import { functionSchema } from './functions/all-functions.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { createPostgresBroadcasts } from './postgres-broadcasts.ts';
+import { createPostgresClientRequests } from './postgres-client-requests.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { createPostgresEndedSubscriptions, createPostgresHeldDeletions } from './postgres-held-deletions.ts';
 import { createPostgresLedger } from './postgres-ledger.ts';
@@ -71,6 +72,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     senders: createPostgresSenders(database, functions),
     retention: createPostgresRetention(database),
     webhooks: createPostgresWebhookOutbox(database, functions),
+    clientRequests: createPostgresClientRequests(database, functions),
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
     check: async () => checkServer(database, () => {}, { isPatient: false }),
     close: async () => {

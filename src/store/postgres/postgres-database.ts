@@ -58,24 +58,16 @@ export class PostgresDatabase {
    * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED
    */
   readonly query: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
-    this.#retry(
-      async () =>
-        (await this.#pool.query<Row & Record<string, unknown>>(sql, values as unknown[]))
-          .rows as readonly Row[],
-    );
+    this.#query<Row>(sql, values);
 
   /** The first row. */
   async first<Row extends object>(sql: string, values?: readonly Value[]): Promise<Row | undefined> {
     return (await this.query<Row>(sql, values))[0];
   }
 
-  /** The first row, for whoever asks whether the database is there: tried again only for connections that broke unnoticed. */
-  async ask<Row extends object>(sql: string): Promise<Row | undefined> {
-    return this.#retry(
-      async () => (await this.#pool.query<Row & Record<string, unknown>>(sql)).rows[0],
-      askForMs,
-    );
-  }
+  /** The same for whoever goes on without an answer: tried again only for connections that broke unnoticed. */
+  readonly ask: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
+    this.#query<Row>(sql, values, askForMs);
 
   /** Runs one statement. @returns the number of rows changed */
   run(sql: string, values: readonly Value[] = []): Promise<number> {
@@ -114,6 +106,15 @@ export class PostgresDatabase {
     this.#closing.abort();
     if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#pool.end();
+  }
+
+  #query<Row extends object>(sql: string, values: readonly Value[], forMs?: number): Promise<readonly Row[]> {
+    return this.#retry(
+      async () =>
+        (await this.#pool.query<Row & Record<string, unknown>>(sql, values as unknown[]))
+          .rows as readonly Row[],
+      forMs,
+    );
   }
 
   async #retry<Result>(work: () => Promise<Result>, forMs = this.#retryForMs): Promise<Result> {

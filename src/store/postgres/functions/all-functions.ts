@@ -1,6 +1,7 @@
 // All functions of the database. Each version of the schema has its own, in a schema of its own, so that processes of the
 // version before go on with theirs.
 import { broadcastFunctions } from './broadcasts.ts';
+import { clientRequestFunctions } from './client-requests.ts';
 import { goneMarkFunctions } from './gone-marks.ts';
 import { personReachFunctions } from './person-reaches.ts';
 import { pushServiceFunctions } from './push-services.ts';
@@ -25,6 +26,7 @@ export function createFunctions(schema: string): string {
     rowFunctions,
     receiptFunctions,
     rateLimitFunctions,
+    clientRequestFunctions,
   ];
   return [`create schema ${schema};`, ...groups.map((group) => group(schema))].join('\n');
 }

@@ -1,0 +1,83 @@
+// Counts what each client has asked for. Where the database counts for all processes, its number holds; each process counts
+// too, so that whoever is over the limit costs the database nothing, and in case it does not answer.
+//
+//   SHARED  the database is asked. It fails, or is slow → ALONE
+//   ALONE   this process's own numbers hold; after a while → SHARED
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
+import type { ClientRequests, ClientWindow } from '../../store/client-requests.ts';
+
+/** Clients that a process remembers for each limit; the one whose window began first is forgotten first. */
+const maxClients = 5000;
+const answerWithinMs = 1000;
+const aloneForMs = 5000;
+
+interface Window {
+  requests: number;
+  endsAtMs: number;
+}
+
+/**
+ * What `@fastify/rate-limit` counts with.
+ *
+ * @param shared absent where each process counts for itself alone
+ * @param now milliseconds since 1970
+ */
+export function createClientLimits(
+  shared: ClientRequests | undefined,
+  now: () => number = Date.now,
+): FastifyRateLimitStoreCtor {
+  let aloneUntilMs = 0;
+
+  const countShared = async (client: string, windowMs: number): Promise<ClientWindow | undefined> => {
+    if (shared === undefined || now() < aloneUntilMs) return undefined;
+    const isLate = new AbortController();
+    try {
+      const late = sleep(answerWithinMs, 'late' as const, { signal: isLate.signal });
+      late.catch(() => {});
+      const window = await Promise.race([shared.count(client, windowMs), late]);
+      if (window !== 'late') return window;
+    } catch {
+      // whatever the fault is, the request itself will meet it
+    } finally {
+      isLate.abort();
+    }
+    aloneUntilMs = now() + aloneForMs;
+    return undefined;
+  };
+
+  return class ClientLimits implements FastifyRateLimitStore {
+    readonly #windows = new Map<string, Window>();
+
+    child(): ClientLimits {
+      return new ClientLimits();
+    }
+
+    /** @param client its address, and what is limited */
+    incr(...[client, done, windowMs, max]: Parameters<FastifyRateLimitStore['incr']>): void {
+      const window = this.#windowOf(client, windowMs);
+      window.requests += 1;
+      const { requests } = window;
+      const finish = (current: number): void =>
+        done(null, { current, ttl: Math.max(1, window.endsAtMs - now()) });
+      if (requests > max) return finish(requests);
+      void countShared(client, windowMs).then((counted) => {
+        if (counted === undefined || counted.requests < requests) return finish(requests);
+        window.requests = Math.max(window.requests, counted.requests);
+        window.endsAtMs = now() + counted.endsInMs;
+        return finish(counted.requests);
+      });
+    }
+
+    #windowOf(client: string, windowMs: number): Window {
+      const known = this.#windows.get(client);
+      if (known !== undefined && now() < known.endsAtMs) return known;
+      const window = { requests: 0, endsAtMs: now() + windowMs };
+      this.#windows.delete(client);
+      const [oldest] = this.#windows.keys();
+      if (this.#windows.size >= maxClients && oldest !== undefined) this.#windows.delete(oldest);
+      this.#windows.set(client, window);
+      return window;
+    }
+  };
+}

@@ -1,0 +1,163 @@
+// Several services on one PostgreSQL database: clients are limited by all of them together, and any answers any request.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
+import { createClientLimits } from '../../src/service/push/client-limits.ts';
+import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { useSharedServer, type TestDatabase } from '../store/postgres-server.ts';
+import { newSubscription, sendJson, startService } from './running-service.ts';
+
+const getServer = useSharedServer();
+const minuteMs = 60_000;
+
+const register = async ({ base }: { readonly base: string }, address = '192.0.2.1'): Promise<number> => {
+  const headers = { 'x-forwarded-for': address };
+  return (await sendJson(base, 'POST', '/webPush', newSubscription(), headers)).status;
+};
+
+describe('several services on one database', () => {
+  let database: TestDatabase;
+  let nowMs = Date.now();
+  beforeEach(async () => {
+    database = await (await getServer()).createDatabase();
+  });
+  afterEach(() => database.remove());
+
+  const openStore = async (t: TestContext, url = database.url, retryForMs?: number): Promise<Store> => {
+    const store = await openPostgresStore({ url, now: () => nowMs, retryForMs });
+    t.after(() => store.close());
+    return store;
+  };
+
+  test('admit together no more registrations of a client than the limit, also of one turn', async (t) => {
+    const options = { registrationsPerMinute: 5, trustProxy: true };
+    const one = await startService({ ...options, store: await openStore(t) }, t);
+    const other = await startService({ ...options, store: await openStore(t) }, t);
+    const statuses = await Promise.all(
+      [one, other, one, other, one, other, one, other].map((s) => register(s)),
+    );
+    assert.equal(statuses.filter((status) => status === 200).length, 5);
+    assert.equal(statuses.filter((status) => status === 429).length, 3);
+    assert.equal(await register(other, '192.0.2.2'), 200, 'another client has a limit of its own');
+  });
+
+  test('go on with a limit of their own where the database is away', async (t) => {
+    const proxy = await openProxy(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const store = await openStore(t, url.href, 100);
+    const service = await startService({ registrationsPerMinute: 2, store }, t);
+    assert.equal(await register(service), 200);
+    proxy.cut();
+    // it was admitted, and cannot be stored
+    assert.equal(await register(service), 503);
+    assert.equal(await register(service), 429);
+  });
+
+  test('count a client from its first request on, until its window is over', async (t) => {
+    const [one, other] = [await openStore(t), await openStore(t)];
+    const count = (store: Store) => store.clientRequests!.count('192.0.2.1 register', minuteMs);
+    assert.deepEqual(await count(one), { requests: 1, endsInMs: minuteMs });
+    nowMs += 20_000;
+    assert.deepEqual(await Promise.all([count(other), count(other)]), [
+      { requests: 2, endsInMs: 40_000 },
+      { requests: 3, endsInMs: 40_000 },
+    ]);
+    assert.equal((await one.clientRequests!.count('192.0.2.1 report', minuteMs))?.requests, 1);
+    nowMs += 40_000;
+    assert.deepEqual(await count(one), { requests: 1, endsInMs: minuteMs });
+  });
+
+  test('keep so many clients and no more: of two with one place, the newer one has it', async (t) => {
+    const { clientRequests } = await openStore(t);
+    const [first, second] = findClientsOfOnePlace();
+    assert.equal((await clientRequests!.count(first, minuteMs))?.requests, 1);
+    assert.equal((await clientRequests!.count(second, minuteMs))?.requests, 1);
+    assert.equal((await clientRequests!.count(first, minuteMs))?.requests, 1);
+    const both = await Promise.all([first, second].map((client) => clientRequests!.count(client, minuteMs)));
+    assert.equal(both.filter((window) => window !== undefined).length, 1);
+  });
+});
+
+describe('the limit of a process', () => {
+  let nowMs = 0;
+  const open = (shared?: ClientRequests) => new (createClientLimits(shared, () => nowMs))({});
+  const ask = (limits: ReturnType<typeof open>, client: string, max = 2) =>
+    new Promise<number>((resolve, reject) => {
+      limits.incr(
+        client,
+        (error, result) => (result ? resolve(result.current) : reject(error)),
+        minuteMs,
+        max,
+      );
+    });
+
+  test('asks nobody about a client that is over it, and begins anew after its time', async () => {
+    let asked = 0;
+    const limits = open({
+      count: async () => {
+        asked += 1;
+        return { requests: 7, endsInMs: 30_000 };
+      },
+    });
+    assert.deepEqual([await ask(limits, 'a'), await ask(limits, 'a'), asked], [7, 8, 1]);
+    nowMs += 30_000;
+    assert.deepEqual([await ask(limits, 'a'), asked], [7, 2]);
+  });
+
+  test('holds for a while where the shared one is not told', async () => {
+    let asked = 0;
+    const limits = open({
+      count: async () => {
+        asked += 1;
+        throw new Error('The database is away.');
+      },
+    });
+    assert.deepEqual([await ask(limits, 'a'), await ask(limits, 'a'), asked], [1, 2, 1]);
+    nowMs += 5000;
+    assert.deepEqual([await ask(limits, 'a', 9), asked], [3, 2]);
+  });
+
+  test('forgets the oldest of very many clients', async () => {
+    const limits = open();
+    for (let client = 0; client <= 5000; client += 1) await ask(limits, `client ${client}`);
+    assert.deepEqual([await ask(limits, 'client 1'), await ask(limits, 'client 0')], [2, 1]);
+  });
+});
+
+function findClientsOfOnePlace(): readonly [string, string] {
+  const clients = new Map<number, string>();
+  for (let number = 0; ; number += 1) {
+    const client = `192.0.2.${number} register`;
+    const place = createHash('sha256').update(client).digest().readUInt32BE(0) % clientPlaces;
+    const other = clients.get(place);
+    if (other !== undefined) return [other, client];
+    clients.set(place, client);
+  }
+}
+
+/** Passes everything on until it is cut. */
+async function openProxy(target: number): Promise<{ readonly port: number; cut(): void }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
