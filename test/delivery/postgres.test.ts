@@ -1,27 +1,15 @@
-// The tests of broadcasts once more, with a store in PostgreSQL: each file that is imported adds its own. Those of faults
-// between sender and push service are left out, where the store is asked nothing that it is not asked here.
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
-import { useSharedServer } from '../store/postgres-server.ts';
-import { useDatabase } from '../store/test-database.ts';
+// The tests of broadcasts once more, with a store in PostgreSQL: each file that is imported adds its own. Those that ask no
+// store, or are about a full disk under an SQLite file, are left out; `postgres-faults.test.ts` has those of faults.
+import { usePostgres } from '../store/test-database.ts';
 
-const getServer = useSharedServer();
-
-useDatabase(async (now) => {
-  const database = await (await getServer()).createDatabase();
-  const store = await openPostgresStore({ url: database.url, now });
-  return {
-    store,
-    remove: async () => {
-      await store.close();
-      await database.remove();
-    },
-  };
-});
+usePostgres();
 
 await import('./broadcast.test.ts');
 await import('./crash.test.ts');
-await import('./faults-meanwhile.test.ts');
-await import('./gone-hook.test.ts');
-await import('./held-deletions.test.ts');
+await import('./figures.test.ts');
+await import('./max-rate.test.ts');
+await import('./per-person.test.ts');
 await import('./receipts.test.ts');
-await import('./refusals.test.ts');
+await import('./rotated-keys.test.ts');
+await import('./schedules.test.ts');
+await import('./watch-broadcasts.test.ts');

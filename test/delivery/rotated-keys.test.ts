@@ -10,10 +10,13 @@ import { createSender, type Sender, type SubscriptionInput } from '../../src/del
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
+import type { TestDatabase } from '../store/postgres-server.ts';
+import { createTestDatabase } from '../store/test-database.ts';
 import { assertDone, message } from './broadcast-bench.ts';
 
 describe('a sender that was made before a rotation', () => {
   let folder: string;
+  let database: TestDatabase | undefined;
   let data: DataDirectory;
   let pushService: PushService;
   let sender: Sender;
@@ -29,7 +32,8 @@ describe('a sender that was made before a rotation', () => {
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'deskbell-rotated-'));
-    data = await openDataDirectory(folder);
+    database = await createTestDatabase();
+    data = await openDataDirectory(folder, { database: database?.url });
     pushService = await startPushService({ checksBodies: false });
     sender = makeSender(0);
     // its transport, its encryption and its keys are there from now on
@@ -39,6 +43,7 @@ describe('a sender that was made before a rotation', () => {
     await sender.close();
     await pushService.close();
     await data.close();
+    await database?.remove();
     rmSync(folder, { recursive: true });
   });
 

@@ -1,15 +1,12 @@
 // Schedules by a given clock: each occurrence becomes one broadcast, whoever looks; late and missed ones.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createSchedule, type ScheduleOptions } from '../../src/delivery/create-schedule.ts';
 import { createBroadcast } from '../../src/delivery/create-broadcast.ts';
 import { startDueBroadcasts } from '../../src/delivery/run-schedules.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { addSubscriptions } from '../store/store-under-test.ts';
+import { openTestStore } from '../store/test-database.ts';
 
 const policy = createEndpointPolicy();
 const message = { title: 'Hello', message: 'World' };
@@ -17,13 +14,9 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 async function setUp(t: TestContext, options: Partial<ScheduleOptions> = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-schedules-'));
   let nowMs = Date.parse('2027-03-25T12:00:00Z');
-  const store = await openSqliteStore({ path: join(folder, 'deskbell.db'), now: () => nowMs });
-  t.after(async () => {
-    await store.close();
-    await rm(folder, { recursive: true });
-  });
+  const { store, remove } = await openTestStore(() => nowMs);
+  t.after(remove);
   await addSubscriptions(store, 3);
   const times = { cron: '0 9 * * *', timezone: 'Europe/Berlin', ...options };
   const schedule = await createSchedule(store.schedules, 'all', message, times, nowMs);

@@ -1,25 +1,16 @@
 // What is reported of broadcasts: each change of state once, the result of what ends last, and errors of the store once.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { watchBroadcasts, type BroadcastEvent } from '../../src/delivery/watch-broadcasts.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
+import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 
-async function openStore(t: TestContext): Promise<{ readonly store: Store; readonly path: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-watch-'));
-  const path = join(folder, 'deskbell.db');
-  const store = await openSqliteStore({ path });
-  t.after(async () => {
-    await store.close();
-    await rm(folder, { recursive: true });
-  });
-  await addSubscriptions(store, 1);
-  return { store, path };
+async function openStore(t: TestContext): Promise<OpenedStore> {
+  const opened = await openTestStore();
+  t.after(() => opened.remove());
+  await addSubscriptions(opened.store, 1);
+  return opened;
 }
 
 async function createBroadcast(store: Store): Promise<number> {
@@ -65,25 +56,25 @@ test('a broadcast that sixty newer ones follow is still reported when it ends', 
 });
 
 test('a store that cannot be read is reported once, and watching goes on when it can be read again', async (t) => {
-  const { store, path } = await openStore(t);
+  const { store, run } = await openStore(t);
   const id = await createBroadcast(store);
-  const database = new DatabaseSync(path);
-  t.after(() => database.close());
   const stop = new AbortController();
   const errors: unknown[] = [];
+  let renamed: Promise<void> | undefined;
   const events: string[] = [];
   const onError = (error: unknown): void => {
     errors.push(error);
-    database.exec('alter table hidden rename to broadcasts');
+    renamed = run('alter table hidden rename to broadcasts');
   };
   for await (const event of watchBroadcasts(store.broadcasts, stop.signal, onError)) {
     events.push(describeEvent(event));
     if (event.broadcast.state === 'cancelled') stop.abort();
     else {
       await store.broadcasts.cancel(id);
-      database.exec('alter table broadcasts rename to hidden');
+      await run('alter table broadcasts rename to hidden');
     }
   }
+  await renamed;
   assert.equal(errors.length, 1);
   assert.deepEqual(events, [`state ${id} running`, `state ${id} cancelled`]);
 });

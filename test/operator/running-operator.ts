@@ -14,7 +14,7 @@ import type { UserAndTags } from '../../src/store/people.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { OperatorRole } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
-import { openTestStore } from '../service/running-service.ts';
+import { openTestStore } from '../store/test-database.ts';
 
 export interface RunningOperator {
   readonly app: FastifyInstance;

@@ -1,17 +1,14 @@
 // A real service on a port of its own with a real database, and what its tests ask it with.
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
+import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 
 export const vapidPublicKey = encodeBase64url(newPoint());
 
@@ -28,27 +25,10 @@ export interface RunningService {
 
 export type LogRecord = Record<string, unknown>;
 
-export interface TestStore {
-  readonly store: Store;
-  remove(): Promise<void>;
-}
-
-export async function openTestStore(): Promise<TestStore> {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-service-'));
-  const store = await openSqliteStore({ path: join(folder, 'store.sqlite') });
-  return {
-    store,
-    async remove() {
-      await store.close();
-      await rm(folder, { recursive: true });
-    },
-  };
-}
-
 /** The store of a suite whose tests make services of their own. */
 export function openStoreForSuite(): Store {
   const store = {} as Store;
-  let testStore: TestStore;
+  let testStore: OpenedStore;
   before(async () => {
     testStore = await openTestStore();
     Object.assign(store, testStore.store);

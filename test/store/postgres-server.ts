@@ -1,7 +1,7 @@
 // A real PostgreSQL for the tests of a process: started with the first database that is asked for, and stopped at its end.
-// Each database is a copy of one with all tables. Nothing is synced to the disk, since no test pulls its plug; what measures
-// speed starts a server of its own that does.
-import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
+// Each database is a copy of one with all tables: hundreds of files, which are made twenty times faster in memory than on a
+// disk. Nothing is synced, since no test pulls the plug; what measures speed starts a server of its own that does.
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ export class PostgresServer {
 
   /** @param isDurable as PostgreSQL is by itself: what is committed is on the disk */
   static async start({ isDurable = false } = {}): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'deskbell-postgres-'));
+    const folder = mkdtempSync(join(isDurable ? tmpdir() : findFastFolder(), 'deskbell-postgres-'));
     // PostgreSQL does not run as root, and then runs as a user of its own
     chmodSync(folder, 0o755);
     const port = await findFreePort();
@@ -116,8 +116,9 @@ export class PostgresServer {
     }
   }
 
-  stop(): Promise<void> {
-    return this.#server.stop();
+  async stop(): Promise<void> {
+    await this.#server.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
@@ -133,6 +134,18 @@ export function useSharedServer(): () => Promise<PostgresServer> {
     await started?.stop();
   });
   return () => (shared ??= PostgresServer.start());
+}
+
+/** In memory where the system has a file system there, with room for all that a test file stores. */
+function findFastFolder(): string {
+  const inMemory = '/dev/shm';
+  const neededBytes = 2e9;
+  try {
+    const { bavail, bsize } = statfsSync(inMemory);
+    return bavail * bsize > neededBytes ? inMemory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
 }
 
 async function findFreePort(): Promise<number> {

@@ -2,36 +2,69 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store, StoreAddress } from '../../src/store/store.ts';
+import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+
+let getPostgres: ReturnType<typeof useSharedServer> | undefined;
+
+/** All tests of this process get databases in PostgreSQL. To be called in a test file, before others are imported. */
+export function usePostgres(): void {
+  getPostgres = useSharedServer();
+}
+
+/** For a test of what only one of the databases has. */
+export const isPostgresUsed = (): boolean => getPostgres !== undefined;
+
+/** An empty database in PostgreSQL, where it is used; `undefined` for SQLite, which needs none. */
+export async function createTestDatabase(): Promise<TestDatabase | undefined> {
+  return (await getPostgres?.())?.createDatabase();
+}
 
 export interface OpenedStore {
   readonly store: Store;
+  /** Runs statements on the store's tables behind its back. */
+  run(sql: string): Promise<void>;
   /** Closes the store and removes its database. */
   remove(): Promise<void>;
 }
 
-type OpenStore = (now?: () => number) => Promise<OpenedStore>;
+/** An empty store. @param now its clock */
+export async function openTestStore(now?: () => number): Promise<OpenedStore> {
+  const database = await createTestDatabase();
+  return database === undefined ? openInSqlite(now) : openInPostgres(database, now);
+}
 
-let openStore: OpenStore = async (now) => {
+async function openInSqlite(now?: () => number): Promise<OpenedStore> {
   const folder = mkdtempSync(join(tmpdir(), 'deskbell-store-'));
-  const store = await openSqliteStore({ path: join(folder, 'deskbell.db'), now });
+  const path = join(folder, 'deskbell.db');
+  const store = await openSqliteStore({ path, now });
   return {
     store,
+    run: async (sql) => {
+      using database = new DatabaseSync(path);
+      database.exec(sql);
+    },
     remove: async () => {
       await store.close();
       rmSync(folder, { recursive: true });
     },
   };
-};
-
-/** To be called before any store is opened. */
-export function useDatabase(open: OpenStore): void {
-  openStore = open;
 }
 
-/** An empty store. @param now its clock */
-export const openTestStore: OpenStore = (now) => openStore(now);
+async function openInPostgres(database: TestDatabase, now?: () => number): Promise<OpenedStore> {
+  const store = await openPostgresStore({ url: database.url, now });
+  return {
+    store,
+    run: (sql) => database.run(`set search_path to deskbell; ${sql}`),
+    remove: async () => {
+      await store.close();
+      await database.remove();
+    },
+  };
+}
 
 /** The same store once more, as another process opens it. */
 export async function openAgain({ address }: { readonly address: StoreAddress }): Promise<Store> {

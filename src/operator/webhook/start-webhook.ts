@@ -74,8 +74,8 @@ export function startWebhook(options: WebhookOptions): { close(): Promise<void> 
       log.error({ event: 'webhook dropped', type, attempts: attempts + 1, detail });
       return webhooks.remove(id);
     }
+    await webhooks.postpone(id, Math.max(delayMs, retryAfterMs(result)));
     log.error({ event: 'webhook not taken', type, attempts: attempts + 1, detail });
-    return webhooks.postpone(id, Math.max(delayMs, retryAfterMs(result)));
   };
 
   let watchedAtMs = Number.NEGATIVE_INFINITY;
