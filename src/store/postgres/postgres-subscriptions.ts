@@ -21,6 +21,9 @@ interface NewRow {
   readonly options: PutOptions;
 }
 
+/** As `put_subscriptions` gives them; of those with one hash, the last one holds. */
+type PutRow = Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly hash: string };
+
 const toStored = (row: RowWithTags): StoredSubscription => toSubscription(row, row.tags ?? []);
 
 const selectRow = `
@@ -63,19 +66,22 @@ export function createPostgresSubscriptions(
   /** Writes rows with different endpoints, all or none. */
   const putRows = async (rows: readonly NewRow[]): Promise<readonly StoredSubscription[]> => {
     if (budget !== undefined) await takeRoom(budget, rows);
-    const stored = await database.query<
-      Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly number: number }
-    >(`select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7) order by number`, [
-      database.now(),
-      rows.map(({ hash }) => hash),
-      rows.map(({ subscription }) => subscription.endpoint),
-      rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
-      rows.map(({ subscription }) => Buffer.from(subscription.auth)),
-      rows.map(({ vapidPublicKey }) => vapidPublicKey),
-      rows.map(({ options }) => toJson(options)),
-    ]);
-    return stored.map((row) => {
-      const { subscription, vapidPublicKey } = rows[row.number - 1] as NewRow;
+    const stored = await database.query<PutRow>(
+      `select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
+      [
+        database.now(),
+        rows.map(({ hash }) => hash),
+        rows.map(({ subscription }) => subscription.endpoint),
+        rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
+        rows.map(({ subscription }) => Buffer.from(subscription.auth)),
+        rows.map(({ vapidPublicKey }) => vapidPublicKey),
+        rows.map(({ options }) => toJson(options)),
+      ],
+    );
+    const byHash = new Map(stored.map((row) => [row.hash.replaceAll('-', ''), row]));
+    return rows.map(({ subscription, vapidPublicKey, hash }) => {
+      const row = byHash.get(hash);
+      if (row === undefined) throw new Error('A subscription was not stored.');
       return toStored({ ...row, ...subscription, public_key: vapidPublicKey });
     });
   };

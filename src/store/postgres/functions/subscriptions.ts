@@ -8,16 +8,18 @@ export const subscriptionFunctions = (schema: string): string => `
   $$;
 
   -- a JSON array of tags as it is stored
-  create function ${schema}.read_tags(given jsonb) returns text[] language sql immutable as $$
+  create function ${schema}.read_tags(given jsonb) returns text[] language sql immutable strict as $$
     select array_agg(tag order by tag collate "C") from jsonb_array_elements_text(given) tag
   $$;
 
-  -- Inserts rows, or replaces the keys of those whose endpoint is there. No endpoint comes twice; rows are numbered from 1.
+  -- Inserts rows, or replaces the keys of those whose endpoint is there; rows that come twice are to be taken as they come
+  -- last. No endpoint is given twice. A statement that may need any partition opens all of them, which costs as much as
+  -- inserting ten rows: one asks what is there, and the others are left out where they have nothing to do.
   -- options: null, or {assign: {user, tags}} or {former: {hash, auth}}, with auth in hexadecimal digits.
   create function ${schema}.put_subscriptions(
     given_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
   ) returns table (
-    number bigint, id bigint, created_at_ms bigint, updated_at_ms bigint, user_name text, tags text[]
+    hash uuid, id bigint, created_at_ms bigint, updated_at_ms bigint, user_name text, tags text[]
   )
   language plpgsql
   -- rows are few beside the table, whatever is known of its size at the first call
@@ -26,62 +28,81 @@ export const subscriptionFunctions = (schema: string): string => `
   #variable_conflict use_column
   declare
     now_ms bigint := ${schema}.clock(given_ms);
+    known uuid[];
     moved record;
   begin
     insert into deskbell.vapid_keys (public_key)
       select distinct given.key from unnest(public_keys) as given (key)
       where not exists (select from deskbell.vapid_keys v where v.public_key = given.key)
       on conflict do nothing;
+    known := array(
+      select s.endpoint_hash from unnest(hashes) as given (hash)
+      join deskbell.subscriptions s on s.endpoint_hash = given.hash);
 
     -- first those that are there: an insert that becomes an update would use up an id, and so spread ids thin
-    update deskbell.subscriptions s set
-      p256dh = given.p256dh,
-      auth = given.auth,
-      vapid_key_id = v.id,
-      -- grows with every change of the row, even within one millisecond
-      updated_at_ms = greatest(now_ms, s.updated_at_ms + 1),
-      user_name = case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end,
-      tags = case when given.options ? 'assign' then ${schema}.read_tags(given.options #> '{assign,tags}') else s.tags end
-    from unnest(hashes, p256dhs, auths, public_keys, options) as given (hash, p256dh, auth, public_key, options)
-      join deskbell.vapid_keys v on v.public_key = given.public_key
-    where s.endpoint_hash = given.hash;
+    if cardinality(known) > 0 then
+      with changed as (
+        update deskbell.subscriptions s set
+          p256dh = given.p256dh,
+          auth = given.auth,
+          vapid_key_id = v.id,
+          -- grows with every change of the row, even within one millisecond
+          updated_at_ms = greatest(now_ms, s.updated_at_ms + 1),
+          user_name = case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end,
+          tags = case when given.options ? 'assign' then ${schema}.read_tags(given.options #> '{assign,tags}') else s.tags end
+        from unnest(hashes, p256dhs, auths, public_keys, options) as given (hash, p256dh, auth, public_key, options)
+          join deskbell.vapid_keys v on v.public_key = given.public_key
+        where s.endpoint_hash = given.hash and given.hash = any (known)
+        returning s.endpoint_hash
+      )
+      select coalesce(array_agg(endpoint_hash), '{}') from changed into known;
+    end if;
 
-    insert into deskbell.subscriptions as s
-      (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags)
-    select given.hash, now_ms, now_ms, v.id, given.endpoint, given.p256dh, given.auth,
-           given.options #>> '{assign,user}', ${schema}.read_tags(given.options #> '{assign,tags}')
-    from unnest(hashes, endpoints, p256dhs, auths, public_keys, options) with ordinality
-        as given (hash, endpoint, p256dh, auth, public_key, options, number)
-      join deskbell.vapid_keys v on v.public_key = given.public_key
-    where not exists (select from deskbell.subscriptions s where s.endpoint_hash = given.hash)
-    order by given.number
-    -- another process inserted it just now
-    on conflict (endpoint_hash) do update set
-      p256dh = excluded.p256dh,
-      auth = excluded.auth,
-      vapid_key_id = excluded.vapid_key_id,
-      updated_at_ms = greatest(now_ms, s.updated_at_ms + 1);
+    if cardinality(known) < cardinality(hashes) then
+      return query
+        insert into deskbell.subscriptions as s
+          (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags)
+        select given.hash, now_ms, now_ms, v.id, given.endpoint, given.p256dh, given.auth,
+               given.options #>> '{assign,user}', ${schema}.read_tags(given.options #> '{assign,tags}')
+        from unnest(hashes, endpoints, p256dhs, auths, public_keys, options) with ordinality
+            as given (hash, endpoint, p256dh, auth, public_key, options, number)
+          join deskbell.vapid_keys v on v.public_key = given.public_key
+        where not given.hash = any (known)
+        order by given.number
+        -- another process inserted it just now
+        on conflict (endpoint_hash) do update set
+          p256dh = excluded.p256dh,
+          auth = excluded.auth,
+          vapid_key_id = excluded.vapid_key_id,
+          updated_at_ms = greatest(now_ms, s.updated_at_ms + 1)
+        returning s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags;
+    end if;
 
     -- user and tags of a former subscription move to one that has none
-    for moved in
-      select given.hash, f.endpoint_hash as former_hash, f.user_name, f.tags
-      from unnest(hashes, options) as given (hash, options)
-      join deskbell.subscriptions f on f.endpoint_hash = (given.options #>> '{former,hash}')::uuid
-        and f.auth = decode(given.options #>> '{former,auth}', 'hex')
-      where given.options ? 'former' and f.endpoint_hash <> given.hash
-        and (f.user_name is not null or f.tags is not null)
-    loop
-      update deskbell.subscriptions s set user_name = moved.user_name, tags = moved.tags
-        where s.endpoint_hash = moved.hash and s.user_name is null and s.tags is null;
-      if found then
-        update deskbell.subscriptions s set user_name = null, tags = null where s.endpoint_hash = moved.former_hash;
-      end if;
-    end loop;
+    if exists (select from unnest(options) as given (options) where given.options ? 'former') then
+      for moved in
+        select given.hash, f.endpoint_hash as former_hash, f.user_name, f.tags
+        from unnest(hashes, options) as given (hash, options)
+        join deskbell.subscriptions f on f.endpoint_hash = (given.options #>> '{former,hash}')::uuid
+          and f.auth = decode(given.options #>> '{former,auth}', 'hex')
+        where given.options ? 'former' and f.endpoint_hash <> given.hash
+          and (f.user_name is not null or f.tags is not null)
+      loop
+        update deskbell.subscriptions s set user_name = moved.user_name, tags = moved.tags
+          where s.endpoint_hash = moved.hash and s.user_name is null and s.tags is null;
+        if found then
+          update deskbell.subscriptions s set user_name = null, tags = null where s.endpoint_hash = moved.former_hash;
+          known := array_append(known, moved.hash);
+        end if;
+      end loop;
+    end if;
 
-    return query
-      select given.number, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
-      from unnest(hashes) with ordinality as given (hash, number)
-      join deskbell.subscriptions s on s.endpoint_hash = given.hash;
+    if cardinality(known) > 0 then
+      return query
+        select s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
+        from unnest(known) as changed (hash)
+        join deskbell.subscriptions s on s.endpoint_hash = changed.hash;
+    end if;
   end $$;
 
   -- No index knows in which partition an id is: each is asked, and the row is deleted by its hash.
