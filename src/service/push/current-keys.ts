@@ -1,5 +1,7 @@
 // The public keys of the service as of now. `deskbell keys rotate` changes them while services run: the database says which
-// key is offered, so that all services on it offer the same one.
+// key is offered, so that all services on it offer the same one. Nothing is remembered; requests of one turn of the event loop,
+// and those that come while an answer is awaited, share a read.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Store } from '../../store/store.ts';
 import type { VapidPublicKeys } from './vapid-key-header.ts';
 
@@ -11,7 +13,7 @@ export function createReadVapidKeys(
   { vapidKeys }: Pick<Store, 'vapidKeys'>,
   given: VapidPublicKeys,
 ): ReadVapidKeys {
-  return async () => {
+  const read = async (): Promise<VapidPublicKeys> => {
     const ours = (await vapidKeys.list()).filter(({ state }) => state !== undefined);
     const current = ours.find(({ state }) => state === 'current');
     const isKnown = ours.some(({ publicKey }) => publicKey === given.vapidPublicKey);
@@ -22,4 +24,16 @@ export function createReadVapidKeys(
       previousVapidPublicKeys: [...previous, ...given.previousVapidPublicKeys],
     };
   };
+
+  let underWay: Promise<unknown> = Promise.resolve();
+  let next: Promise<VapidPublicKeys> | undefined;
+  const readNext = async (): Promise<VapidPublicKeys> => {
+    await underWay;
+    await nextTurn();
+    next = undefined;
+    const reading = read();
+    underWay = reading.catch(() => {});
+    return reading;
+  };
+  return () => (next ??= readNext());
 }
