@@ -1,4 +1,4 @@
-// Builds dist/ from src/ for publishing: JavaScript and types by tsc, every other file copied. The tree is made
+// Builds dist/ from src/ for publishing: JavaScript in few files, types by tsc, every other file copied. The tree is made
 // beside dist/ and takes its place in one step, and an equal dist/ is left alone: two builds at the same time, or
 // a test that runs from dist/ meanwhile, do not disturb each other.
 import { spawn } from 'node:child_process';
@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, cp, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { bundle } from './bundle.ts';
 
 const root = join(import.meta.dirname, '..');
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -22,7 +23,8 @@ async function build(): Promise<void> {
   try {
     const made = join(workspace, 'new');
     const parts = await Promise.allSettled([
-      compile('tsconfig.build.json', made),
+      bundle(made),
+      compile('tsconfig.build.json', made, '--emitDeclarationOnly'),
       // The browser's scripts without comments, their types with them: editors show those.
       compile('src/client/tsconfig.json', join(made, 'client'), '--declaration', 'false'),
       compile(

@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { addonFile } from '../src/accelerator/addon-file.ts';
+import { loadAccelerator } from '../src/accelerator/load-accelerator.ts';
 import { findNode, oldestNodeMajor } from './journeys/node-versions.ts';
 
 const run = promisify(execFile);
@@ -47,6 +49,39 @@ await pushService.close();
 await sender.close();
 const used = [createService, sendNotification, pushOptions, parseSubscription, DeskbellError, client, cookie, bytes, describe, encrypt, wrong];
 console.log('imported', used.length);
+`;
+
+/** What is loaded by its path, and not imported, works from the bundled files; and a class is one class in all of them. */
+const broadcast = `
+import assert from 'node:assert/strict';
+import { createSender, DeskbellError, openDataDirectory } from 'deskbell';
+import { parseSubscription } from 'deskbell/protocol';
+import { startPushService } from 'deskbell/push-service';
+
+assert.throws(() => parseSubscription({}), DeskbellError);
+
+const pushService = await startPushService({ tls: true });
+const { store, vapidKeys, close } = await openDataDirectory('broadcast-data');
+const rows = [...pushService.createSinks(2000)].map((sink) => ({
+  subscription: { endpoint: sink.endpoint, p256dh: Buffer.from(sink.p256dh, 'base64url'), auth: Buffer.from(sink.auth, 'base64url') },
+  vapidPublicKey: vapidKeys.publicKey,
+}));
+await store.subscriptions.putAll(rows);
+const warnings = [];
+const sender = createSender({
+  store,
+  vapid: { ...vapidKeys, subject: 'mailto:push@example.org' },
+  pushServices: [pushService.origin],
+  ca: pushService.ca,
+  threads: 1,
+  onWarning: (warning) => warnings.push(warning),
+});
+const { finished } = await sender.broadcast('all', { title: 'Hello', message: 'Tea is ready' });
+const { accepted } = (await finished).counts;
+await sender.close();
+await close();
+await pushService.close();
+console.log(JSON.stringify({ accepted, warnings }));
 `;
 
 suite('the packed package', () => {
@@ -112,6 +147,19 @@ suite('the packed package', () => {
     await run(process.execPath, [tsc, '-p', project]).catch(({ stdout }: { stdout: string }) =>
       assert.fail(stdout),
     );
+  });
+
+  test('a broadcast is delivered by a thread, and the accelerator is the one that was packed', async () => {
+    await writeFile(join(project, 'broadcast.js'), broadcast);
+    const { stdout } = await run(process.execPath, ['broadcast.js'], { cwd: project });
+    assert.deepEqual(JSON.parse(stdout), { accepted: 2000, warnings: [] });
+
+    const command = join(project, 'node_modules/.bin/deskbell');
+    const version = await run(process.execPath, [command, 'version', '--json']);
+    const { encryption } = JSON.parse(version.stdout) as { readonly encryption: string };
+    const addon = relative(root, addonFile()).replaceAll('\\', '/');
+    const isPacked = tarball.files.some(({ path }) => path === addon);
+    assert.equal(encryption, isPacked ? loadAccelerator().method : 'builtin');
   });
 
   test("the service worker has a name, and the client's types have their documentation", async () => {

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { residentMegabytesOf } from '../measure/process-usage.ts';
 import { startNginxSink } from './nginx-sink.ts';
 import { numberOfPath, seedSubscriptions } from './seed.ts';
@@ -55,6 +55,7 @@ export interface MeasuredBroadcast {
 export async function measureBroadcast(rows: number, setup: BroadcastSetup = {}): Promise<MeasuredBroadcast> {
   const { option = 'plain', senders = 1, threads = 2, database, maxPerSecond } = setup;
   const directory = await mkdtemp(join(tmpdir(), 'deskbell-broadcast-'));
+  const program = await compileSendingProcess();
   const sink = await startNginxSink();
   try {
     await seedSubscriptions(directory, sink.origin, rows, database?.url);
@@ -63,7 +64,7 @@ export async function measureBroadcast(rows: number, setup: BroadcastSetup = {})
     const startedAtMs = Date.now();
     const sent = await Promise.all(
       Array.from({ length: senders }, async () =>
-        send({
+        send(program, {
           directory,
           database: database?.url,
           origin: sink.origin,
@@ -114,8 +115,7 @@ interface Sent {
   readonly residentMegabytes: readonly number[];
 }
 
-async function send(order: SendingOrder): Promise<Sent> {
-  const program = fileURLToPath(new URL('sending-process.ts', import.meta.url));
+async function send(program: string, order: SendingOrder): Promise<Sent> {
   const child = spawn(process.execPath, [program, JSON.stringify(order)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -130,4 +130,21 @@ async function send(order: SendingOrder): Promise<Sent> {
   const [code] = await exited;
   if (code !== 0) throw new Error(`A sending process ended with code ${code}.`);
   return { report: JSON.parse(last) as SendingReport, residentMegabytes };
+}
+
+/** Without types, so that the first message does not wait for a TypeScript parser. @returns the program's path */
+async function compileSendingProcess(): Promise<string> {
+  const folder = join(import.meta.dirname, '../../build/bench');
+  await build({
+    entryPoints: [join(import.meta.dirname, 'sending-process.ts')],
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    // for types, the package's own name leads to src/
+    tsconfigRaw: {},
+  });
+  return join(folder, 'sending-process.js');
 }

@@ -1,6 +1,8 @@
-// A process that sends one broadcast to all, from dist/ as it is published, alone or together with others, and says on
-// standard output how it is doing. `node sending-process.ts ORDER_JSON`
+// A process that sends one broadcast to all with the package as it is published, alone or together with others, and says on
+// standard output how it is doing. `node sending-process.js ORDER_JSON`
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSender, openDataDirectory, openSqliteStore } from 'deskbell';
 
 export interface SendingOrder {
   readonly directory: string;
@@ -23,21 +25,13 @@ export interface SendingReport {
 
 const order = JSON.parse(process.argv[2] ?? '') as SendingOrder;
 const { directory, database, origin, caFile, threads, option, cap } = order;
-const dist = new URL('../../dist/', import.meta.url);
-const { createSender } = (await import(
-  new URL('delivery/sender.js', dist).href
-)) as typeof import('../../src/delivery/sender.ts');
-const { openDataDirectory, openStore } = (await import(
-  new URL('cli/data-directory.js', dist).href
-)) as typeof import('../../src/cli/data-directory.ts');
-const { createMetrics } = (await import(
-  new URL('operator/metrics/metrics.js', dist).href
-)) as typeof import('../../src/operator/metrics/metrics.ts');
-
 const data = await openDataDirectory(directory, { database });
 // a limit is kept in the store, by all senders together: this one has a store for its own
-const own = cap && (await openStore(cap.folder, {}));
-const metrics = option === 'metrics' ? createMetrics(data.store) : undefined;
+const own = cap && (await openSqliteStore({ path: join(cap.folder, 'own.db') }));
+const metrics =
+  option === 'metrics'
+    ? (await import('../../src/operator/metrics/metrics.ts')).createMetrics(data.store)
+    : undefined;
 const reading = metrics && setInterval(() => void metrics.render(undefined), 1000);
 const sender = createSender({
   store: own === undefined ? data.store : { ...data.store, rates: own.rates },
