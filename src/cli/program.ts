@@ -15,6 +15,7 @@ import { schedulesCommand } from './commands/schedules.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
+import { storeCommand } from './commands/store.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
 import { tokenCommand } from './commands/token.ts';
 import { versionCommand } from './commands/version.ts';
@@ -67,6 +68,7 @@ function createProgram(context: Context): Command {
     .addCommand(doctorCommand(context))
     .addCommand(backupCommand(context))
     .addCommand(restoreCommand(context))
+    .addCommand(storeCommand(context))
     .addCommand(sessionCommand(context))
     .addCommand(pushServiceCommand(context))
     .addCommand(webPushCommand(context))

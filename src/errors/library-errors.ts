@@ -76,6 +76,27 @@ export const libraryErrors = {
     'The data directory has a database already',
     'Name another --data, or stop what uses it and move it away.',
   ),
+  ERR_STORE_IN_USE: entry(
+    'Another process uses the database',
+    'Stop all processes that use it, such as serve, worker and send, and try again.',
+    true,
+  ),
+  ERR_STORE_NOT_EMPTY: entry(
+    'The target of a copy has rows already',
+    'Name a new database, or a directory without one.',
+  ),
+  ERR_COPY_SOURCE: entry(
+    'There is nothing to copy',
+    'Name the data directory or the database that is used at present.',
+  ),
+  ERR_COPY_UNFINISHED: entry(
+    'The database is a copy that is not complete',
+    'Run `deskbell store copy` again with the same source and target: it goes on where it ended.',
+  ),
+  ERR_COPY_DIFFERS: entry(
+    'A copy and its source are not the same',
+    'Begin again with a new, empty target, while nothing else uses either of them.',
+  ),
   ERR_FAULTS_FOUND: entry('`deskbell doctor` has found faults', 'Do what it names for each.'),
   ERR_SUBSCRIPTION_NOT_FOUND: entry('There is no such subscription', 'See `deskbell subscriptions list`.'),
   ERR_NOT_ACCEPTED: entry(

@@ -1,12 +1,13 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isUnfinished, unfinishedCopy } from '../copy/unfinished-copy.ts';
 import { createFunctions, functionSchema } from './functions/all-functions.ts';
 import { migrations } from './migrations.ts';
 import type { PostgresDatabase, Query } from './postgres-database.ts';
 
 /**
  * @param entries the migrations; the version of the tables is their number
- * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_CORRUPT where the tables are another program's, ERR_STORE_UNAVAILABLE
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT where the tables are another program's, ERR_STORE_UNAVAILABLE
  */
 export async function migrate(
   database: PostgresDatabase,
@@ -30,12 +31,15 @@ export async function migrate(
 /**
  * @param newest the version that this Deskbell knows
  * @returns 0 where nothing of ours is there
- * @throws {DeskbellError} ERR_STORE_TOO_NEW
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_COPY_UNFINISHED
  */
 export async function readVersion(query: Query, place: string, newest = migrations.length): Promise<number> {
   // asked of the table itself: names that were looked up in vain are remembered until a transaction ends
-  const [known] = await query(`${tablesOfOurs} and c.relname = 'schema_version'`);
-  if (known === undefined) return 0;
+  const known = await query<{ readonly relname: string }>(
+    `${tablesOfOurs} and c.relname in ('schema_version', '${unfinishedCopy}')`,
+  );
+  if (known.length === 0) return 0;
+  if (known.some(({ relname }) => relname === unfinishedCopy)) throw isUnfinished(place);
   const [row] = await query<{ readonly version: number }>('select version from deskbell.schema_version');
   const version = row?.version ?? 0;
   if (version <= newest) return version;

@@ -18,13 +18,14 @@ const allPages = 2 ** 31 - 1;
  * Copies a database as it is at one moment, whoever reads and writes it meanwhile: nobody waits for it.
  *
  * @param to an empty file
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   let database: DatabaseSync | undefined;
   try {
     // a connection that only reads would leave SQLite's side files behind
     database = new DatabaseSync(existing(from));
+    assertOurs(database, from);
     await backup(database, to, { rate: allPages });
   } catch (error) {
     throw toStoreError(error, from);

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { isUnfinished, unfinishedCopy } from '../copy/unfinished-copy.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';
 import { isBusy, toStoreError } from './sqlite-error.ts';
@@ -22,7 +23,7 @@ const migrationTimeoutMs = 10_000;
 /**
  * Opens the database, in WAL mode with a sync at every commit: what is acknowledged survives a power failure.
  *
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_DATA_EXPOSED
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_DATA_EXPOSED, ERR_COPY_UNFINISHED
  */
 export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
   const startedAtMs = Date.now();
@@ -137,9 +138,13 @@ function readPragma(database: DatabaseSync, name: 'application_id' | 'user_versi
   return Number(database.prepare(`pragma ${name}`).get()?.[name]);
 }
 
-/** An empty database of nobody passes. @throws {DeskbellError} ERR_STORE_CORRUPT */
+/** An empty database of nobody passes. @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED */
 export function assertOurs(database: DatabaseSync, path: string): void {
-  if (readPragma(database, 'application_id') === applicationId) return;
+  if (readPragma(database, 'application_id') === applicationId) {
+    const mark = database.prepare('select 1 from sqlite_schema where name = ?').get(unfinishedCopy);
+    if (mark !== undefined) throw isUnfinished(path);
+    return;
+  }
   const isEmpty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
   if (isEmpty) return;
   throw new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} belongs to another program.`);

@@ -1,0 +1,124 @@
+// `deskbell store`: moves all data to another database.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { formatCount } from '../../delivery/format-broadcast.ts';
+import { vapidFileName } from '../../keys/key-file.ts';
+import type { Progress } from '../../store/copy/copy-ends.ts';
+import type { CopyState } from '../../store/copy/copy-store.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import type { CopyPlace, CopyPlaces } from '../copy-places.ts';
+import { dataSettings } from '../data.ts';
+import type { Output } from '../output.ts';
+import { readConfiguration } from '../read-configuration.ts';
+
+interface CopyFlags {
+  readonly from?: string;
+  readonly to?: string;
+  readonly json?: true;
+}
+
+export function storeCommand(context: Context): Command {
+  return createCommand({
+    name: 'store',
+    description: 'Moves the data to another database.',
+    examples: ['deskbell store copy --from deskbell-data --to postgres://db.example.org/deskbell'],
+  }).addCommand(copyCommand(context));
+}
+
+function copyCommand({ environment, output, stop }: Context): Command {
+  return createCommand({
+    name: 'copy',
+    description:
+      'Copies all data to an empty database: from SQLite to PostgreSQL, back, or to another one of the same kind. Stop all ' +
+      'processes that use either of them before. Broadcasts that are not over go on at the target where they were. Counts and ' +
+      'checksums of all tables are compared in the end; the source stays as it is. Interrupted, the same command goes on ' +
+      'where it ended, and until then nothing else opens the target. Key files are not copied.',
+    settings: [...dataSettings],
+    examples: [
+      'deskbell store copy --from deskbell-data --to postgres://deskbell@db.example.org/deskbell',
+      'DESKBELL_DATABASE=postgres://… deskbell store copy --to deskbell-data',
+    ],
+  })
+    .option('--from <place>', 'Data directory, or URL of a PostgreSQL database.')
+    .option(
+      '--to <place>',
+      'The same. What is left out is the data directory or the database of the configuration, whichever the other one is not.',
+    )
+    .option('--json', 'Prints JSON, with rows and checksum of each table.')
+    .action(async ({ from, to, json, ...flags }: CopyFlags) => {
+      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      const { readPlaces } = await import('../copy-places.ts');
+      const places = readPlaces({ from, to }, configuration);
+      const copied = await copy(places, { output, stop });
+      const names = { from: places.from.label, to: places.to.label };
+      if (json) {
+        const tables = Object.entries(copied).map(([name, tally]) => ({ name, ...tally }));
+        await output.line(JSON.stringify({ ...names, tables }));
+      } else {
+        await output.line(formatResult(names, copied));
+      }
+      for (const note of notesOn(places.to, copied)) output.diagnostic(note);
+    });
+}
+
+async function copy(
+  places: CopyPlaces,
+  { output, stop }: Pick<Context, 'output' | 'stop'>,
+): Promise<Progress> {
+  const { openCopySource, openCopyTarget } = await import('../copy-places.ts');
+  const { copyStore } = await import('../../store/copy/copy-store.ts');
+  const from = await openCopySource(places.from);
+  try {
+    const to = await openCopyTarget(places.to);
+    try {
+      return await copyStore({ from, to, onProgress: createReport(output), signal: stop });
+    } finally {
+      output.live('');
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+const redrawEveryMs = 100;
+const lineEveryMs = 10_000;
+
+/** A line that moves on a terminal; elsewhere a line now and then. */
+function createReport(output: Output): (state: CopyState) => void {
+  const everyMs = output.isTerminal ? redrawEveryMs : lineEveryMs;
+  let lastMs = performance.now();
+  return ({ step, table, rows, total }) => {
+    const nowMs = performance.now();
+    if (nowMs - lastMs < everyMs) return;
+    lastMs = nowMs;
+    const text = `${step} ${table}: ${formatCount(rows)} of ${formatCount(total)} rows`;
+    if (output.isTerminal) output.live(text);
+    else output.diagnostic(text);
+  };
+}
+
+function formatResult({ from, to }: Record<'from' | 'to', string>, copied: Progress): string {
+  const rows = Object.values(copied).reduce((sum, tally) => sum + tally.rows, 0);
+  const subscriptions = copied['subscriptions']?.rows ?? 0;
+  return (
+    `Copied ${formatCount(subscriptions)} subscriptions, ${formatCount(rows)} rows in all, from ${from} to ${to}. ` +
+    'Counts and checksums of all tables are the same.'
+  );
+}
+
+function notesOn({ kind, text }: CopyPlace, copied: Progress): readonly string[] {
+  const notes = [];
+  if (kind === 'directory' && !existsSync(join(text, vapidFileName))) {
+    notes.push(
+      `The data directory ${text} has no ${vapidFileName}: copy all key files of the former data directory into it.`,
+    );
+  }
+  const unfinished = ['slices', 'retries', 'schedules'].some((name) => (copied[name]?.rows ?? 0) > 0);
+  if (unfinished) {
+    notes.push('Do not use the source any more: both would send what is not over, and what recurs.');
+  }
+  return notes;
+}

@@ -1,0 +1,117 @@
+// Copies all of one database to another, table by table. What was written is read again from both and compared. A copy that
+// was interrupted goes on: the source is read from its beginning, and what the target has is not written twice.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { CopiedTable } from './copied-table.ts';
+import { copiedTables } from './copied-tables.ts';
+import type { CopySource, CopyTarget, Progress, TableReader } from './copy-ends.ts';
+import { addRow, isSame, noRows, type Tally } from './tally.ts';
+
+export interface CopyState {
+  readonly step: 'copying' | 'comparing';
+  readonly table: string;
+  /** So many rows of `total` are read. */
+  readonly rows: number;
+  readonly total: number;
+}
+
+export interface CopyOptions {
+  readonly from: CopySource;
+  readonly to: CopyTarget;
+  /** Told after each page. */
+  readonly onProgress?: ((state: CopyState) => void) | undefined;
+  /** Ends the copy between two pages; it can be continued. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * @returns what was copied, by the names of tables
+ * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_STORE_IN_USE, ERR_COPY_DIFFERS, ERR_COPY_UNFINISHED, ERR_STORE_UNAVAILABLE,
+ *   ERR_STORE_CORRUPT; the reason of `signal` once that is aborted
+ */
+export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptions): Promise<Progress> {
+  const copy = async (reader: TableReader): Promise<Progress> => {
+    let progress = await to.begin(from.place);
+    for (const table of copiedTables) {
+      const total = await reader.count(table);
+      progress = await copyTable({ from, to, reader, table, progress, total, onProgress, signal });
+    }
+    await to.derive();
+    await to.read((written) => compareAll(written, progress, { to, onProgress, signal }));
+    await to.complete();
+    return progress;
+  };
+  return from.read(copy);
+}
+
+interface Watched extends Pick<CopyOptions, 'to' | 'signal'> {
+  readonly onProgress: (state: CopyState) => void;
+}
+
+interface TableCopy extends Watched, Pick<CopyOptions, 'from'> {
+  readonly reader: TableReader;
+  readonly table: CopiedTable;
+  readonly progress: Progress;
+  readonly total: number;
+}
+
+/** @returns the progress with all of the table */
+async function copyTable({
+  from,
+  to,
+  reader,
+  table,
+  progress,
+  total,
+  onProgress,
+  signal,
+}: TableCopy): Promise<Progress> {
+  const { name } = table;
+  const written = progress[name] ?? noRows;
+  const withTable = (tally: Tally): Progress => ({ ...progress, [name]: tally });
+  const assertUnchanged = (tally: Tally): void => {
+    if (isSame(tally, written)) return;
+    throw new DeskbellError(
+      'ERR_COPY_DIFFERS',
+      `The table ${name} of ${from.place} is not as it was when the copy to ${to.place} began`,
+    );
+  };
+  let tally = noRows;
+  for await (const page of reader.pages(table)) {
+    const fresh = [];
+    for (const row of page) {
+      if (tally.rows >= written.rows) fresh.push(row);
+      tally = addRow(tally, row);
+      if (tally.rows === written.rows) assertUnchanged(tally);
+    }
+    if (fresh.length > 0) await to.write(table, fresh, withTable(tally));
+    onProgress({ step: 'copying', table: name, rows: tally.rows, total });
+    signal?.throwIfAborted();
+  }
+  if (tally.rows < written.rows) assertUnchanged(tally);
+  if (!(name in progress) && tally.rows === 0) await to.write(table, [], withTable(tally));
+  return withTable(tally);
+}
+
+/** @throws {DeskbellError} ERR_COPY_DIFFERS */
+async function compareAll(
+  reader: TableReader,
+  progress: Progress,
+  { to, onProgress, signal }: Watched,
+): Promise<void> {
+  for (const table of copiedTables) {
+    const { name } = table;
+    const expected = progress[name] ?? noRows;
+    let tally = noRows;
+    for await (const page of reader.pages(table)) {
+      for (const row of page) tally = addRow(tally, row);
+      onProgress({ step: 'comparing', table: name, rows: tally.rows, total: expected.rows });
+      signal?.throwIfAborted();
+    }
+    if (isSame(tally, expected)) continue;
+    throw new DeskbellError(
+      'ERR_COPY_DIFFERS',
+      `The table ${name} of the copy ${to.place} has ${tally.rows} rows with the checksum ${tally.checksum || 'none'}, ` +
+        `its source ${expected.rows} with ${expected.checksum || 'none'}`,
+    );
+  }
+}

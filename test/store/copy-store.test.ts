@@ -1,0 +1,457 @@
+// Copies between databases: nothing is forgotten, the copy of a copy is the same, an interrupted one goes on, and what cannot
+// be copied safely is refused.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { Place } from '../../src/store/copy/copied-table.ts';
+import { copiedTables, leftOutTables, sequences } from '../../src/store/copy/copied-tables.ts';
+import type { CopySource, CopyTarget, Progress } from '../../src/store/copy/copy-ends.ts';
+import { copyStore, type CopyOptions } from '../../src/store/copy/copy-store.ts';
+import { openPostgresSource, openPostgresTarget } from '../../src/store/copy/postgres-copy.ts';
+import { openSqliteSource, openSqliteTarget } from '../../src/store/copy/sqlite-copy.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { copyDatabase } from '../../src/store/sqlite/backup.ts';
+import { inspectDatabase } from '../../src/store/sqlite/existing-file.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { dumpDatabase, fillDatabase } from './filled-database.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { acceptAllSlices, addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+
+const getServer = useSharedServer();
+const fcm = 'https://fcm.googleapis.com';
+
+let folder: string;
+let files = 0;
+const newPath = (): string => join(folder, `${(files += 1)}.db`);
+/** Goes with its server. */
+const newDatabase = async (): Promise<TestDatabase> => (await getServer()).createDatabase();
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'deskbell-copy-'));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const isUrl = (place: string): boolean => place.startsWith('postgres:');
+const openSource = (place: string): Promise<CopySource> =>
+  isUrl(place) ? openPostgresSource({ url: place }) : openSqliteSource(place);
+const openTarget = (place: string): Promise<CopyTarget> =>
+  isUrl(place) ? openPostgresTarget({ url: place }) : openSqliteTarget(place);
+const openStore = (place: string): Promise<Store> =>
+  isUrl(place) ? openPostgresStore({ url: place }) : openSqliteStore({ path: place });
+
+async function copy(from: string, to: string, options: Partial<CopyOptions> = {}): Promise<Progress> {
+  const source = await openSource(from);
+  try {
+    const target = await openTarget(to);
+    try {
+      return await copyStore({ from: source, to: target, ...options });
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** What the list says of a database's columns, by table. */
+const knownColumns = (database: 'sqlite' | 'postgres'): Map<string, Set<string>> => {
+  const known = new Map<string, Set<string>>();
+  for (const { name, columns, [database]: place = {} as Place } of copiedTables) {
+    const { table = name, names = {}, added = {}, leftOut = [], made = [], read = {} } = place;
+    // what is made and read in a way of its own may be no column of this database
+    const stored = Object.keys(columns).filter((column) => !(made.includes(column) && column in read));
+    const all = [...stored.map((column) => names[column] ?? column), ...Object.keys(added), ...leftOut];
+    known.set(table, new Set([...(known.get(table) ?? []), ...all]));
+  }
+  known.delete(database === 'sqlite' ? 'sqlite_sequence' : 'sequences');
+  return known;
+};
+
+const compareColumns = (
+  database: 'sqlite' | 'postgres',
+  schema: readonly (readonly [string, string])[],
+): void => {
+  const known = knownColumns(database);
+  const leftOut = Object.keys(leftOutTables[database]);
+  const tables = new Set(schema.map(([table]) => table));
+  assert.deepEqual([...tables].sort(), [...known.keys(), ...leftOut].sort(), 'tables');
+  for (const [table, columns] of known) {
+    const present = schema.filter(([of]) => of === table).map(([, column]) => column);
+    assert.deepEqual([...columns].sort(), present.sort(), `columns of ${table}`);
+  }
+};
+
+describe('the list of what is copied', () => {
+  test('has every table and column of SQLite, and all ids that are never given out again', async () => {
+    const path = newPath();
+    await (await openSqliteStore({ path })).close();
+    const database = new DatabaseSync(path);
+    const rows = database
+      .prepare(
+        `select t.name as "table", c.name as "column" from sqlite_schema t join pragma_table_info(t.name) c
+         where t.type = 'table' and t.name not like 'sqlite_%'`,
+      )
+      .all();
+    const counted = database
+      .prepare(`select name from sqlite_schema where sql like '%autoincrement%' order by name`)
+      .all();
+    database.close();
+    compareColumns(
+      'sqlite',
+      rows.map(({ table, column }) => [String(table), String(column)]),
+    );
+    assert.deepEqual(
+      counted.map(({ name }) => name),
+      sequences,
+    );
+  });
+
+  test('has every table, column and identity of PostgreSQL', async () => {
+    const { url } = await newDatabase();
+    const rows = await query(
+      url,
+      `select c.relname as "table", a.attname as "column", a.attidentity <> '' as "isIdentity"
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       where c.relnamespace = 'deskbell'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`,
+    );
+    compareColumns(
+      'postgres',
+      rows.map(({ table, column }) => [String(table), String(column)]),
+    );
+    const identities = rows.filter(({ isIdentity }) => isIdentity).map(({ table }) => String(table));
+    const continued = copiedTables.filter(({ postgres }) => postgres?.after).map(({ name }) => name);
+    assert.deepEqual(identities.sort(), [...sequences, ...continued].sort());
+  });
+});
+
+describe('a copy', () => {
+  test('of SQLite to PostgreSQL and back has every row of every table', async () => {
+    const path = newPath();
+    await fillDatabase(path);
+    const original = dumpDatabase(path);
+    const [first, second] = [await newDatabase(), await newDatabase()];
+    const back = newPath();
+    const copied = await copy(path, first.url);
+    const empty = copiedTables.filter(({ name }) => (copied[name]?.rows ?? 0) === 0).map(({ name }) => name);
+    assert.deepEqual(empty, [], 'the database of this test has a row in each table');
+    assert.deepEqual(await copy(first.url, second.url), copied);
+    assert.deepEqual(await copy(second.url, back), copied);
+    assert.deepEqual(await copy(back, newPath()), copied);
+    assert.deepEqual(dumpDatabase(back), original);
+    assert.deepEqual(dumpDatabase(path), original, 'the source is as it was');
+  });
+
+  test('gives ids out behind those of the source, also of rows that were deleted', async () => {
+    const path = newPath();
+    await fillDatabase(path);
+    const database = await newDatabase();
+    await copy(path, database.url);
+    const back = newPath();
+    await copy(database.url, back);
+    for (const place of [database.url, back]) {
+      const store = await openStore(place);
+      const { id } = await store.subscriptions.put(madeUpSubscription(99), 'K3');
+      assert.equal(id, 7, 'after the deleted subscription 6');
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now()));
+      assert.equal(broadcast.id, 10, 'after the deleted broadcast 9');
+      assert.equal(broadcast.audience, 6);
+      assert.equal(
+        (await store.vapidKeys.list()).find(({ publicKey }) => publicKey === 'K1')?.state,
+        'current',
+      );
+      await store.close();
+    }
+    const [row] = await query(
+      database.url,
+      `insert into deskbell.attempts (broadcast_id, at_ms, origin, attempt, outcome) values (3, 1, '', 1, '') returning id`,
+    );
+    assert.equal(row?.['id'], '13');
+  });
+
+  test('of counts that PostgreSQL keeps in shards has their sums', async () => {
+    const { url } = await newDatabase();
+    const store = await openPostgresStore({ url });
+    await addSubscriptions(store, 200);
+    const { id } = (await store.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast;
+    await acceptAllSlices(store, fcm);
+    const expected = await store.broadcasts.find(id);
+    const days = await store.statistics.subscriptionDays(0);
+    const totals = await store.statistics.outcomeTotals();
+    const intervals = await store.statistics.outcomesOf(id);
+    assert.equal(totals[0]?.accepted, 200);
+    await store.close();
+    const path = newPath();
+    await copy(url, path);
+    const copied = await openSqliteStore({ path });
+    assert.deepEqual(await copied.broadcasts.find(id), expected);
+    assert.deepEqual(await copied.statistics.subscriptionDays(0), days);
+    assert.deepEqual(await copied.statistics.outcomeTotals(), totals);
+    assert.deepEqual(await copied.statistics.outcomesOf(id), intervals);
+    await copied.close();
+  });
+
+  test('of a broadcast in slices of partitions leaves nobody out and repeats nobody', async () => {
+    const { url } = await newDatabase();
+    const store = await openPostgresStore({ url });
+    await addSubscriptions(store, 500);
+    const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now(), { sliceRows: 4 }));
+    const [rowsIn] = await query(url, 'select rows_in from deskbell.broadcasts');
+    assert.equal(rowsIn?.['rows_in'], 'partition');
+    const reached: unknown[] = [];
+    for (let slice = 0; slice < 40; slice += 1) {
+      const lease = await store.work.leaseSlice({ leaseMs: 10_000 });
+      if (lease === undefined) throw new Error('There is work.');
+      await commitSlice(
+        store,
+        lease,
+        (recipient) => {
+          // each third one is to be tried again
+          if ((recipient.subscriptionId ?? 0) % 3 === 0) {
+            const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: broadcast.expiresAtMs };
+            return { recipient, origin: fcm, attempts: 1, result: 'retry', retry };
+          }
+          reached.push(recipient.subscriptionId);
+          return { recipient, origin: fcm, attempts: 1, result: 'accepted' };
+        },
+        10_000,
+      );
+    }
+    await store.broadcasts.pause(broadcast.id);
+    const paused = await store.broadcasts.find(broadcast.id);
+    assert.ok(reached.length > 50 && (paused?.waiting ?? 0) > 10, 'it is somewhere in the middle');
+    await store.close();
+
+    const path = newPath();
+    await copy(url, path);
+    const other = await newDatabase();
+    await copy(path, other.url);
+    const copied = await openPostgresStore({ url: other.url });
+    assert.deepEqual(await copied.broadcasts.find(broadcast.id), paused);
+    await copied.broadcasts.resume(broadcast.id);
+    for (;;) {
+      const lease = await copied.work.leaseSlice({ leaseMs: 10_000 });
+      if (lease === undefined) break;
+      await commitSlice(
+        copied,
+        lease,
+        (recipient) => {
+          reached.push(recipient.subscriptionId);
+          return { recipient, origin: fcm, attempts: 1, result: 'accepted' };
+        },
+        10_000,
+      );
+    }
+    for (;;) {
+      const lease = await copied.work.leaseRetries({ leaseMs: 10_000, limit: 100 });
+      if (lease === undefined) break;
+      reached.push(...lease.rows.map(({ subscriptionId }) => subscriptionId));
+      await copied.ledger.commit({
+        broadcastId: lease.broadcastId,
+        fenceToken: lease.fenceToken,
+        leaseMs: 10_000,
+        rows: lease.rows.map((recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'accepted' })),
+      });
+    }
+    const over = await copied.broadcasts.find(broadcast.id);
+    assert.deepEqual([over?.state, over?.counts.accepted], ['done', 500]);
+    assert.deepEqual(
+      reached.map(Number).sort((one, next) => one - next),
+      Array.from({ length: 500 }, (_, index) => index + 1),
+    );
+    // a new list of recipients does not get the number of the one that the copy has made
+    const list = await copied.broadcasts.openAudience();
+    assert.ok(list > 1);
+    await copied.close();
+  });
+
+  test('that is killed goes on where it was, and is opened by nobody else before it is whole', async () => {
+    const path = newPath();
+    const source = await openSqliteStore({ path });
+    await addSubscriptions(source, 6000);
+    await source.close();
+    const { url } = await newDatabase();
+    const file = newPath();
+    for (const target of [url, file]) {
+      const child = spawn(process.execPath, [
+        join(import.meta.dirname, 'copying-child.ts'),
+        path,
+        target,
+        'subscriptions',
+        '3000',
+      ]);
+      assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL']);
+      await assert.rejects(openStore(target), { code: 'ERR_COPY_UNFINISHED' });
+      if (target === file) {
+        assert.throws(() => inspectDatabase(file), { code: 'ERR_COPY_UNFINISHED' });
+        await assert.rejects(copyDatabase(file, newPath()), { code: 'ERR_COPY_UNFINISHED' });
+      }
+      await copy(path, target);
+      const store = await openStore(target);
+      assert.equal(await store.subscriptions.count(), 6000);
+      await store.close();
+    }
+  });
+
+  test('that was interrupted does not go on with a source that has changed, or with another one', async () => {
+    const path = newPath();
+    const source = await openSqliteStore({ path });
+    await addSubscriptions(source, 2500);
+    await source.close();
+    const other = newPath();
+    const { url } = await newDatabase();
+    const stopped = new AbortController();
+    const interrupted = copy(path, url, {
+      signal: stopped.signal,
+      onProgress: ({ table, rows }) => {
+        if (table === 'subscriptions' && rows >= 2000) stopped.abort(new Error('stopped'));
+      },
+    });
+    await assert.rejects(interrupted, /stopped/);
+    await fillDatabase(other);
+    await assert.rejects(copy(other, url), { code: 'ERR_COPY_DIFFERS', message: /vapid_keys/ });
+    const changed = await openSqliteStore({ path });
+    await changed.subscriptions.put({ ...madeUpSubscription(3), auth: new Uint8Array(16) }, vapidPublicKey);
+    await changed.close();
+    await assert.rejects(copy(path, url), { code: 'ERR_COPY_DIFFERS', message: /subscriptions/ });
+  });
+
+  test('is refused where what was written is not what was read', async () => {
+    const path = newPath();
+    await fillDatabase(path);
+    const { url, run } = await newDatabase();
+    let isSpoiled = false;
+    const source = await openSqliteSource(path);
+    const target = await openPostgresTarget({ url });
+    const spoiling: CopyTarget = {
+      ...target,
+      derive: async () => {
+        await target.derive();
+        await run(`update deskbell.schedules set message = '{}'`);
+        isSpoiled = true;
+      },
+    };
+    await assert.rejects(copyStore({ from: source, to: spoiling }), {
+      code: 'ERR_COPY_DIFFERS',
+      message: /schedules/,
+    });
+    assert.ok(isSpoiled);
+    await target.close();
+    await source.close();
+    await assert.rejects(openStore(url), { code: 'ERR_COPY_UNFINISHED' });
+  });
+
+  test('is made to an empty target only', async () => {
+    const path = newPath();
+    await fillDatabase(path);
+    const { url } = await newDatabase();
+    for (const target of [url, newPath()]) {
+      const store = await openStore(target);
+      await addSubscriptions(store, 1);
+      await store.close();
+      await assert.rejects(copy(path, target), { code: 'ERR_STORE_NOT_EMPTY', message: /subscriptions/ });
+    }
+  });
+
+  test('is refused while another process has the source or the target open', async () => {
+    const path = newPath();
+    const { url } = await newDatabase();
+    for (const place of [path, url]) {
+      const store = await openStore(place);
+      await store.subscriptions.count();
+      const options = { url: place, waitForOthersMs: 0 };
+      const inUse = {
+        code: 'ERR_STORE_IN_USE',
+        message: /is open in another process|by 1 other connection of/,
+      };
+      await assert.rejects(isUrl(place) ? openPostgresSource(options) : openSqliteSource(place), inUse);
+      await assert.rejects(isUrl(place) ? openPostgresTarget(options) : openSqliteTarget(place), inUse);
+      await store.close();
+    }
+    const reading = await openSqliteSource(path);
+    const late = new DatabaseSync(path);
+    assert.throws(() => late.exec('select 1 from subscriptions'), /locked/);
+    late.close();
+    await reading.close();
+  });
+
+  test('of PostgreSQL is refused while a worker that is not connected holds rows', async () => {
+    const { url, run } = await newDatabase();
+    const store = await openPostgresStore({ url });
+    await addSubscriptions(store, 5);
+    await store.broadcasts.create(madeUpBroadcast(Date.now()));
+    await store.work.leaseSlice({ leaseMs: 60_000 });
+    await store.close();
+    await assert.rejects(copy(url, newPath()), {
+      code: 'ERR_STORE_IN_USE',
+      message: /broadcast 1 .* for \d+ s/,
+    });
+    await run('update deskbell.slices set lease_until_ms = 1');
+    await copy(url, newPath());
+  });
+
+  test('lets nobody write to its source meanwhile', async () => {
+    const { url } = await newDatabase();
+    const store = await openPostgresStore({ url });
+    await addSubscriptions(store, 5);
+    await store.close();
+    let isLate = false;
+    let writing: Promise<unknown> | undefined;
+    const late = new Client({ connectionString: url });
+    await late.connect();
+    const source = await openPostgresSource({ url });
+    const target = await openSqliteTarget(newPath());
+    const progress = await copyStore({
+      from: source,
+      to: {
+        ...target,
+        derive: async () => {
+          writing = late.query('delete from deskbell.subscriptions').then(() => (isLate = true));
+          await sleep(20);
+          await target.derive();
+          assert.equal(isLate, false);
+        },
+      },
+    });
+    await writing;
+    assert.equal(progress['subscriptions']?.rows, 5);
+    await late.end();
+    await target.close();
+    await source.close();
+  });
+
+  test('begun by another version is not continued', async () => {
+    const path = newPath();
+    await fillDatabase(path);
+    const { url, run } = await newDatabase();
+    await run(`create table deskbell.unfinished_copy (source text, schema_version int, progress text);
+               insert into deskbell.unfinished_copy values ('x', 1, '{}')`);
+    await assert.rejects(copy(path, url), {
+      code: 'ERR_COPY_UNFINISHED',
+      message: /begun by a Deskbell with schema 1;/,
+    });
+  });
+
+  test('of a database without tables of Deskbell is refused', async () => {
+    const database = await (await getServer()).createDatabase('template1');
+    await assert.rejects(copy(database.url, newPath()), { code: 'ERR_COPY_SOURCE' });
+  });
+});

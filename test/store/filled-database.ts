@@ -1,0 +1,98 @@
+// A SQLite database with rows in every table that is copied, and with values that databases keep in different ways.
+import { DatabaseSync } from 'node:sqlite';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { addSubscriptions } from './store-under-test.ts';
+
+const fill = `
+  update subscriptions set user = 'Zoë "ß" 日本' where id = 2;
+  insert into subscription_tags (tag, subscription_id) values ('b', 2), ('a/ü', 2), ('"quoted"', 2), ('B', 3);
+  update subscriptions set updated_at_ms = updated_at_ms + 5 where id = 3;
+  delete from subscriptions where id = 6;
+  insert into vapid_keys (public_key, state) values ('K1', 'current'), ('K2', 'previous');
+  insert into audiences (id, members, created_at_ms) values (2, 3, 1000);
+  insert into audience_members (audience_id, position, subscription_id) values (2, 1, 4), (2, 2, 4711);
+  insert into audience_members (audience_id, position, endpoint, p256dh, auth)
+    values (2, 3, 'https://updates.push.services.mozilla.com/wpush/v2/abc', zeroblob(65), x'00112233445566778899aabbccddeeff');
+  insert into broadcasts (id, idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic, audience_id,
+      has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, expired_unread, logged_accepted,
+      logged_others, receipt_actions, user, per_person)
+    values (3, 'key', x'0102', 'paused', x'00ff', 60, 'high', 'tea', null, 0, 5, 1, 2, 9007199254740991, null, 0, 4, 5,
+            '["open"]', null, '3/day'),
+           (4, null, x'', 'running', x'', 60, 'low', null, 2, 1, 3, 1, 2, 3, null, 0, 0, 0, null, 'Zoë', null),
+           (7, null, x'01', 'done', x'7b7d', 60, 'normal', null, null, 1, 2, 1, 2, 3, 4, 1, 0, 0, null, null, null),
+           (9, null, x'01', 'cancelled', x'7b7d', 60, 'normal', null, null, 0, 2, 1, 2, 3, 4, 0, 0, 0, null, null, null);
+  delete from broadcasts where id = 9;
+  insert into push_services (id, origin, vapid_public_key, refusals_in_row, refusals_to_hold, held_since_ms, probe_at_ms, draws)
+    values (5, 'https://fcm.googleapis.com', 'K1', 25, 20, 1234, 5678, 2);
+  insert into accepted_subscriptions (push_service_id, slot, subscription_id) values (5, 1, 4711);
+  insert into slices (broadcast_id, number, cursor, through_position) values (3, 0, 2, 3), (3, 1, 3, 5), (4, 0, 1, 3);
+  insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, push_service_id, draw_order)
+    values (3, 1, 99, 2, 1, 100, null, null), (3, 2, 99, 0, 0, 100, 5, -9007199254740991), (3, 6, 99, 1, 0, 100, null, null),
+           (4, 1, 99, 1, 0, 100, null, null);
+  insert into broadcast_origins (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
+    values (3, 'https://fcm.googleapis.com', 7, 6, 5, 4, 3, 2, 1), (7, 'http://a', 1, 1, 0, 0, 0, 0, 0);
+  insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
+    values (3, 'https://fcm.googleapis.com', 'vapid-refused', 'it''s', 1, 2);
+  insert into attempts (id, broadcast_id, subscription_id, at_ms, origin, attempt, outcome, status, reason, detail)
+    values (11, 3, 1, 5, 'http://a', 1, 'accepted', 201, null, null), (12, 3, null, 6, 'http://a', 2, 'retry', null, 'network', 'é\\');
+  insert into outcome_intervals (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped)
+    values (0, 0, 'FCM', 7, 6, 5, 4, 3, 2, 1), (60000, 60000, 'FCM', 7, 6, 5, 4, 3, 2, 1), (60000, 60000, 'apple', 1, 1, 0, 0, 0, 0, 0);
+  insert into broadcast_intervals
+      (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted, capped)
+    values (3, 60000, 'FCM', 1000, 7, 6, 5, 4, 3, 2, 1), (3, 60000, 'apple', 1000, 1, 1, 0, 0, 0, 0, 0);
+  insert into receipt_windows (broadcast_id, ends_at_ms) values (3, 88);
+  insert into receipts (broadcast_id, subscription_id, event) values (3, 1, 'shown'), (3, 1, 'clicked'), (3, 2, 'shown');
+  insert into receipt_counts (broadcast_id, origin, event, action, count)
+    values (3, 'http://a', 'clicked', '', 1), (3, 'http://a', 'clicked', 'open', 2), (3, 'http://a', 'shown', '', 9);
+  insert into person_reaches (person, broadcast_id, at_ms, is_accepted) values ('user:Zoë', 3, 5, 1), ('subscription:1', 8, 6, 0);
+  insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, is_held)
+    values (4, 'http://a', 1, 50, 0), (5, 'http://a', 1, 40, 0), (3, 'http://b', 2, 60, 0);
+  update gone_marks set is_held = 1 where subscription_id <> 3;
+  insert into answer_windows (origin, number, answers, accepted) values ('http://a', 1, 100, 2);
+  insert into few_deletions (origin, rows) values ('http://a', 3);
+  insert into ended_subscriptions (id, endpoint, gone_at_ms, user) values (6, 'http://a/6', 1, null), (7, 'http://a/7', 2, 'Zoë');
+  insert into rate_limits (origin, permits, refilled_at_ms, queued_until_ms, sent_at_ms) values ('http://a', 0.1, 1, 2, 3);
+  insert into operators (id, name, role, token_hash, created_at_ms) values (1, 'ada', 'full', zeroblob(32), 9), (5, 'x', 'read', randomblob(32), 9);
+  delete from operators where id = 5;
+  insert into audit (at_ms, operator, action, target, status) values (1, 'ada', 'pause', null, null), (2, 'ada', 'pause', '3', 200);
+  insert into schedules (id, cron, timezone, audience, user, message, ttl_seconds, urgency, topic, receipts, created_at_ms,
+      next_at_ms, lease_until_ms, last_broadcast_id, per_person)
+    values (2, '0 9 * * 1', 'Europe/Berlin', '{"tags":{"all":["a"],"none":["b"]}}', null,
+            '{"title":"z","message":"a","data":{"b":1,"a":[2.5,null]}}', 60, 'high', null, 1, 1, 2, 3, null, '1/week');
+  insert into webhook_events (id, type, at_ms, due_at_ms, attempts, broadcast_id, subscription_id, user, origin, reason, detail, rows)
+    values ('0a', 'alarm', 1, 2, 3, 4, null, null, 'http://a', 'r', 'd', 5), ('0b', 'subscription.gone', 1, 2, 3, null, 6, 'Zoë', null, null, null, null);
+  insert into webhook_watch (id, seen_at_ms) values (1, unixepoch() * 1000);
+`;
+
+/** Tables that are of the process or of SQLite, not of the data. */
+const notCompared = new Set(['senders', 'users', 'sqlite_stat1']);
+
+export async function fillDatabase(path: string): Promise<void> {
+  const store = await openSqliteStore({ path });
+  await addSubscriptions(store, 6);
+  await store.close();
+  const database = new DatabaseSync(path);
+  database.exec(fill);
+  database.close();
+}
+
+/** All rows of all tables, each in the order of its values. */
+export function dumpDatabase(path: string): Readonly<Record<string, readonly string[]>> {
+  const database = new DatabaseSync(path);
+  try {
+    const tables = database
+      .prepare("select name from sqlite_schema where type = 'table' order by name")
+      .all();
+    return Object.fromEntries(
+      tables
+        .map(({ name }) => String(name))
+        .filter((name) => !notCompared.has(name))
+        .map((name) => {
+          const rows = database.prepare(`select * from "${name}"`).all();
+          return [name, rows.map((row) => JSON.stringify(row)).sort()];
+        }),
+    );
+  } finally {
+    database.close();
+  }
+}
