@@ -3,7 +3,7 @@
 import { DatabaseSync, backup } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertWhole, existing, untouched, withDatabase } from './existing-file.ts';
-import { assertOurs, readVersion } from './open-database-file.ts';
+import { assertComplete, assertOurs, readVersion } from './open-database-file.ts';
 import { toStoreError } from './sqlite-error.ts';
 
 export interface BackupFile {
@@ -25,7 +25,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   try {
     // a connection that only reads would leave SQLite's side files behind
     database = new DatabaseSync(existing(from));
-    assertOurs(database, from);
+    assertComplete(database, from);
     await backup(database, to, { rate: allPages });
   } catch (error) {
     throw toStoreError(error, from);

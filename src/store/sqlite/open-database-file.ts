@@ -141,13 +141,18 @@ function readPragma(database: DatabaseSync, name: 'application_id' | 'user_versi
 /** An empty database of nobody passes. @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED */
 export function assertOurs(database: DatabaseSync, path: string): void {
   if (readPragma(database, 'application_id') === applicationId) {
-    const mark = database.prepare('select 1 from sqlite_schema where name = ?').get(unfinishedCopy);
-    if (mark !== undefined) throw isUnfinished(path);
+    assertComplete(database, path);
     return;
   }
   const isEmpty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
   if (isEmpty) return;
   throw new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} belongs to another program.`);
+}
+
+/** @throws {DeskbellError} ERR_COPY_UNFINISHED */
+export function assertComplete(database: DatabaseSync, path: string): void {
+  const mark = database.prepare('select 1 from sqlite_schema where name = ?').get(unfinishedCopy);
+  if (mark !== undefined) throw isUnfinished(path);
 }
 
 /** @returns how many migrations it has seen @throws {DeskbellError} ERR_STORE_TOO_NEW */
