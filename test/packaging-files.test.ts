@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -15,6 +14,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
+import { freePort } from '../tools/listening.ts';
+import { startNginx } from '../tools/nginx.ts';
 import { exampleSubscription } from './cli/example-subscriptions.ts';
 import { runCommand, runUntilStopped, temporaryFolder } from './cli/run-command.ts';
 
@@ -154,20 +155,8 @@ test(
       .replaceAll(/(ssl_certificate_key) \S+;/g, '$1 key.pem;')
       .replaceAll('127.0.0.1:8080', new URL(addresses.address).host)
       .replaceAll('127.0.0.1:8081', new URL(addresses.operator).host);
-    await writeFile(
-      join(folder, 'nginx.conf'),
-      `daemon off; worker_processes 1; pid nginx.pid; error_log stderr error;
-    events {}
-    http {
-      access_log off;
-      client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-      uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-      ${example}
-    }`,
-    );
-    const words = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'];
-    const proxy = spawn(find(nginx) ?? '', words, { stdio: 'inherit' });
-    after(() => proxy.kill());
+    const proxy = await startNginx(folder, { port, http: `access_log off; ${example}` });
+    after(() => proxy.stop());
 
     const ask = async (host: string, path: string, headers = {}, body?: string): Promise<IncomingMessage> => {
       const method = body === undefined ? 'GET' : 'POST';
@@ -211,11 +200,3 @@ test(
     assert.match(await text(refused), /ERR_ORIGIN_REFUSED/);
   },
 );
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}

@@ -20,7 +20,8 @@ import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { certificate, freePort, startServer } from '../transport/peers.ts';
+import { freePort } from '../../tools/listening.ts';
+import { certificate, startServer } from '../transport/peers.ts';
 import { openBroadcastBench, timesReceived, vapid as benchVapid } from './broadcast-bench.ts';
 import { TestClock } from './test-clock.ts';
 

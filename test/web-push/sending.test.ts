@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 
 import { setAddressGuard, type RequestOptions, type SendResult } from '../../src/web-push/index.ts';
 import { describeRequest, makeSubscriber, observe, original, ours, type WebPush } from './original.ts';
-import { freePort } from '../transport/peers.ts';
+import { freePort } from '../../tools/listening.ts';
 import { certificate, startProxy, startPushServer } from './push-servers.ts';
 
 const run = promisify(execFile);
