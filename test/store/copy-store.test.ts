@@ -23,6 +23,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { dumpDatabase, fillDatabase } from './filled-database.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { openProxy } from './postgres-proxy.ts';
 import { useSharedServer, type TestDatabase } from './postgres-server.ts';
 import { acceptAllSlices, addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 
@@ -311,6 +312,24 @@ describe('a copy', () => {
     }
   });
 
+  test('writes no page twice where the answer to a commit was lost', async () => {
+    const path = newPath();
+    await fillDatabase(path);
+    const url = new URL((await newDatabase()).url);
+    const proxy = await openProxy(Number(url.port));
+    url.port = String(proxy.port);
+    try {
+      await copy(path, url.href, {
+        onProgress: ({ step, table }) => {
+          if (step === 'copying' && ['vapid_keys', 'audit'].includes(table)) proxy.loseAnswerTo('commit');
+        },
+      });
+      assert.equal(proxy.lostAnswers(), 2);
+    } finally {
+      await proxy.close();
+    }
+  });
+
   test('that was interrupted does not go on with a source that has changed, or with another one', async () => {
     const path = newPath();
     const source = await openSqliteStore({ path });
@@ -327,11 +346,17 @@ describe('a copy', () => {
     });
     await assert.rejects(interrupted, /stopped/);
     await fillDatabase(other);
-    await assert.rejects(copy(other, url), { code: 'ERR_COPY_DIFFERS', message: /vapid_keys/ });
+    await assert.rejects(copy(other, url), {
+      code: 'ERR_COPY_DIFFERS',
+      message: /vapid_keys of .* is not as it was/,
+    });
     const changed = await openSqliteStore({ path });
     await changed.subscriptions.put({ ...madeUpSubscription(3), auth: new Uint8Array(16) }, vapidPublicKey);
     await changed.close();
-    await assert.rejects(copy(path, url), { code: 'ERR_COPY_DIFFERS', message: /subscriptions/ });
+    await assert.rejects(copy(path, url), {
+      code: 'ERR_COPY_DIFFERS',
+      message: /subscriptions of .* is not as it was/,
+    });
   });
 
   test('is refused where what was written is not what was read', async () => {

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Client, Pool } from 'pg';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
@@ -17,6 +16,7 @@ import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts'
 import { isPassing } from '../../src/store/postgres/postgres-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { openProxy } from './postgres-proxy.ts';
 import { useSharedServer, type TestDatabase } from './postgres-server.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 
@@ -235,7 +235,7 @@ describe('a PostgreSQL store', () => {
       const { id } = await createBroadcast(10);
       const slice = await behind.work.leaseSlice({ leaseMs, broadcastId: id });
       const rows = await behind.ledger.readRows(slice!, slice!.cursor, 4);
-      proxy.loseNextAnswer();
+      proxy.loseAnswerTo('commit_page');
       const answer = await behind.ledger.commit({
         broadcastId: id,
         fenceToken: slice!.fenceToken,
@@ -319,51 +319,3 @@ describe('a PostgreSQL store', () => {
     assert.doesNotMatch(shown, /googleapis/);
   });
 });
-
-interface Proxy {
-  readonly port: number;
-  /** The next request reaches the server, and the connection breaks before its answer comes back. */
-  loseNextAnswer(): void;
-  lostAnswers(): number;
-  close(): Promise<void>;
-}
-
-async function openProxy(target: number): Promise<Proxy> {
-  let isLosing = false;
-  let lost = 0;
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-    }
-    client.on('data', (chunk) => upstream.write(chunk));
-    upstream.on('data', (chunk) => {
-      if (!isLosing) {
-        client.write(chunk);
-        return;
-      }
-      isLosing = false;
-      lost += 1;
-      client.destroy();
-      upstream.destroy();
-    });
-    client.on('close', () => upstream.destroy());
-    upstream.on('close', () => client.destroy());
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    loseNextAnswer: () => (isLosing = true),
-    lostAnswers: () => lost,
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
-    },
-  };
-}
