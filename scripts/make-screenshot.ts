@@ -3,11 +3,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { startBackend } from '../test/browser/backend.ts';
-import { startChromium } from '../test/browser/chromium.ts';
-import { openDemoPage, press, received } from '../test/browser/demo-page.ts';
-import { startDesktop } from '../test/browser/desktop.ts';
-import { until } from '../test/browser/until.ts';
+import { startBackend } from '../tools/browser/backend.ts';
+import { startChromium } from '../tools/browser/chromium.ts';
+import { openDemoPage, press, received } from '../tools/browser/demo-page.ts';
+import { startDesktop } from '../tools/browser/desktop.ts';
+import { until } from '../tools/browser/until.ts';
 import { chromium, desktop as desktopPrograms, install } from './install-test-tools.ts';
 
 const file = join(import.meta.dirname, '../docs/images/notification.png');

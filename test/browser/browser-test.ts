@@ -2,21 +2,12 @@
 // keeps of another.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Browser, Page } from 'puppeteer-core';
+import type { Page } from 'puppeteer-core';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
-import { type Backend, type PushServiceAccess, startBackend } from './backend.ts';
-import { openDemoPage, press, received, textOf } from './demo-page.ts';
+import { type Backend, startBackend } from '../../tools/browser/backend.ts';
+import { openDemoPage, press, received, textOf } from '../../tools/browser/demo-page.ts';
 import { startOtherSite } from './other-site.ts';
-
-/** A browser with a push service of its own. */
-export interface TestBrowser extends AsyncDisposable {
-  readonly browser: Browser;
-  readonly access: PushServiceAccess;
-  stopPushService(): Promise<void>;
-  startPushServiceAgain(): Promise<void>;
-  /** Makes the browser drop its subscriptions and tell the service workers so (`pushsubscriptionchange`). */
-  dropSubscriptions(siteUrl: string): Promise<void>;
-}
+import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 
 export interface BrowserTestContext {
   readonly testBrowser: TestBrowser;

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import type { CDPSession, Page } from 'puppeteer-core';
 import { chromium, skipWithout } from '../../scripts/install-test-tools.ts';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
-import { startChromium } from './chromium.ts';
-import { startBackend } from './backend.ts';
+import { startChromium } from '../../tools/browser/chromium.ts';
+import { startBackend } from '../../tools/browser/backend.ts';
 import {
   notificationsOnScreen,
   openDemoPage,
@@ -14,7 +14,7 @@ import {
   type ShownNotification,
   textOf,
   waitFor,
-} from './demo-page.ts';
+} from '../../tools/browser/demo-page.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
 import { testConsole } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';

@@ -14,9 +14,10 @@ import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys, type BroadcastBench } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';
-import type { BrowserTest, TestBrowser } from './browser-test.ts';
-import { shown, textOf, waitFor } from './demo-page.ts';
-import { until } from './until.ts';
+import type { TestBrowser } from '../../tools/browser/test-browser.ts';
+import type { BrowserTest } from './browser-test.ts';
+import { shown, textOf, waitFor } from '../../tools/browser/demo-page.ts';
+import { until } from '../../tools/browser/until.ts';
 
 /** Runs what was put off, the last first. */
 class Cleanup implements AsyncDisposable {

@@ -13,11 +13,11 @@ import {
   steps,
   textOf,
   waitFor,
-} from './demo-page.ts';
+} from '../../tools/browser/demo-page.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
-import type { Backend } from './backend.ts';
+import type { Backend } from '../../tools/browser/backend.ts';
 import type { BrowserTest } from './browser-test.ts';
-import { until } from './until.ts';
+import { until } from '../../tools/browser/until.ts';
 
 export function testDemoPage(browserTest: BrowserTest): void {
   browserTest(

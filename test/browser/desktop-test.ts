@@ -1,8 +1,9 @@
 // Runs tests in a browser on a desktop, where its notifications are real.
 import { desktop as desktopPrograms, skipWithout, type Program } from '../../scripts/install-test-tools.ts';
-import { createBrowserTests, type TestBrowser } from './browser-test.ts';
-import { type Desktop, startDesktop } from './desktop.ts';
-import { until } from './until.ts';
+import type { TestBrowser } from '../../tools/browser/test-browser.ts';
+import { createBrowserTests } from './browser-test.ts';
+import { type Desktop, startDesktop } from '../../tools/browser/desktop.ts';
+import { until } from '../../tools/browser/until.ts';
 
 /** @param tool the browser's program */
 export function createDesktopTests(

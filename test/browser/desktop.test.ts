@@ -1,10 +1,10 @@
 // Notifications on a real desktop: what the notification daemon shows, and what a click on it does.
 import assert from 'node:assert/strict';
 import { chromium } from '../../scripts/install-test-tools.ts';
-import { startChromium } from './chromium.ts';
+import { startChromium } from '../../tools/browser/chromium.ts';
 import { createDesktopTests } from './desktop-test.ts';
-import { press, received } from './demo-page.ts';
-import { until } from './until.ts';
+import { press, received } from '../../tools/browser/demo-page.ts';
+import { until } from '../../tools/browser/until.ts';
 
 const { browserTest, desktop, untilShown } = createDesktopTests(
   'the desktop tests',

@@ -1,13 +1,13 @@
 // The demo page in the installed Firefox, with the local push service.
 import assert from 'node:assert/strict';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
-import { startBackend } from './backend.ts';
-import { openDemoPage, press, textOf } from './demo-page.ts';
+import { startBackend } from '../../tools/browser/backend.ts';
+import { openDemoPage, press, textOf } from '../../tools/browser/demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
 import { testConsole } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { testNotifications } from './notification-suite.ts';
-import { startFirefox } from './firefox.ts';
+import { startFirefox } from '../../tools/browser/firefox.ts';
 
 const browserTest = createBrowserTests(startFirefox, skipWithout('the Firefox tests', [firefox]));
 testDemoPage(browserTest);

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { chromium, firefox } from '../../scripts/install-test-tools.ts';
-import type { TestBrowser } from './browser-test.ts';
-import { startChromium } from './chromium.ts';
+import type { TestBrowser } from '../../tools/browser/test-browser.ts';
+import { startChromium } from '../../tools/browser/chromium.ts';
 import { createDesktopTests } from './desktop-test.ts';
-import { startFirefox } from './firefox.ts';
+import { startFirefox } from '../../tools/browser/firefox.ts';
 import { subscribeWithHooks } from './other-site.ts';
-import { until } from './until.ts';
+import { until } from '../../tools/browser/until.ts';
 
 const browsers = {
   Chromium: {

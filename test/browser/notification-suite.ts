@@ -5,9 +5,9 @@ import type { Page } from 'puppeteer-core';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import type { BrowserTest } from './browser-test.ts';
-import { received, textOf, waitFor } from './demo-page.ts';
+import { received, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { subscribeWithHooks } from './other-site.ts';
-import { until } from './until.ts';
+import { until } from '../../tools/browser/until.ts';
 
 const picture =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { until } from '../browser/until.ts';
+import { until } from '../../tools/browser/until.ts';
 import { startService } from '../service/running-service.ts';
 import { createVisitor, signIn } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';

@@ -2,7 +2,7 @@
 import { launch } from 'puppeteer-core';
 import { find, firefox } from '../../scripts/install-test-tools.ts';
 import { startPushService } from '../../src/push-service/index.ts';
-import type { TestBrowser } from './browser-test.ts';
+import type { TestBrowser } from './test-browser.ts';
 import { until } from './until.ts';
 
 export interface FirefoxOptions {

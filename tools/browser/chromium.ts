@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch } from 'puppeteer-core';
 import { chromium, find } from '../../scripts/install-test-tools.ts';
-import type { TestBrowser } from './browser-test.ts';
+import type { TestBrowser } from './test-browser.ts';
 import { startFakeGcm } from './fake-gcm/fake-gcm.ts';
 
 export interface ChromiumOptions {
