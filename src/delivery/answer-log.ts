@@ -1,7 +1,8 @@
 // Tells the store what push services answered to single messages. A subscription that has ended is told of at once; the
-// others are gathered for a second, since each write waits for the disk.
+// others are gathered for a second, since each write waits for the disk. What push services have asked senders to wait is told
+// and learned with them.
 import type { Ledger, SingleAnswer } from '../store/ledger.ts';
-import type { Addressee, Destination } from './destinations.ts';
+import type { Addressee, Destination, Destinations } from './destinations.ts';
 import type { Result } from './post.ts';
 
 const tellAfterMs = 1000;
@@ -9,12 +10,14 @@ const maxUntold = 1000;
 
 export class AnswerLog {
   readonly #ledger: Ledger;
+  readonly #destinations: Destinations;
   readonly #onWarning: (warning: string) => void;
   #untold: SingleAnswer[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(ledger: Ledger, onWarning: (warning: string) => void) {
+  constructor(ledger: Ledger, destinations: Destinations, onWarning: (warning: string) => void) {
     this.#ledger = ledger;
+    this.#destinations = destinations;
     this.#onWarning = onWarning;
   }
 
@@ -35,9 +38,18 @@ export class AnswerLog {
   async #tell(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const answers = this.#untold;
+    if (this.#untold.length === 0) return;
+    const waits = new Map(this.#destinations.takeAnswers().map(({ origin, waitMs }) => [origin, waitMs]));
+    const answers = this.#untold.map((answer) => {
+      const waitMs = waits.get(answer.origin);
+      waits.delete(answer.origin);
+      return { ...answer, waitMs };
+    });
     this.#untold = [];
-    const told = await Promise.allSettled(answers.map((answer) => this.#ledger.recordAnswer(answer)));
+    const told = await Promise.allSettled([
+      ...answers.map((answer) => this.#ledger.recordAnswer(answer)),
+      this.#ledger.pushServices().then(this.#destinations.setStates),
+    ]);
     const failed = told.find(({ status }) => status === 'rejected');
     if (failed?.status !== 'rejected') return;
     this.#onWarning(`The store did not take what push services answered: ${String(failed.reason)}`);

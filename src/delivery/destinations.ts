@@ -6,7 +6,7 @@ import type { PushOptions } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import { isApplePushService } from '../protocol/vendor.ts';
 import type { PushServiceAnswers, PushServiceState } from '../store/push-services.ts';
-import type { PushHeaders } from '../transport/transport.ts';
+import type { PushHeaders, Transport } from '../transport/transport.ts';
 import type { Refusal } from './not-sent.ts';
 import { OriginGate, type GateSettings } from './origin-gate.ts';
 import type { SigningKeys } from './signing-keys.ts';
@@ -54,6 +54,7 @@ export function createDestinations(
   subject: string,
   policy: EndpointPolicy,
   gateSettings: GateSettings,
+  transport: Pick<Transport, 'takeWaits' | 'pause'>,
 ): Destinations {
   const byRoot = new Map<string, Map<string, Destination>>();
   let states: ReadonlyMap<string, PushServiceState> = new Map();
@@ -116,17 +117,24 @@ export function createDestinations(
       return found;
     },
 
-    takeAnswers: () =>
-      all()
+    takeAnswers() {
+      // whatever key it was asked with, all wait
+      const waits = new Map(transport.takeWaits());
+      return all()
         .flatMap(({ origin, vapidPublicKey, gate }) => {
           const answers = gate.takeAnswers();
-          return answers === undefined ? [] : [{ origin, vapidPublicKey, ...answers }];
+          const waitMs = waits.get(origin);
+          waits.delete(origin);
+          if (answers === undefined && waitMs === undefined) return [];
+          return [{ origin, vapidPublicKey, accepted: 0, refusalsInRow: 0, ...answers, waitMs }];
         })
-        .toArray(),
+        .toArray();
+    },
 
     setStates(known) {
       states = new Map(known.map((state) => [`${state.origin} ${state.vapidPublicKey}`, state]));
       for (const destination of all()) updateGate(destination);
+      for (const { origin, waitMs } of known) if (waitMs > 0) transport.pause(origin, waitMs);
     },
   };
 }

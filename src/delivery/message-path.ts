@@ -49,6 +49,7 @@ export function createMessagePath(
     vapid.subject,
     createEndpointPolicy(pushServices),
     { ...defaultWorkerSettings, ...worker },
+    transport,
   );
 
   const post = createPost(transport, now);

@@ -61,7 +61,7 @@ export function createSingleMessages({
   monotonicNow,
   onWarning,
 }: SingleMessagesOptions): SingleMessages {
-  const answers = store && new AnswerLog(store.ledger, onWarning);
+  const answers = store && new AnswerLog(store.ledger, path.destinations, onWarning);
   const turn = gatherTurn<WaitingMessage>((messages) => {
     try {
       path.send(messages, admitAll, (message, result) => message.resolve(result));

@@ -132,10 +132,11 @@ export class Workload {
 
   /** @returns true where there may be more retries that are due */
   async #leaseRetries(): Promise<boolean> {
-    const { work, destinations, settings, receiptKey, broadcastId } = this.#parts;
+    const { work, ledger, destinations, settings, receiptKey, broadcastId } = this.#parts;
     const { leaseMs, retryLeaseRows: limit } = settings;
     const lease = await work.leaseRetries({ leaseMs, limit, broadcastId });
     if (lease === undefined) return false;
+    destinations.setStates(await ledger.pushServices());
     await destinations.hold(lease.rows);
     this.assignments.add(new Assignment(lease, receiptKey));
     return lease.rows.length === limit;

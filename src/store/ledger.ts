@@ -77,6 +77,8 @@ export interface SingleAnswer {
   readonly vapidPublicKey: string;
   /** `refused`: our token or key. `other`: anything else that the push service itself answered. */
   readonly answer: 'accepted' | 'gone' | 'refused' | 'other';
+  /** How long the push service has asked senders to wait, from now. */
+  readonly waitMs?: number | undefined;
 }
 
 /** `deleted`: the subscription left the store. `marked`: it will be judged with the next answers of its origin, or is held

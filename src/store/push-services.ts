@@ -7,6 +7,8 @@
 //         the push service accepted before, and sent. One acceptance → OPEN: what was held back is due at once, and
 //         the next hold takes twice as many refusals. Rows that are still held back at the end of their time expire
 //
+// A push service that asks one sender to wait (429 or 503 with `Retry-After`) is asking the application server, so that all wait.
+//
 // Types and numbers only.
 
 /** A push service as the holder of one VAPID key sees it. */
@@ -20,6 +22,8 @@ export interface PushServiceState extends PushServiceKey {
   readonly isHeld: boolean;
   /** Refusals in a row that lead to a hold. */
   readonly refusalsToHold: number;
+  /** How long it has asked senders to wait, from now (`Retry-After`); 0: it has not. All senders do. */
+  readonly waitMs: number;
 }
 
 /** What one worker or sender has been answered since its last report. */
@@ -29,6 +33,8 @@ export interface PushServiceAnswers extends PushServiceKey {
   readonly refusalsInRow: number;
   /** A stored subscription that was accepted. */
   readonly acceptedSubscriptionId?: number | undefined;
+  /** How long it has asked to wait, from now. */
+  readonly waitMs?: number | undefined;
 }
 
 export const holdPolicy = {

@@ -95,6 +95,17 @@ export class Admission {
     return { waitMs, reason: this.#breaker.reason, isIncompatible };
   }
 
+  /** How long the push service has asked to wait, from now; 0 where this is known already. */
+  takeWait(): number {
+    return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
+  }
+
+  /** Another sender was asked to wait for so long. */
+  pause(waitMs: number): void {
+    const reason = `${this.#origin.host} has asked another sender to wait.`;
+    this.#breaker.pause(reason, this.#settings.monotonicNow() + waitMs);
+  }
+
   /** Requests wait because of `maxInFlight`, although there are connections for them. */
   recordLimitReached(): void {
     this.#pacing.recordLimitReached();

@@ -5,12 +5,15 @@
 //   HALF_OPEN  admits one request, the probe. A success → CLOSED; a failure → OPEN, twice as long
 //
 // A failure is a problem of the origin and not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
-// 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour.
+// 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour. What another sender was asked
+// opens it too.
 
 const maxFailuresInRow = 10;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
 const maxRetryAfterMs = 3_600_000;
+/** A wait that ends so much later than the one before is news. */
+const laterByMs = 1000;
 
 export class Breaker {
   #state: 'CLOSED' | 'OPEN' | 'HALF_OPEN' = 'CLOSED';
@@ -18,6 +21,8 @@ export class Breaker {
   #openMs = firstOpenMs;
   #openUntilMs = 0;
   #retryAfterMs = 0;
+  #askedUntilMs = 0;
+  #takenUntilMs = 0;
   #hasProbe = false;
   #reason = '';
 
@@ -43,6 +48,20 @@ export class Breaker {
     }
     if (this.#state === 'OPEN') return this.#openUntilMs - nowMs;
     return this.#state === 'HALF_OPEN' && this.#hasProbe ? firstOpenMs : 0;
+  }
+
+  /** How long the push service has asked to wait, from now, with `Retry-After`; 0 where this is known already. */
+  takeWait(nowMs: number): number {
+    if (this.#askedUntilMs < this.#takenUntilMs + laterByMs) return 0;
+    this.#takenUntilMs = this.#askedUntilMs;
+    return Math.max(0, Math.ceil(this.#askedUntilMs - nowMs));
+  }
+
+  /** Opens for what another sender was asked, which says nothing of how often this one has failed. */
+  pause(reason: string, untilMs: number): void {
+    this.#openUntilMs = this.#state === 'OPEN' ? Math.max(this.#openUntilMs, untilMs) : untilMs;
+    if (this.#state !== 'OPEN') this.#reason = reason;
+    this.#state = 'OPEN';
   }
 
   /** A request is sent, only where `waitMs` is 0: in HALF_OPEN it is the probe. */
@@ -79,6 +98,7 @@ export class Breaker {
   open(reason: string, nowMs: number, leastMs = 0): boolean {
     const wasOpen = this.#state === 'OPEN';
     const askedMs = Math.max(this.#retryAfterMs, leastMs);
+    if (this.#retryAfterMs > 0) this.#askedUntilMs = nowMs + this.#retryAfterMs;
     this.#openUntilMs = wasOpen
       ? Math.max(this.#openUntilMs, nowMs + askedMs)
       : nowMs + Math.max(this.#openMs, askedMs);

@@ -68,6 +68,20 @@ export function createTransport(
       origin.send(exchange);
     },
 
+    takeWaits() {
+      const waits = new Map<string, number>();
+      for (const [name, origin] of origins) {
+        const waitMs = origin.takeWait();
+        if (waitMs > 0) waits.set(name, waitMs);
+      }
+      return waits;
+    },
+
+    pause(name, waitMs) {
+      const origin = origins.get(name) ?? openOrigin(name);
+      if (!(origin instanceof DeskbellError)) origin.pause(waitMs);
+    },
+
     snapshot: () => [...origins.values()].map((origin) => origin.snapshot()),
 
     withdraw() {

@@ -109,6 +109,17 @@ export class Origin implements SessionEvents {
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
+  /** How long it has asked to wait, from now; 0 where this is known already. */
+  takeWait(): number {
+    return this.#admission.takeWait();
+  }
+
+  /** Sends nothing for so long. */
+  pause(waitMs: number): void {
+    this.#admission.pause(waitMs);
+    this.#deferQueued();
+  }
+
   /** Hands back what is queued: nothing of it was sent. */
   withdraw(): void {
     const deferral = { waitMs: 0, reason: 'Sending was stopped.', isIncompatible: false };

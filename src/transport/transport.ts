@@ -60,6 +60,10 @@ export interface Transport {
    * @param timeoutMs for all of it: waiting, connecting, and the answer. Without it only the single steps are bounded
    */
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): void;
+  /** The push services that have asked to wait (`Retry-After`), and how long from now, since this was called before. */
+  takeWaits(): ReadonlyMap<string, number>;
+  /** Sends a push service nothing for so long, since it has asked another sender to wait. */
+  pause(origin: string, waitMs: number): void;
   /** What is known of each push service that it has to do with. */
   snapshot(): readonly OriginSnapshot[];
   /** Hands back, as deferred, what waits for its turn: what is in flight is still answered. */

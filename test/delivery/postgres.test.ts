@@ -12,4 +12,5 @@ await import('./per-person.test.ts');
 await import('./receipts.test.ts');
 await import('./rotated-keys.test.ts');
 await import('./schedules.test.ts');
+await import('./shared-waits.test.ts');
 await import('./watch-broadcasts.test.ts');

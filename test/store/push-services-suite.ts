@@ -89,7 +89,13 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       await tell({ refusalsInRow: 10 });
       assert.equal(await stateNow(), undefined);
       await tell({ refusalsInRow: 1 });
-      assert.deepEqual(await stateNow(), { origin, vapidPublicKey, isHeld: true, refusalsToHold: 20 });
+      assert.deepEqual(await stateNow(), {
+        origin,
+        vapidPublicKey,
+        isHeld: true,
+        refusalsToHold: 20,
+        waitMs: 0,
+      });
       const other = { origin, vapidPublicKey: 'another key', accepted: 0, refusalsInRow: 19 };
       await tellAll([other]);
       assert.equal((await store.ledger.pushServices()).filter((state) => state.origin === origin).length, 1);
@@ -100,8 +106,26 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         await tell({ refusalsInRow: 640 });
         assert.equal((await stateNow())?.isHeld, true);
         await tell({ accepted: 1 });
-        assert.deepEqual(await stateNow(), { origin, vapidPublicKey, isHeld: false, refusalsToHold });
+        assert.deepEqual(await stateNow(), {
+          origin,
+          vapidPublicKey,
+          isHeld: false,
+          refusalsToHold,
+          waitMs: 0,
+        });
       }
+    });
+
+    test('what one sender was asked to wait is known to all until it is over; the longest holds', async () => {
+      await tell({ waitMs: 60_000 });
+      await tell({ accepted: 1, waitMs: 30_000 });
+      nowMs += 20_000;
+      const waiting = { origin, vapidPublicKey, isHeld: false, refusalsToHold: 20, waitMs: 40_000 };
+      assert.deepEqual(await stateNow(), waiting);
+      await tell({ accepted: 1 });
+      assert.deepEqual(await stateNow(), waiting, 'an answer to what was sent before changes nothing');
+      nowMs += 40_000;
+      assert.equal(await stateNow(), undefined);
     });
 
     test('rows that are held back are counted, and not due before the end of their time', async () => {

@@ -79,3 +79,29 @@ test('a connection that cannot be made opens it at once', () => {
   breaker.open('refused', 0);
   assert.equal(breaker.waitMs(0), 1000);
 });
+
+test('what another sender was asked opens it for so long, and one request tries it then', () => {
+  const breaker = new Breaker();
+  breaker.pause('another was asked', 5000);
+  breaker.pause('another was asked', 3000);
+  assert.deepEqual([breaker.waitMs(1000), breaker.reason], [4000, 'another was asked']);
+  breaker.recordSuccess();
+  assert.equal(breaker.waitMs(4999), 1, 'an answer to what was sent before does not close it');
+  assert.equal(breaker.waitMs(5000), 0);
+  breaker.admitProbe();
+  assert.equal(breaker.waitMs(5000), 1000);
+  assert.equal(breaker.takeWait(0), 0, 'it was not asked itself');
+});
+
+test('Retry-After is given away once, and again where it ends later', () => {
+  const breaker = new Breaker();
+  const fail = (nowMs: number, retryAfterMs: number): void => {
+    for (let run = 0; run < 10; run += 1) breaker.recordFailure('x', nowMs, retryAfterMs);
+  };
+  fail(0, 30_000);
+  assert.deepEqual([breaker.takeWait(10_000), breaker.takeWait(10_000)], [20_000, 0]);
+  fail(10_000, 20_500);
+  assert.equal(breaker.takeWait(10_000), 0, 'that is not news');
+  fail(10_000, 60_000);
+  assert.equal(breaker.takeWait(10_000), 60_000);
+});

@@ -84,6 +84,7 @@ export const broadcastTables: readonly CopiedTable[] = [
       held_since_ms: 'integer',
       probe_at_ms: 'integer',
       draws: 'integer',
+      wait_until_ms: 'integer',
     },
     order: ['id'],
     postgres: { after: continueIds('push_services') },

@@ -544,4 +544,9 @@ export const migrations: readonly string[] = [
     ends_at_ms bigint not null
   ) with (fillfactor = 50);
   `,
+
+  `
+  -- until when it has asked senders to wait
+  alter table deskbell.push_services add column wait_until_ms bigint not null default 0;
+  `,
 ];

@@ -75,7 +75,7 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
       return { isLeaseLost, state, newAlarms, pushServices };
     },
 
-    recordAnswer: async ({ subscription, origin, vapidPublicKey, answer }) => {
+    recordAnswer: async ({ subscription, origin, vapidPublicKey, answer, waitMs }) => {
       const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
       const row = await database.first<{ readonly result: SingleCommit }>(
         `select ${functions}.record_answer($1, $2, $3, $4, $5, $6, $7, $8) as result`,
@@ -87,7 +87,7 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
           hashEndpoint(subscription.endpoint),
           Buffer.from(subscription.p256dh),
           Buffer.from(subscription.auth),
-          JSON.stringify([{ origin, vapidPublicKey, accepted, refusalsInRow }]),
+          JSON.stringify([{ origin, vapidPublicKey, accepted, refusalsInRow, waitMs }]),
         ],
       );
       if (row === undefined) throw new Error('The answer was not stored.');
@@ -96,7 +96,8 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
 
     pushServices: async () => {
       const row = await database.first<{ readonly states: readonly PushServiceState[] }>(
-        `select ${functions}.push_service_states() as states`,
+        `select ${functions}.push_service_states(${functions}.clock($1)) as states`,
+        [database.now()],
       );
       return row?.states ?? [];
     },

@@ -601,4 +601,9 @@ export const migrations: readonly string[] = [
   ) strict, without rowid;
   create index person_reaches_by_time on person_reaches (at_ms);
   `,
+
+  `
+  -- until when it has asked senders to wait
+  alter table push_services add column wait_until_ms integer not null default 0;
+  `,
 ];

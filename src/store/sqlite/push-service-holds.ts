@@ -46,10 +46,11 @@ export function createPushServiceHolds(database: SqliteDatabase): PushServiceHol
   };
 
   const recordOne = (answers: PushServiceAnswers): void => {
-    const { accepted, refusalsInRow, acceptedSubscriptionId } = answers;
-    if (accepted === 0 && refusalsInRow === 0) return;
+    const { accepted, refusalsInRow, acceptedSubscriptionId, waitMs = 0 } = answers;
+    if (accepted === 0 && refusalsInRow === 0 && waitMs === 0) return;
     const known = findOrAdd(answers);
     const { id } = known;
+    if (waitMs > 0) statements.wait.run({ id, untilMs: database.now() + waitMs });
     if (acceptedSubscriptionId !== undefined) {
       const slot = acceptedSubscriptionId % holdPolicy.rememberedRows;
       statements.remember.run({ id, slot, subscriptionId: acceptedSubscriptionId });
@@ -68,12 +69,15 @@ export function createPushServiceHolds(database: SqliteDatabase): PushServiceHol
     record: (answers) => answers.forEach(recordOne),
 
     states: () =>
-      statements.states.all({ refusalsToHold: holdPolicy.refusalsToHold }).map((row) => ({
-        origin: row.origin,
-        vapidPublicKey: row.vapid_public_key,
-        isHeld: row.held_since_ms !== null,
-        refusalsToHold: row.refusals_to_hold,
-      })),
+      statements.states
+        .all({ nowMs: database.now(), refusalsToHold: holdPolicy.refusalsToHold })
+        .map((row) => ({
+          origin: row.origin,
+          vapidPublicKey: row.vapid_public_key,
+          isHeld: row.held_since_ms !== null,
+          refusalsToHold: row.refusals_to_hold,
+          waitMs: row.wait_ms,
+        })),
 
     findHeld: ({ origin, vapidPublicKey }) => {
       const found = statements.find.first({ origin, vapidPublicKey });
@@ -153,12 +157,22 @@ function prepareStatements(database: SqliteDatabase) {
         where id = :id and held_since_ms is null and refusals_in_row >= refusals_to_hold
       `),
     states: database.prepare<
-      { refusalsToHold: number },
-      { origin: string; vapid_public_key: string; held_since_ms: number | null; refusals_to_hold: number }
+      { nowMs: number; refusalsToHold: number },
+      {
+        origin: string;
+        vapid_public_key: string;
+        held_since_ms: number | null;
+        refusals_to_hold: number;
+        wait_ms: number;
+      }
     >(`
-        select origin, vapid_public_key, held_since_ms, refusals_to_hold from push_services
-        where held_since_ms is not null or refusals_to_hold > :refusalsToHold
+        select origin, vapid_public_key, held_since_ms, refusals_to_hold, max(0, wait_until_ms - :nowMs) as wait_ms
+        from push_services
+        where held_since_ms is not null or refusals_to_hold > :refusalsToHold or wait_until_ms > :nowMs
       `),
+    wait: database.prepare<{ id: number; untilMs: number }>(
+      'update push_services set wait_until_ms = max(wait_until_ms, :untilMs) where id = :id',
+    ),
     findProbes: database.prepare<
       { nowMs: number; broadcastId: number },
       { id: number; draws: number; broadcast_id: number }

@@ -23,10 +23,10 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
       return database.write(() => reaches.reserve(broadcast, page()));
     },
     commit: (page) => database.write(() => commitPage(page)),
-    recordAnswer: ({ subscription, origin, vapidPublicKey, answer }) =>
+    recordAnswer: ({ subscription, origin, vapidPublicKey, answer, waitMs }) =>
       database.write(() => {
         const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
-        holds.record([{ origin, vapidPublicKey, accepted, refusalsInRow }]);
+        holds.record([{ origin, vapidPublicKey, accepted, refusalsInRow, waitMs }]);
         const id = answer === 'gone' ? marks.markByKeys(origin, subscription) : undefined;
         if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
         marks.count(origin, 1, accepted);

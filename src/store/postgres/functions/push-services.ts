@@ -14,7 +14,7 @@ const {
 
 /** @param schema where the functions are */
 export const pushServiceFunctions = (schema: string): string => `
-  -- Takes note of what push services answered: [{origin, vapidPublicKey, accepted, refusalsInRow, acceptedSubscriptionId}].
+  -- Takes note of what push services answered: [{origin, vapidPublicKey, accepted, refusalsInRow, acceptedSubscriptionId, waitMs}].
   create function ${schema}.record_answers(answers jsonb, now_ms bigint) returns void language plpgsql as $$
   declare
     told record;
@@ -24,8 +24,9 @@ export const pushServiceFunctions = (schema: string): string => `
     for told in
       -- in one order, so that commits do not wait for each other in a circle
       select * from jsonb_to_recordset(answers) as a (
-        "origin" text, "vapidPublicKey" text, "accepted" bigint, "refusalsInRow" bigint, "acceptedSubscriptionId" bigint)
-      where a."accepted" > 0 or a."refusalsInRow" > 0
+        "origin" text, "vapidPublicKey" text, "accepted" bigint, "refusalsInRow" bigint, "acceptedSubscriptionId" bigint,
+        "waitMs" bigint)
+      where a."accepted" > 0 or a."refusalsInRow" > 0 or a."waitMs" > 0
       order by a."origin", a."vapidPublicKey"
     loop
       select * into known from deskbell.push_services
@@ -43,7 +44,7 @@ export const pushServiceFunctions = (schema: string): string => `
       end if;
       -- mostly there is nothing to change, and then nobody waits for this row
       continue when told."accepted" > 0 and told."refusalsInRow" = known.refusals_in_row
-        and known.held_since_ms is null and told."refusalsInRow" < known.refusals_to_hold;
+        and known.held_since_ms is null and told."refusalsInRow" < known.refusals_to_hold and told."waitMs" is null;
       select * into known from deskbell.push_services where id = known.id for no key update;
       if told."accepted" > 0 and known.held_since_ms is not null then
         known.held_since_ms := null;
@@ -57,17 +58,19 @@ export const pushServiceFunctions = (schema: string): string => `
       end if;
       update deskbell.push_services set
         refusals_in_row = in_row, refusals_to_hold = known.refusals_to_hold, held_since_ms = known.held_since_ms,
-        draws = known.draws, probe_at_ms = known.probe_at_ms
+        draws = known.draws, probe_at_ms = known.probe_at_ms,
+        wait_until_ms = greatest(known.wait_until_ms, now_ms + coalesce(told."waitMs", 0))
       where id = known.id;
     end loop;
   end $$;
 
   -- those that are not as every push service is at first
-  create function ${schema}.push_service_states() returns jsonb language sql stable as $$
+  create function ${schema}.push_service_states(now_ms bigint) returns jsonb language sql stable as $$
     select coalesce(jsonb_agg(jsonb_build_object('origin', origin, 'vapidPublicKey', vapid_public_key,
-      'isHeld', held_since_ms is not null, 'refusalsToHold', refusals_to_hold)), '[]')
+      'isHeld', held_since_ms is not null, 'refusalsToHold', refusals_to_hold,
+      'waitMs', greatest(0, wait_until_ms - now_ms))), '[]')
     from deskbell.push_services
-    where held_since_ms is not null or refusals_to_hold > ${refusalsToHold}
+    where held_since_ms is not null or refusals_to_hold > ${refusalsToHold} or wait_until_ms > now_ms
   $$;
 
   -- Rows of one running broadcast whose push service is to be probed now. of_one: a broadcast, or 0 for any.

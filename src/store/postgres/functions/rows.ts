@@ -229,7 +229,7 @@ export const rowFunctions = (schema: string): string => `
     select state, start_at_ms, logged_accepted, logged_others, per_person into head from deskbell.broadcasts where id = of_broadcast;
     if not found then
       return jsonb_build_object('isLeaseLost', true, 'state', 'cancelled', 'newAlarms', raised,
-        'pushServices', ${schema}.push_service_states());
+        'pushServices', ${schema}.push_service_states(now_ms));
     end if;
 
     if slice is not null then
@@ -241,7 +241,7 @@ export const rowFunctions = (schema: string): string => `
         return jsonb_build_object('state', head.state, 'newAlarms', raised,
           'isLeaseLost', not exists (select from deskbell.slices where broadcast_id = of_broadcast and number = slice
                                      and token = its_token and last_commit = its_commit),
-          'pushServices', ${schema}.push_service_states());
+          'pushServices', ${schema}.push_service_states(now_ms));
       end if;
       if new_cursor >= through then
         delete from deskbell.slices where broadcast_id = of_broadcast and number = slice;
@@ -320,7 +320,7 @@ export const rowFunctions = (schema: string): string => `
       raised := raised || ${schema}.finish_if_over(of_broadcast, now_ms);
     end if;
     return jsonb_build_object('isLeaseLost', false, 'state', head.state, 'newAlarms', raised,
-      'pushServices', ${schema}.push_service_states(),
+      'pushServices', ${schema}.push_service_states(now_ms),
       'hasRoomForAccepted', head.logged_accepted < ${maxAcceptedPerBroadcast},
       'hasRoomForOthers', head.logged_others < ${maxOthersPerBroadcast});
   end $$;
