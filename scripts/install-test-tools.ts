@@ -27,6 +27,10 @@ export const desktop: readonly Program[] = [
 export const nginx: Program = { names: ['nginx', '/usr/sbin/nginx'], debianPackage: 'nginx-light' };
 export const nghttpd: Program = { names: ['nghttpd'], debianPackage: 'nghttp2-server' };
 export const go: Program = { names: ['go'], debianPackage: 'golang-go' };
+/** A pool of connections between us and PostgreSQL. */
+export const pgbouncer: Program = { names: ['pgbouncer', '/usr/sbin/pgbouncer'], debianPackage: 'pgbouncer' };
+/** Make hosts of their own out of one machine. */
+export const ip: Program = { names: ['ip', '/usr/sbin/ip', '/sbin/ip'], debianPackage: 'iproute2' };
 /** Makes key files in the forms of other tools. */
 export const openssl: Program = { names: ['openssl'], debianPackage: 'openssl' };
 /** Checks metrics and alert rules. */
@@ -99,7 +103,7 @@ function reportFailure(error: Error & { readonly stderr?: string }): void {
 }
 
 if (import.meta.main) {
-  const onLinux = process.platform === 'linux' ? [headers, pip] : [];
+  const onLinux = process.platform === 'linux' ? [headers, pip, ip] : [];
   const programs = [
     firefox,
     chromium,
@@ -113,6 +117,7 @@ if (import.meta.main) {
     python,
     php,
     promtool,
+    pgbouncer,
     compiler,
     ...onLinux,
   ];

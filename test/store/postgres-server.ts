@@ -1,7 +1,16 @@
 // A real PostgreSQL for the tests of a process: started with the first database that is asked for, and stopped at its end.
 // Each database is a copy of one with all tables: hundreds of files, which are made twenty times faster in memory than on a
 // disk. Nothing is synced, since no test pulls the plug; what measures speed starts a server of its own that does.
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -114,6 +123,25 @@ export class PostgresServer {
       if (isRunning) return;
       if (tries === 0) throw new Error('PostgreSQL does not start after it was killed.');
     }
+  }
+
+  /** From now on it takes TLS too, with this certificate. @param pem of certificate and key */
+  async useTls(pem: { readonly certificate: string; readonly key: string }): Promise<void> {
+    const data = join(this.#folder, 'data');
+    const { uid, gid } = statSync(data);
+    for (const [name, text] of [
+      ['server.crt', pem.certificate],
+      ['server.key', pem.key],
+    ] as const) {
+      const path = join(data, name);
+      writeFileSync(path, text, { mode: 0o600 });
+      chownSync(path, uid, gid);
+    }
+    await this.administer('alter system set ssl = on');
+    await this.administer('select pg_reload_conf()');
+    // which the server does in its own time
+    const check = `do $$ begin assert current_setting('ssl') = 'on'; end $$`;
+    while (await this.administer(check).catch((error: Error) => error)) await sleep(10);
   }
 
   async stop(): Promise<void> {

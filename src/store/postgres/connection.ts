@@ -1,4 +1,5 @@
 // How the database is connected to: a URL as libpq reads it, and the package "pg", which is installed by whoever needs it.
+import { accessSync, constants } from 'node:fs';
 import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkDatabaseUrl } from './database-url.ts';
@@ -34,6 +35,7 @@ export async function openPool(
   settings: Readonly<Record<string, string>> | undefined = serverSettings(statementTimeoutMs),
 ): Promise<Pool> {
   checkDatabaseUrl(url);
+  checkTlsFiles(url);
   const pg = await loadDriver();
   const pool = new pg.Pool({
     ...clientConfig({ url, connectTimeoutMs, statementTimeoutMs }),
@@ -81,6 +83,29 @@ async function loadDriver(): Promise<typeof import('pg').default> {
       'ERR_PACKAGE_MISSING',
       'PostgreSQL needs the package "pg", which is not installed: run "npm install pg"',
       { cause },
+    );
+  }
+}
+
+/** Said here, once: `pg` reads the files again for each connection, and a missing one looks as if the server were. */
+function checkTlsFiles(text: string): void {
+  const { searchParams } = new URL(text);
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const path = searchParams.get(name);
+    if (path === null) continue;
+    try {
+      accessSync(path, constants.R_OK);
+    } catch (cause) {
+      const reason = (cause as NodeJS.ErrnoException).code;
+      throw new DeskbellError('ERR_CONFIGURATION', `its ${name} "${path}" cannot be read (${reason})`, {
+        cause,
+      });
+    }
+  }
+  if (searchParams.get('sslmode') === 'verify-ca' && !searchParams.has('sslrootcert')) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'its sslmode "verify-ca" needs sslrootcert: any other authority would certify anybody; or use verify-full',
     );
   }
 }

@@ -28,10 +28,19 @@ const networkErrors = new Set([
   'EHOSTUNREACH',
 ]);
 
+/** All that PgBouncer says itself has this code; what passes is that it has lost its server, or waits for it. */
+const protocolViolation = '08P01';
+const isRefusal = /unsupported startup parameter|no such (database|user)|password|auth|not allowed/i;
+
+/** `pg` gives these no code. */
+const isWithoutTls = /^The server does not support SSL connections/;
+const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
+
 /** True where the same call may succeed in a moment, perhaps on another server. */
 export function isPassing(error: unknown): boolean {
   const code = codeOf(error);
-  if (code !== undefined) return passing.has(code) || networkErrors.has(code) || /^08(?!P01)/.test(code);
+  if (code === protocolViolation) return !isRefusal.test((error as Error).message);
+  if (code !== undefined) return passing.has(code) || networkErrors.has(code) || code.startsWith('08');
   return (
     error instanceof Error &&
     /^(Connection terminated|timeout (expired|exceeded)|Client has)/i.test(error.message)
@@ -42,14 +51,20 @@ export function isPassing(error: unknown): boolean {
 export function toStoreError(error: unknown, place: string): unknown {
   const code = codeOf(error);
   if (error instanceof DeskbellError || !(error instanceof Error)) return error;
-  if (code === undefined && !isPassing(error) && !error.message.startsWith('Query read timeout'))
-    return error;
+  const isNamed = isWithoutTls.test(error.message) || error.message.startsWith('Query read timeout');
+  if (code === undefined && !isPassing(error) && !isNamed) return error;
   const cause = withoutValues(error, code);
   const unavailable = (detail: string) =>
     new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${place} ${detail}.`, { cause });
+  if (isWithoutTls.test(error.message)) return unavailable('has no TLS, which its sslmode asks for');
   if (code === undefined) return unavailable('does not answer, or has ended the connection');
   if (networkErrors.has(code) || code === 'ENOTFOUND')
     return unavailable(`cannot be reached (${code}): check its address, and whether it runs`);
+  if (tlsCodes.test(code)) {
+    return unavailable(
+      `shows a certificate that is not trusted (${code}): check its host name, its sslmode and its sslrootcert`,
+    );
+  }
   switch (code.slice(0, 2)) {
     case '22':
     case '23':

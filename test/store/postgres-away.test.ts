@@ -1,0 +1,187 @@
+// PostgreSQL that cannot be used, for a while or at all: restarts, a failover to a standby, and servers that are refused at the
+// start, with a reason.
+import assert from 'node:assert/strict';
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+
+const getServer = useSharedServer();
+
+const nameOf = ({ url }: TestDatabase): string => new URL(url).pathname.slice(1);
+
+describe('a PostgreSQL server that goes away', () => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeEach(async () => {
+    database = await (await getServer()).createDatabase();
+    store = await openPostgresStore({ url: database.url });
+  });
+  afterEach(async () => {
+    await store.close();
+    await database.remove();
+  });
+
+  const register = (index: number, into = store) =>
+    into.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
+  const endConnections = () =>
+    database.run(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
+  /** For connections from now on. */
+  const setReadOnly = async (value: 'on' | 'off') => {
+    await (
+      await getServer()
+    ).administer(`alter database ${nameOf(database)} set default_transaction_read_only = ${value}`);
+    await endConnections().catch(() => {});
+  };
+
+  test('is waited for while it restarts: each registration is stored once', { timeout: 60_000 }, async () => {
+    await register(0);
+    const crashed = (await getServer()).crash();
+    const registered = Array.from({ length: 20 }, async (_, index) => {
+      await sleep(20 * index);
+      return register(index + 1);
+    });
+    await crashed;
+    await Promise.all(registered);
+    assert.equal(await store.subscriptions.count(), 21);
+  });
+
+  test('is waited for while it is a standby, and named as one where that lasts', async () => {
+    await setReadOnly('on');
+    const impatient = await openAs({ retryForMs: 300 });
+    await assert.rejects(register(1, impatient), {
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: /is read-only: it is a standby, or set so/,
+    });
+    const registered = register(2);
+    assert.equal(await Promise.race([registered, sleep(300, 'waits')]), 'waits');
+    await setReadOnly('off');
+    await registered;
+    assert.equal(await store.subscriptions.count(), 1);
+    await impatient.close();
+  });
+
+  /** A store that was opened before the server became read-only. */
+  const openAs = async (options: { readonly retryForMs: number }): Promise<Store> => {
+    await setReadOnly('off');
+    const opened = await openPostgresStore({ url: database.url, ...options });
+    await setReadOnly('on');
+    return opened;
+  };
+
+  test('that refuses connections with 08006 is asked again later each time, until it takes one', async (t) => {
+    const refusing = await startRefusing(t, new URL(database.url), 4);
+    const behind = await openPostgresStore({ url: refusing.url, maxConnections: 1 });
+    t.after(() => behind.close());
+    assert.equal(await behind.subscriptions.count(), 0);
+    const pauses = refusing.refusedAtMs.slice(1).map((atMs, index) => atMs - refusing.refusedAtMs[index]!);
+    assert.equal(pauses.length, 3);
+    // of 50, 100 and 200 ms at least the half
+    assert.ok(
+      pauses.every((ms, index) => ms >= 25 * 2 ** index - 1),
+      String(pauses),
+    );
+  });
+});
+
+/** Says 08006 to the first connections, as a proxy does that has no server, and lets the others through. */
+async function startRefusing(t: TestContext, target: URL, count: number) {
+  const refusedAtMs: number[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    sockets.add(client.on('error', () => {}));
+    if (refusedAtMs.length < count) {
+      refusedAtMs.push(performance.now());
+      const fields = Buffer.from('SFATAL\0VFATAL\0C08006\0Mno server is there\0\0');
+      const head = Buffer.alloc(5);
+      head.write('E');
+      head.writeInt32BE(fields.length + 4, 1);
+      client.once('data', () => client.end(Buffer.concat([head, fields])));
+      return;
+    }
+    const database = connect(Number(target.port), '127.0.0.1');
+    sockets.add(database.on('error', () => {}));
+    client.pipe(database).pipe(client);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const url = new URL(target);
+  url.port = String((server.address() as AddressInfo).port);
+  return { url: url.href, refusedAtMs };
+}
+
+describe('a PostgreSQL server that is not fit', () => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await (await getServer()).createDatabase('template1');
+  });
+  afterEach(() => database.remove());
+
+  /** Functions of the system that say something else to whoever connects from now on. */
+  const pretend = (functions: string) =>
+    database.run(`
+      create schema pretence; set search_path = pretence, pg_catalog; ${functions};
+      alter database ${nameOf(database)} set search_path = pretence, pg_catalog`);
+  const refused = async (message: RegExp, url = database.url) => {
+    const expected = { code: 'ERR_STORE_UNAVAILABLE', message };
+    await assert.rejects(openPostgresStore({ url }), expected);
+    await assert.rejects(inspectDatabase(url), expected);
+  };
+
+  test('is refused where it is too old', async () => {
+    await pretend(`create function current_setting(name text) returns text language sql as
+      $$ select case name when 'server_version_num' then '140011' else pg_catalog.current_setting(name) end $$`);
+    await refused(/is PostgreSQL 14; version 15 or newer is needed/);
+  });
+
+  test('is refused where its user may not create tables', async () => {
+    const server = await getServer();
+    const user = `reader_of_${nameOf(database)}`;
+    await server.administer(`create role ${user} login password 'reader'`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [user, 'reader'];
+    await refused(/gives its user too few rights: it needs CREATE on the database/, url.href);
+    url.password = 'other';
+    await refused(/refuses the user or password \(28P01\)/, url.href);
+    await server.administer(`drop role ${user}`);
+  });
+
+  test('is refused where it has another encoding', async () => {
+    const server = await getServer();
+    await server.administer(
+      `create database of_latin1 template template0 encoding 'LATIN1' locale 'C' strategy file_copy`,
+    );
+    await refused(/has the encoding LATIN1; it must be UTF8/, server.urlOf('of_latin1'));
+    await server.administer('drop database of_latin1');
+  });
+
+  test('is refused where there is none of its name', async () => {
+    await refused(/does not exist; create it with "createdb"/, (await getServer()).urlOf('none'));
+  });
+
+  test('is warned of where its clock differs', async () => {
+    await pretend(`create function clock_timestamp() returns timestamptz language sql as
+      $$ select pg_catalog.clock_timestamp() - interval '90 seconds' $$`);
+    const warnings: string[] = [];
+    const store = await openPostgresStore({
+      url: database.url,
+      onWarning: (warning) => warnings.push(warning),
+    });
+    await store.close();
+    for (const warning of [...warnings, ...(await inspectDatabase(database.url)).warnings]) {
+      assert.match(warning, /clock of the database .* differs from this machine's by (89|90|91) s/);
+    }
+    assert.equal(warnings.length, 1);
+  });
+});

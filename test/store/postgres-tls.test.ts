@@ -1,0 +1,144 @@
+// TLS to PostgreSQL, as libpq reads it from the URL: which certificates are taken, and what is said about the others.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { openssl, find, skipWithout } from '../../scripts/install-test-tools.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
+import { useSharedServer } from './postgres-server.ts';
+
+const getServer = useSharedServer();
+
+interface Authority {
+  /** Path of its certificate. */
+  readonly certificate: string;
+  readonly key: string;
+}
+
+const run = (...parameters: readonly string[]) =>
+  execFileSync(find(openssl)!, parameters, { stdio: ['ignore', 'pipe', 'pipe'] });
+const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+
+const isEncrypted = async (address: string): Promise<boolean | undefined> => {
+  const database = await PostgresDatabase.open({ url: address });
+  try {
+    const row = await database.first<{ readonly ssl: boolean }>(
+      'select ssl from pg_stat_ssl where pid = pg_backend_pid()',
+    );
+    return row?.ssl;
+  } finally {
+    await database.close();
+  }
+};
+
+const refused = (message: RegExp) => ({ code: 'ERR_STORE_UNAVAILABLE', message });
+
+describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl]) }, () => {
+  let folder: string;
+  let trusted: Authority;
+  let other: Authority;
+  let url: string;
+
+  const at = (name: string) => join(folder, name);
+
+  const makeAuthority = (name: string): Authority => {
+    const [certificate, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
+    run('req', '-x509', ...newKey, '-keyout', key, '-out', certificate, '-days', '1', '-subj', `/CN=${name}`);
+    return { certificate, key };
+  };
+
+  /** Of the host "localhost" only. */
+  const certify = ({ certificate, key }: Authority) => {
+    writeFileSync(at('names'), 'subjectAltName=DNS:localhost');
+    run('req', ...newKey, '-keyout', at('server.key'), '-out', at('server.csr'), '-subj', '/CN=localhost');
+    run(
+      'x509',
+      '-req',
+      '-in',
+      at('server.csr'),
+      '-CA',
+      certificate,
+      '-CAkey',
+      key,
+      '-CAcreateserial',
+      '-out',
+      at('server.crt'),
+      '-days',
+      '1',
+      '-extfile',
+      at('names'),
+    );
+    return {
+      certificate: readFileSync(at('server.crt'), 'utf8'),
+      key: readFileSync(at('server.key'), 'utf8'),
+    };
+  };
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'deskbell-tls-'));
+    [trusted, other] = [makeAuthority('trusted'), makeAuthority('other')];
+    url = (await (await getServer()).createDatabase()).url;
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const withTls = (host: string, parameters: Readonly<Record<string, string>>): string => {
+    const changed = new URL(url);
+    changed.hostname = host;
+    for (const [name, value] of Object.entries(parameters)) changed.searchParams.set(name, value);
+    return changed.href;
+  };
+
+  test('is refused at once by a server that has none', async () => {
+    for (const sslmode of ['require', 'verify-full']) {
+      await assert.rejects(
+        openPostgresStore({ url: withTls('localhost', { sslmode }) }),
+        refused(/has no TLS, which its sslmode asks for/),
+      );
+    }
+    assert.equal(await isEncrypted(withTls('localhost', { sslmode: 'disable' })), false);
+  });
+
+  test('checks what sslmode says, and no less', async () => {
+    await (await getServer()).useTls(certify(trusted));
+    const { certificate: sslrootcert } = trusted;
+    assert.equal(await isEncrypted(url), false, 'not without sslmode');
+    assert.equal(await isEncrypted(withTls('127.0.0.1', { sslmode: 'require' })), true);
+    assert.equal(await isEncrypted(withTls('127.0.0.1', { sslmode: 'verify-ca', sslrootcert })), true);
+    assert.equal(await isEncrypted(withTls('localhost', { sslmode: 'verify-full', sslrootcert })), true);
+
+    const untrusted = refused(/certificate that is not trusted \(\w+\): check its host name/);
+    const isRefused = (host: string, parameters: Readonly<Record<string, string>>) =>
+      assert.rejects(openPostgresStore({ url: withTls(host, parameters) }), untrusted);
+    // the host's name is not in the certificate
+    await isRefused('127.0.0.1', { sslmode: 'verify-full', sslrootcert });
+    for (const sslmode of ['require', 'verify-ca', 'verify-full']) {
+      await isRefused('localhost', { sslmode, sslrootcert: other.certificate });
+    }
+    // nobody whom the system trusts has signed it
+    await isRefused('localhost', { sslmode: 'verify-full' });
+  });
+
+  test('names the file that is missing, and what must not be left out', async () => {
+    const missing = join(folder, 'none.pem');
+    for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+      await assert.rejects(
+        openPostgresStore({ url: withTls('localhost', { sslmode: 'require', [name]: missing }) }),
+        {
+          code: 'ERR_CONFIGURATION',
+          message: new RegExp(`its ${name} ".*none.pem" cannot be read \\(ENOENT\\)`),
+        },
+      );
+    }
+    await assert.rejects(openPostgresStore({ url: withTls('localhost', { sslmode: 'verify-ca' }) }), {
+      code: 'ERR_CONFIGURATION',
+      message: /"verify-ca" needs sslrootcert/,
+    });
+    await assert.rejects(openPostgresStore({ url: withTls('localhost', { sslmode: 'prefer' }) }), {
+      code: 'ERR_CONFIGURATION',
+      message: /must be one of disable, require, verify-ca, verify-full/,
+    });
+  });
+});
