@@ -45,6 +45,15 @@ const pip: Program = { names: ['pip3', 'pip'], debianPackage: 'python3-pip' };
 /** Checks the unit of packaging/, and is what a service tells how it is. */
 export const systemd: Program = { names: ['systemd-analyze'], debianPackage: 'systemd' };
 
+/** Checks the other proxy example of packaging/. */
+export const caddy: Program = { names: ['caddy'], debianPackage: 'caddy' };
+/** Build the container of packaging/, and run it: `runc`, since `crun` refuses to where version 1 and 2 of cgroups are mixed. */
+export const containers: readonly Program[] = [
+  { names: ['podman'], debianPackage: 'podman' },
+  { names: ['runc', '/usr/sbin/runc'], debianPackage: 'runc' },
+  { names: ['debootstrap', '/usr/sbin/debootstrap'], debianPackage: 'debootstrap' },
+];
+
 /** Run the recipes of the operator's API. */
 export const curl: Program = { names: ['curl'], debianPackage: 'curl' };
 export const python: Program = { names: ['python3'], debianPackage: 'python3' };
@@ -109,6 +118,7 @@ if (import.meta.main) {
     chromium,
     ...desktop,
     nginx,
+    caddy,
     systemd,
     nghttpd,
     go,

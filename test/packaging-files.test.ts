@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
+import { caddy, find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
 import { freePort } from '../tools/listening.ts';
 import { startNginx } from '../tools/nginx.ts';
@@ -116,12 +116,60 @@ test('the container file pins its base, runs as nobody’s root, and its health 
   assert.equal(await check(port), 1);
 });
 
-test(
-  'nginx with the example leads to both listeners, each by its name, with events at once',
+/** What a proxy of the examples is started with. */
+interface ProxyStart {
+  /** With `cert.pem` and `key.pem` for both names. */
+  readonly folder: string;
+  readonly port: number;
+  /** Host and port of the listeners. */
+  readonly service: string;
+  readonly operator: string;
+}
+
+const proxies = [
   {
-    skip: skipWithout('the nginx example', [nginx]),
+    name: 'nginx',
+    program: nginx,
+    async start({ folder, port, service: serviceHost, operator }: ProxyStart) {
+      const example = (await readPackaging('nginx.conf'))
+        .replaceAll('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+        .replaceAll(/(ssl_certificate) \S+;/g, '$1 cert.pem;')
+        .replaceAll(/(ssl_certificate_key) \S+;/g, '$1 key.pem;')
+        .replaceAll('127.0.0.1:8080', serviceHost)
+        .replaceAll('127.0.0.1:8081', operator);
+      return startNginx(folder, { port, http: `access_log off; ${example}` });
+    },
   },
-  async () => {
+  {
+    name: 'Caddy',
+    program: caddy,
+    async start({ folder, port, service: serviceHost, operator }: ProxyStart) {
+      const program = find(caddy) ?? '';
+      const config = join(root, 'packaging/Caddyfile');
+      const environment = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+      await execute(program, ['validate', '--adapter', 'caddyfile', '--config', config], {
+        env: environment,
+      });
+      const tls = `tls ${join(folder, 'cert.pem')} ${join(folder, 'key.pem')}`;
+      const example = (await readPackaging('Caddyfile'))
+        .replaceAll(/^(\w+\.example\.org) \{$/gm, `$1:${port} {\n\tbind 127.0.0.1\n\t${tls}`)
+        .replaceAll('127.0.0.1:8080', serviceHost)
+        .replaceAll('127.0.0.1:8081', operator);
+      const file = join(folder, 'Caddyfile');
+      await writeFile(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${example}`);
+      const child = spawn(program, ['run', '--adapter', 'caddyfile', '--config', file], {
+        env: environment,
+        stdio: 'ignore',
+      });
+      return { stop: () => void child.kill() };
+    },
+  },
+];
+
+for (const { name: proxyName, program, start } of proxies) {
+  const skip = skipWithout(`the example for ${proxyName}`, [program]);
+  const title = `${proxyName} with the example leads to both listeners, each by its name, with events at once`;
+  test(title, { skip }, async () => {
     const folder = await temporaryFolder();
     const data = join(folder, 'data');
     const input = JSON.stringify(exampleSubscription(1));
@@ -149,13 +197,11 @@ test(
     await writeFile(join(folder, 'cert.pem'), certificate.cert);
     await writeFile(join(folder, 'key.pem'), certificate.key);
     const port = await freePort();
-    const example = (await readPackaging('nginx.conf'))
-      .replaceAll('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
-      .replaceAll(/(ssl_certificate) \S+;/g, '$1 cert.pem;')
-      .replaceAll(/(ssl_certificate_key) \S+;/g, '$1 key.pem;')
-      .replaceAll('127.0.0.1:8080', new URL(addresses.address).host)
-      .replaceAll('127.0.0.1:8081', new URL(addresses.operator).host);
-    const proxy = await startNginx(folder, { port, http: `access_log off; ${example}` });
+    const hosts = {
+      service: new URL(addresses.address).host,
+      operator: new URL(addresses.operator).host,
+    };
+    const proxy = await start({ folder, port, ...hosts });
     after(() => proxy.stop());
 
     const ask = async (host: string, path: string, headers = {}, body?: string): Promise<IncomingMessage> => {
@@ -198,5 +244,5 @@ test(
       origin: 'https://push.example.org',
     });
     assert.match(await text(refused), /ERR_ORIGIN_REFUSED/);
-  },
-);
+  });
+}

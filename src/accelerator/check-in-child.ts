@@ -33,7 +33,7 @@ const passed = 'passed';
  */
 export function findFaultInChild(
   file: string,
-  cacheFolder: string = defaultCacheFolder(),
+  cacheFolder: string | undefined = defaultCacheFolder(),
 ): string | undefined {
   const key = hashOf(file);
   const known = recall(key, cacheFolder);
@@ -43,8 +43,13 @@ export function findFaultInChild(
   return fault;
 }
 
-function defaultCacheFolder(): string {
-  return join(homedir(), '.cache', 'deskbell');
+/** A user of the moment, as containers and systemd have them, may have no home. */
+function defaultCacheFolder(): string | undefined {
+  try {
+    return join(homedir(), '.cache', 'deskbell');
+  } catch {
+    return undefined;
+  }
 }
 
 /** Another addon, another Node, another processor or another check: another verdict. */
@@ -69,9 +74,10 @@ function check(file: string): { readonly fault: string | undefined; readonly isL
   return { fault: `the check ended with ${end}`, isLasting: crashes.has(signal) };
 }
 
-function recall(key: string, cacheFolder: string): string | undefined {
+function recall(key: string, cacheFolder: string | undefined): string | undefined {
   const here = getEnvironmentData(key);
   if (typeof here === 'string') return here;
+  if (cacheFolder === undefined) return undefined;
   try {
     return readFileSync(join(cacheFolder, `accelerator-${key}`), 'utf8');
   } catch {
@@ -79,9 +85,10 @@ function recall(key: string, cacheFolder: string): string | undefined {
   }
 }
 
-function remember(key: string, cacheFolder: string, verdict: string): void {
+function remember(key: string, cacheFolder: string | undefined, verdict: string): void {
   // for the threads of this process
   setEnvironmentData(key, verdict);
+  if (cacheFolder === undefined) return;
   try {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
     writeFileSync(join(cacheFolder, `accelerator-${key}`), verdict, { mode: 0o600 });

@@ -5,28 +5,12 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import type { FastifyInstance, RouteOptions } from 'fastify';
 import { createServer } from '../../src/service/create-server.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { vapidPublicKey } from '../service/running-service.ts';
+import { collectRoutes, type Asked } from './collect-routes.ts';
 import { startOperator } from './running-operator.ts';
-
-interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly isOpen: boolean;
-}
-
-/** To be called before the listener is ready, which is when its routes are added. */
-function collectRoutes(app: FastifyInstance): readonly Asked[] {
-  const asked: Asked[] = [];
-  app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
-    const path = url.replaceAll(':origin', 'https%3A%2F%2Ffcm.googleapis.com').replaceAll(/:\w+|\*/g, '1');
-    for (const name of [method].flat()) asked.push({ method: name, path, isOpen: config?.isOpen === true });
-  });
-  return asked;
-}
 
 const nameOf = ({ method, path }: Asked): string => `${method} ${path}`;
 
@@ -68,6 +52,7 @@ test('all routes of both listeners against each other', async (t) => {
     store,
     vapidPublicKey,
     sessionKey: randomBytes(32),
+    receiptKey: randomBytes(32),
     registrationsPerMinute: 'off',
     logging: [],
     log,

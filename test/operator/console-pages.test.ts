@@ -1,10 +1,8 @@
 // What the console's pages show and do, without a browser: real requests to a real listener with a real database.
 import assert from 'node:assert/strict';
-import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { isPostgresUsed } from '../store/test-database.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
@@ -299,69 +297,3 @@ test('held deletions are confirmed or discarded', async (t) => {
   await visitor.submit('/console/held-deletions/confirm');
   assert.deepEqual(await store.heldDeletions.list(), []);
 });
-
-/** Tables that have a row for each subscription, or several. */
-const largeTables =
-  'subscriptions|subscription_tags|audience_members|retries|slices|gone_marks|ended_subscriptions';
-
-// with PostgreSQL, small tables are read whole
-if (!isPostgresUsed())
-  test('no page reads all rows of a table that grows with the number of subscriptions', async (t) => {
-    const operator = await startOperator(t);
-    const { store } = operator;
-    await addPeople(store, 50);
-    const id = await refusedBroadcast(operator, { title: 'Hello', message: '' });
-    const { broadcast } = await operator.sender.createBroadcast(
-      { tags: { all: ['news'] } },
-      { title: 'Running', message: '' },
-    );
-    const visitor = await signIn(operator);
-    const statements = new Set<string>();
-    const plans: string[] = [];
-    const { all, get } = StatementSync.prototype;
-    t.after(() => Object.assign(StatementSync.prototype, { all, get }));
-    Object.assign(StatementSync.prototype, {
-      all(this: StatementSync, ...values: Parameters<StatementSync['all']>) {
-        statements.add(this.sourceSQL);
-        return all.apply(this, values);
-      },
-      get(this: StatementSync, ...values: Parameters<StatementSync['get']>) {
-        statements.add(this.sourceSQL);
-        return get.apply(this, values);
-      },
-    });
-    for (const path of [
-      '/console/',
-      '/console/broadcasts?text=hello',
-      `/console/broadcasts/${id}`,
-      `/console/broadcasts/${broadcast.id}`,
-      `/console/broadcasts/${id}?user=user-3&outcome=rejected`,
-      '/console/send',
-      '/console/subscriptions',
-      '/console/subscriptions?user=user-3',
-      '/console/subscriptions?tagsAll=news&tagsNone=x',
-      '/console/subscriptions?pushService=fcm.googleapis.com',
-      '/console/subscriptions/7',
-      '/console/push-services',
-      '/console/keys',
-    ]) {
-      assert.equal((await visitor.open(path)).status, 200, path);
-    }
-    Object.assign(StatementSync.prototype, { all, get });
-    const { path } = store.address.options as { readonly path: string };
-    const database = new DatabaseSync(path, { readOnly: true });
-    for (const sql of statements) {
-      // A list in the order of ids with a limit stops there.
-      if (/order by (?:\w+\.)?id(?: desc)? limit/.test(sql.replaceAll(/\s+/g, ' '))) continue;
-      for (const { detail } of database.prepare(`explain query plan ${sql}`).all()) {
-        plans.push(`${String(detail)} in ${sql}`);
-      }
-    }
-    database.close();
-    assert.ok(statements.size > 15, `${statements.size} statements were read`);
-    const aliases = new RegExp(String.raw`^SCAN (?:${largeTables}|s|t|m|r)\b`);
-    assert.deepEqual(
-      plans.filter((plan) => aliases.test(plan)),
-      [],
-    );
-  });

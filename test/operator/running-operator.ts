@@ -15,9 +15,11 @@ import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { OperatorRole } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore } from '../store/test-database.ts';
+import { collectRoutes, type Asked } from './collect-routes.ts';
 
 export interface RunningOperator {
   readonly app: FastifyInstance;
+  readonly routes: readonly Asked[];
   readonly base: string;
   readonly port: number;
   readonly store: Store;
@@ -67,6 +69,7 @@ export async function startOperator(
     ...options,
     ...where,
   });
+  const routes = collectRoutes(app);
   await app.listen(where);
   t.after(async () => {
     await app.close();
@@ -99,7 +102,7 @@ export async function startOperator(
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
     return JSON.parse(text) as Body;
   };
-  return { app, base, port, store, sender, records, add, ask, read };
+  return { app, routes, base, port, store, sender, records, add, ask, read };
 }
 
 /** A listener with a push service and as many subscribed user agents as there are owners. */

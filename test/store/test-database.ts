@@ -15,9 +15,6 @@ export function usePostgres(): void {
   getPostgres = useSharedServer();
 }
 
-/** For a test of what only one of the databases has. */
-export const isPostgresUsed = (): boolean => getPostgres !== undefined;
-
 /** An empty database in PostgreSQL, where it is used; `undefined` for SQLite, which needs none. */
 export async function createTestDatabase(): Promise<TestDatabase | undefined> {
   return (await getPostgres?.())?.createDatabase();
