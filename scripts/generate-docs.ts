@@ -5,7 +5,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { glob } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { flagOf, settingNames, settings, variableOf } from '../src/cli/configuration.ts';
+import { flagOf, settings, variableOf, type SettingName } from '../src/cli/configuration.ts';
+import { settingGroups } from '../src/cli/setting-groups.ts';
 import type { Setting } from '../src/cli/setting.ts';
 import type { CatalogueEntry } from '../src/errors/catalogue-entry.ts';
 import { fieldErrors } from '../src/errors/field-errors.ts';
@@ -74,16 +75,13 @@ function errorCells({ isRetryable, title, remedy }: CatalogueEntry): string[] {
 }
 
 function renderConfiguration(): string {
-  const rows = settingNames.map((name) => {
-    const { description, valid, unit, defaultLabel, default: value }: Setting<unknown> = settings[name];
-    const fallback = defaultLabel ?? `\`${Array.isArray(value) ? value.join(',') : String(value)}\``;
-    return row(
-      `\`${name}\`<br>\`${flagOf(name)}\`<br>\`${variableOf(name)}\``,
-      description,
-      unit === undefined ? valid : `${valid} (${unit})`,
-      fallback,
-    );
-  });
+  const tables = settingGroups.map(({ heading, names }) => [
+    `## ${heading}`,
+    '',
+    row('Entry', 'What it is for', 'Takes', 'Default'),
+    row('---', '---', '---', '---'),
+    ...names.map(settingRow),
+  ]);
   return page(
     'Configuration',
     'src/cli/configuration.ts',
@@ -96,7 +94,21 @@ what is valid. A command has flags for the entries that it uses (\`deskbell serv
 Two more variables are read. \`DESKBELL_DEBUG\`, when set, prints stack traces as \`--debug\` does. \`HTTPS_PROXY\` or
 \`ALL_PROXY\` names an HTTP proxy for connections to push services, except to the hosts in \`NO_PROXY\`, as in curl;
 \`HTTP_PROXY\` is not read, since push services are https.`,
-    [row('Entry', 'What it is for', 'Takes', 'Default'), row('---', '---', '---', '---'), ...rows],
+    tables
+      .map((table) => table.join('\n'))
+      .join('\n\n')
+      .split('\n'),
+  );
+}
+
+function settingRow(name: SettingName): string {
+  const { description, valid, unit, defaultLabel, default: value }: Setting<unknown> = settings[name];
+  const fallback = defaultLabel ?? `\`${Array.isArray(value) ? value.join(',') : String(value)}\``;
+  return row(
+    `\`${name}\`<br>\`${flagOf(name)}\`<br>\`${variableOf(name)}\``,
+    description,
+    unit === undefined ? valid : `${valid} (${unit})`,
+    fallback,
   );
 }
 

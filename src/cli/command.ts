@@ -2,6 +2,7 @@
 // and usage errors in the same form as every other error.
 import { Command, Help, Option } from 'commander';
 import { flagOf, settings, type SettingName } from './configuration.ts';
+import { settingGroups } from './setting-groups.ts';
 import type { Setting } from './setting.ts';
 
 export interface CommandDescription {
@@ -30,22 +31,31 @@ export function createCommand({
       'after',
       `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((line) => `  $ ${line}\n`).join('')}`,
     );
+  for (const { heading, names: members } of settingGroups) {
+    for (const member of members) {
+      if (names.includes(member)) command.addOption(optionOf(member).helpGroup(`${heading}:`));
+    }
+  }
+  if (names.length > 0) {
+    const config = new Option('--config <file>', 'Configuration file (JSON). Flags override it.');
+    command.addOption(config.helpGroup(generalGroup));
+  }
   const debug = new Option('--debug', 'Prints the stack trace of an error.');
-  if (names.length === 0) return command.addOption(debug);
-  const config = new Option('--config <file>', 'Configuration file (JSON). Flags override it.');
-  const shared = [...names.map(optionOf), config, debug];
-  for (const option of shared) command.addOption(option.helpGroup(sharedGroup));
-  return command.configureHelp({ groupItems: sharedGroupLast });
+  return command.addOption(debug.helpGroup(generalGroup)).configureHelp({ groupItems: ownGroupsFirst });
 }
 
-const sharedGroup = 'Configuration:';
+const generalGroup = 'General:';
+const sharedGroups = [...settingGroups.map(({ heading }) => `${heading}:`), generalGroup];
 
-/** A command's own options come first. */
-const sharedGroupLast: Help['groupItems'] = (...items) => {
+/** A command's own options come first, then those of the configuration in the same order everywhere. */
+const ownGroupsFirst: Help['groupItems'] = (...items) => {
   const groups = Help.prototype.groupItems(...items);
-  const shared = groups.get(sharedGroup);
-  groups.delete(sharedGroup);
-  return shared ? groups.set(sharedGroup, shared) : groups;
+  for (const heading of ['Options:', ...sharedGroups]) {
+    const shared = groups.get(heading);
+    groups.delete(heading);
+    if (shared !== undefined) groups.set(heading, shared);
+  }
+  return groups;
 };
 
 function optionOf(name: SettingName): Option {

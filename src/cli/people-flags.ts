@@ -30,7 +30,7 @@ export function addPeopleFlags(command: Command, verb: string, conflicts: readon
     .addOption(
       option(
         '--any-tag <tag>',
-        'subscriptions with one of these tags at least. May be given several times.',
+        'subscriptions with at least one of these tags. May be given several times.',
       ).argParser(collect),
     )
     .addOption(

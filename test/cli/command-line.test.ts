@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { settingGroups } from '../../src/cli/setting-groups.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
 
+const headings = ['Options', ...settingGroups.map(({ heading }) => heading), 'General'];
+
 suite('command line', { concurrency: 4 }, () => {
-  test('each command has a help that says what it does, with an example', async () => {
+  test('each command has a help that says what it does, with options in one order and an example', async () => {
     const checked: string[] = [];
     const check = async (words: readonly string[]): Promise<void> => {
       const { exitCode, stdout, stderr } = await runCommand([...words, '--help']);
@@ -15,6 +18,12 @@ suite('command line', { concurrency: 4 }, () => {
       assert.deepEqual({ command, exitCode, stderr }, { command, exitCode: 0, stderr: '' });
       assert.match(stdout, new RegExp(`^Usage: ${command} .*\n\n[A-Z]`));
       assert.match(stdout, /\nExamples?:\n {2}\$ .*deskbell /);
+      const shown = Array.from(stdout.matchAll(/^(\S.*):$/gm), ([, heading = '']) => heading);
+      assert.deepEqual(
+        shown.filter((heading) => headings.includes(heading)),
+        headings.filter((heading) => shown.includes(heading)),
+        `the order of ${command} --help`,
+      );
       checked.push(command);
       const listed = stdout.split('\nCommands:\n')[1]?.matchAll(/^ {2}([a-z-]+) /gm) ?? [];
       await Promise.all(Array.from(listed, ([, name]) => check([...words, name!])));

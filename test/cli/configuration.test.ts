@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { settingGroups } from '../../src/cli/setting-groups.ts';
 import { flagOf, settingNames, settings, variableOf } from '../../src/cli/configuration.ts';
 import { readConfiguration } from '../../src/cli/read-configuration.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
@@ -20,6 +21,13 @@ suite('configuration', () => {
     await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
     return path;
   };
+  test('every entry is in one group', () => {
+    assert.deepEqual(
+      settingGroups.flatMap(({ names }) => names),
+      settingNames,
+    );
+  });
+
   test('without any source every entry has its default', async () => {
     const configuration = await readConfiguration({ flags: {}, environment: {} });
     assert.deepEqual(Object.keys(configuration), settingNames);

@@ -13,8 +13,8 @@ export function restoreCommand(context: Context): Command {
   return createCommand({
     name: 'restore',
     description:
-      'Makes a data directory of a backup. The directory must have no database yet; where the backup has no keys, put the key ' +
-      'files there first. Broadcasts that were running at the time of the backup are paused.',
+      'Restores a backup into a data directory. The directory must have no database yet; where the backup has no keys, put ' +
+      'the key files there first. Broadcasts that were running at the time of the backup are paused.',
     settings: [...dataSettings],
     examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],
   })

@@ -50,10 +50,8 @@ export function sendCommand(context: Context): Command {
       "DESKBELL_SUBJECT=mailto:you@example.org deskbell send --all --at 2027-01-01T00:00:00Z --title '2027' --message 'Happy new year'",
     ],
   });
-  addMessageFlags(command);
-  addPeopleFlags(command, 'Sends to', audiences);
-  return command
-    .addOption(audienceOption('--all', 'Sends to every subscription.'))
+  command.optionsGroup('Audience:').addOption(audienceOption('--all', 'Sends to every subscription.'));
+  addPeopleFlags(command, 'Sends to', audiences)
     .addOption(
       audienceOption(
         '--ids <ids>',
@@ -69,7 +67,8 @@ export function sendCommand(context: Context): Command {
     .addOption(audienceOption('--endpoint <url>', 'Sends to the subscription with this endpoint.'))
     .addOption(
       audienceOption('--id <id>', 'Sends to the subscription with this ID.').argParser(parsePositiveInteger),
-    )
+    );
+  addMessageFlags(command.optionsGroup('Message:'))
     .option(
       '--ttl <seconds>',
       'How long the push service keeps an undelivered message. (default: 4 weeks)',
@@ -81,13 +80,9 @@ export function sendCommand(context: Context): Command {
         'Whether the message is worth waking a device for. (default: normal)',
       ).choices(urgencies),
     )
-    .option('--topic <label>', 'Replaces an undelivered message with the same label.')
-    .addOption(
-      broadcastOption(
-        '--idempotency-key <key>',
-        'Makes the command safe to repeat: the same key never sends twice.',
-      ),
-    )
+    .option('--topic <label>', 'Replaces an undelivered message with the same label.');
+  return command
+    .optionsGroup('Broadcast:')
     .addOption(
       broadcastOption(
         '--at <time>',
@@ -97,17 +92,24 @@ export function sendCommand(context: Context): Command {
     .addOption(
       broadcastOption(
         '--cron <expression>',
-        "Sends again and again, at the times of five fields of cron, such as '0 9 * * 1'. A worker must be running then.",
+        "Repeats the broadcast at the times of a cron expression, such as '0 9 * * 1'. A worker must be running then.",
       ).conflicts(['endpoint', 'id', 'ids', 'file', 'at', 'detach', 'idempotencyKey']),
     )
+    .option('--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)')
     .addOption(
       broadcastOption(
         '--per-person <cap>',
-        'Leaves out whom broadcasts with a cap have reached as often already, such as 3/day (or /hour, /week).',
+        'Skips people whom broadcasts with a cap have already reached this often, such as 3/day (or /hour, /week).',
       ).argParser(parseCap),
     )
-    .option('--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)')
+    .addOption(
+      broadcastOption(
+        '--idempotency-key <key>',
+        'Makes the command safe to repeat: the same key never sends twice.',
+      ),
+    )
     .addOption(broadcastOption('--detach', 'Only stores the broadcast. A worker delivers it.'))
+    .optionsGroup('Options:')
     .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
     .option('--json', 'Prints JSON Lines: the outcome, or the events and the summary of the broadcast.')
     .action(async (flags: SendFlags) => {

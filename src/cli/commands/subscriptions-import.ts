@@ -61,12 +61,12 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     ],
   })
     .argument('<file>', 'File to read; "-" is standard input.')
-    .option('--json', 'Prints JSON Lines: one for each row that is not valid, then the counts.')
     .option(
       '--refused <file>',
       'Writes rows that are not valid to this new file, as JSON Lines with the reasons. They may hold secrets.',
     )
     .option('--user-column <name>', 'Column or member that holds the user.', 'user')
+    .option('--json', 'Prints JSON Lines: one for each row that is not valid, then the counts.')
     .action(async (file: string, { json, refused, userColumn, ...flags }: Flags) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
       const policy = createEndpointPolicy(configuration.pushServices);

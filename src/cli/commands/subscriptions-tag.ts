@@ -27,7 +27,7 @@ export const tagCommand = (context: Context): Command =>
 export const untagCommand = (context: Context): Command =>
   createTagCommand(context, {
     name: 'untag',
-    description: 'Takes tags away from subscriptions.',
+    description: 'Removes tags from subscriptions.',
     examples: ['deskbell subscriptions untag beta --user 42', 'deskbell subscriptions untag beta --tag beta'],
     verb: 'Untags',
     change: (tags) => ({ remove: tags }),
