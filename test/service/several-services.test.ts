@@ -1,8 +1,9 @@
 // Several services on one PostgreSQL database: clients are limited by all of them together, and any answers any request.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
+import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import { createClientLimits } from '../../src/service/push/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
@@ -55,6 +56,25 @@ describe('several services on one database', () => {
     // it was admitted, and cannot be stored
     assert.equal(await register(service), 503);
     assert.equal(await register(service), 429);
+  });
+
+  test('with the same session key take each other’s sessions and CSRF tokens', async (t) => {
+    const sessionKey = randomBytes(32);
+    const options = { sessionKey, authenticate: 'all' } as const;
+    const one = await startService({ ...options, store: await openStore(t) }, t);
+    const other = await startService({ ...options, store: await openStore(t) }, t);
+    const { cookie, csrfToken } = await createSessionCookie({ sessionKey, value: 'alice' });
+    for (const { base } of [one, other]) {
+      assert.equal((await fetch(`${base}/api/get`, { headers: { cookie } })).status, 200);
+      const left = { endpoint: 'x', auth: 'x' };
+      assert.equal((await sendJson(base, 'DELETE', '/webPush', left, { cookie })).status, 403);
+      const headers = { cookie, 'csrf-token': csrfToken };
+      assert.equal((await sendJson(base, 'DELETE', '/webPush', left, headers)).status, 204);
+    }
+    const subscription = newSubscription();
+    assert.equal((await sendJson(one.base, 'POST', '/webPush', subscription)).status, 200);
+    assert.equal((await sendJson(other.base, 'DELETE', '/webPush', subscription)).status, 204);
+    assert.equal(await one.store.subscriptions.count(), 0);
   });
 
   test('count a client from its first request on, until its window is over', async (t) => {

@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { generateOperatorToken, hashOperatorToken } from '../../src/keys/operator-token.ts';
+import { maxSessions } from '../../src/store/operators.ts';
 import { reportLifetimeMs } from '../../src/store/senders.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StoreUnderTest } from './store-under-test.ts';
+
+/** 32 bytes. */
+const nameOf = (number: number) => new Uint8Array(new Uint32Array(8).fill(number).buffer);
 
 export function describeOperators(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`operators: ${name}`, () => {
@@ -47,6 +51,41 @@ export function describeOperators(name: string, prepare: () => Promise<StoreUnde
         (await store.operators.list()).map((operator) => operator.name),
         ['archive', 'shop'],
       );
+    });
+
+    test('a session is its operator’s until it ends, its time is over, or the operator is removed', async () => {
+      const { id } = await store.operators.add({ name: 'shop', role: 'full', ...generateOperatorToken() });
+      const names = [1, 2, 3].map((byte) => new Uint8Array(32).fill(byte));
+      const [first, second, third] = names as [Uint8Array, Uint8Array, Uint8Array];
+      const start = (nameHash: Uint8Array) =>
+        store.operators.startSession({ nameHash, operatorId: id, lifetimeMs: 60_000 });
+      const find = async () =>
+        Promise.all(names.map(async (nameHash) => (await store.operators.findBySession(nameHash))?.name));
+      await start(first);
+      nowMs += 1000;
+      await start(second);
+      assert.deepEqual(await find(), ['shop', 'shop', undefined]);
+      nowMs += 59_000;
+      assert.deepEqual(await find(), [undefined, 'shop', undefined]);
+      await start(third);
+      await store.operators.endSession(second);
+      assert.deepEqual(await find(), [undefined, undefined, 'shop']);
+      await store.operators.remove('shop');
+      assert.deepEqual(await find(), [undefined, undefined, undefined]);
+    });
+
+    test('of very many sessions the oldest end', async () => {
+      const { id } = await store.operators.add({ name: 'shop', role: 'full', ...generateOperatorToken() });
+      const start = (number: number) =>
+        store.operators.startSession({
+          nameHash: nameOf(number),
+          operatorId: id,
+          lifetimeMs: 60_000 + number,
+        });
+      await Promise.all(Array.from({ length: maxSessions }, (_, number) => start(number)));
+      await start(maxSessions);
+      assert.equal(await store.operators.findBySession(nameOf(0)), undefined);
+      assert.equal((await store.operators.findBySession(nameOf(1)))?.id, id);
     });
 
     test('an audit record is there before its change, and is completed after it', async () => {

@@ -1,6 +1,6 @@
-// Who is signed in to the console. A session is known to this process alone, by a random name in a cookie; it ends when its
-// operator is removed, on signing out, after its time, and with the process.
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+// Who is signed in to the console: the cookie has a random name, and the store a hash of it, so that every process on the
+// store knows the session. It ends when its operator is removed, on signing out, and after its time.
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Operator, OperatorStore } from '../../store/operators.ts';
 
 export interface ConsoleSession {
@@ -13,43 +13,37 @@ export interface ConsoleSession {
 
 export interface ConsoleSessions {
   /** @returns the name of the session, for the cookie */
-  start(operator: Operator): string;
+  start(operator: Operator): Promise<string>;
   find(name: string): Promise<ConsoleSession | undefined>;
-  end(name: string): void;
+  end(name: string): Promise<void>;
 }
 
 const lifetimeMs = 12 * 60 * 60 * 1000;
-/** More than people who look after one installation; the oldest ends first. */
-const maxSessions = 1000;
 
-export function createSessions(operators: OperatorStore, now: () => number = Date.now): ConsoleSessions {
-  const sessions = new Map<string, { operatorId: number; csrfToken: string; endsAtMs: number }>();
+export function createSessions(operators: OperatorStore): ConsoleSessions {
   return {
-    start: ({ id }) => {
-      const [oldest] = sessions.keys();
-      if (sessions.size >= maxSessions && oldest !== undefined) sessions.delete(oldest);
-      const name = randomText();
-      sessions.set(name, { operatorId: id, csrfToken: randomText(), endsAtMs: now() + lifetimeMs });
+    start: async ({ id: operatorId }) => {
+      // 256 bits
+      const name = randomBytes(32).toString('base64url');
+      await operators.startSession({ nameHash: derive('session', name), operatorId, lifetimeMs });
       return name;
     },
     find: async (name) => {
-      const session = sessions.get(name);
-      if (session === undefined) return undefined;
-      const operator = session.endsAtMs > now() ? await operators.findById(session.operatorId) : undefined;
-      if (operator === undefined || operator.role === 'metrics') {
-        sessions.delete(name);
-        return undefined;
-      }
-      return { operator, csrfToken: session.csrfToken, mayChange: operator.role === 'full' };
+      if (name === '') return undefined;
+      const operator = await operators.findBySession(derive('session', name));
+      if (operator === undefined || operator.role === 'metrics') return undefined;
+      const csrfToken = derive('csrf', name).toString('base64url');
+      return { operator, csrfToken, mayChange: operator.role === 'full' };
     },
-    end: (name) => {
-      sessions.delete(name);
+    end: async (name) => {
+      if (name !== '') await operators.endSession(derive('session', name));
     },
   };
 }
 
-/** 256 bits. */
-const randomText = (): string => randomBytes(32).toString('base64url');
+/** Nobody can tell the name from it, or one from another. */
+const derive = (purpose: 'session' | 'csrf', name: string): Buffer =>
+  hash('sha256', `${purpose} ${name}`, 'buffer');
 
 /** Compares in a time that tells nothing of what is expected. */
 export function isToken(given: unknown, expected: string): boolean {

@@ -45,14 +45,14 @@ export async function addSignIn(
           .headers(pageHeaders)
           .send(renderSignIn(to, 'This is not the token of an operator who may use the console.'));
       }
-      sessions.end(sessionNameOf(request) ?? '');
-      setSessionCookie(reply, sessions.start(operator), isSecure);
+      await sessions.end(sessionNameOf(request) ?? '');
+      setSessionCookie(reply, await sessions.start(operator), isSecure);
       return reply.redirect(to, 303);
     },
   );
 
-  app.post('/sign-out', { config: { audit: 'none' } }, (request, reply) => {
-    sessions.end(sessionNameOf(request) ?? '');
+  app.post('/sign-out', { config: { audit: 'none' } }, async (request, reply) => {
+    await sessions.end(sessionNameOf(request) ?? '');
     setSessionCookie(reply, '', isSecure);
     return reply.redirect('/console/sign-in', 303);
   });

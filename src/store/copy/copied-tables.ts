@@ -12,6 +12,7 @@ export const leftOutTables = {
   sqlite: {
     users: 'the example API had its users here once',
     senders: 'processes report again where they run',
+    console_sessions: 'operators sign in again',
     subscription_tags: 'written with their subscriptions',
     held_origins: 'counted anew',
     waiting_rows: 'counted by triggers',
@@ -19,6 +20,7 @@ export const leftOutTables = {
   postgres: {
     schema_version: 'of the schema, not of the data',
     senders: 'processes report again where they run',
+    console_sessions: 'operators sign in again',
     subscription_counts: 'counted by triggers',
     client_requests: 'of the last minutes, and of this database alone',
   },

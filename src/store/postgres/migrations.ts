@@ -549,4 +549,13 @@ export const migrations: readonly string[] = [
   -- until when it has asked senders to wait
   alter table deskbell.push_services add column wait_until_ms bigint not null default 0;
   `,
+
+  `
+  -- who is signed in to the console, by a hash of what the cookie has
+  create table deskbell.console_sessions (
+    name_hash bytea primary key check (octet_length(name_hash) = 32),
+    operator_id bigint not null references deskbell.operators (id) on delete cascade,
+    ends_at_ms bigint not null
+  );
+  `,
 ];

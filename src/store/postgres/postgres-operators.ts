@@ -1,7 +1,7 @@
 // Operators, and the audit of what they have changed, in PostgreSQL.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { AuditRecord, AuditStore } from '../audit.ts';
-import type { Operator, OperatorRole, OperatorStore } from '../operators.ts';
+import { maxSessions, type Operator, type OperatorRole, type OperatorStore } from '../operators.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 
 interface OperatorRow {
@@ -55,6 +55,32 @@ export function createPostgresOperators(database: PostgresDatabase, functions: s
       ).map(toOperator),
     remove: async (name) =>
       (await database.run('delete from deskbell.operators where name = $1', [name])) > 0,
+    startSession: async ({ nameHash, operatorId, lifetimeMs }) => {
+      await database.run(
+        `insert into deskbell.console_sessions (name_hash, operator_id, ends_at_ms)
+         values ($1, $2, ${functions}.clock($3) + $4) on conflict do nothing`,
+        [Buffer.from(nameHash), operatorId, database.now(), lifetimeMs],
+      );
+      await database.run(
+        `delete from deskbell.console_sessions where ends_at_ms <= ${functions}.clock($1) or name_hash in
+           (select name_hash from deskbell.console_sessions order by ends_at_ms desc offset ${maxSessions})`,
+        [database.now()],
+      );
+    },
+    findBySession: async (nameHash) => {
+      const row = await database.first<OperatorRow>(
+        `select ${columns} from deskbell.operators where id = (
+           select operator_id from deskbell.console_sessions
+           where name_hash = $1 and ends_at_ms > ${functions}.clock($2))`,
+        [Buffer.from(nameHash), database.now()],
+      );
+      return row && toOperator(row);
+    },
+    endSession: async (nameHash) => {
+      await database.run('delete from deskbell.console_sessions where name_hash = $1', [
+        Buffer.from(nameHash),
+      ]);
+    },
   };
 }
 

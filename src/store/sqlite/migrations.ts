@@ -606,4 +606,13 @@ export const migrations: readonly string[] = [
   -- until when it has asked senders to wait
   alter table push_services add column wait_until_ms integer not null default 0;
   `,
+
+  `
+  -- who is signed in to the console, by a hash of what the cookie has
+  create table console_sessions (
+    name_hash blob primary key check (length(name_hash) = 32),
+    operator_id integer not null references operators (id) on delete cascade,
+    ends_at_ms integer not null
+  ) strict, without rowid;
+  `,
 ];

@@ -1,6 +1,6 @@
 // Operators in SQLite.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Operator, OperatorRole, OperatorStore } from '../operators.ts';
+import { maxSessions, type Operator, type OperatorRole, type OperatorStore } from '../operators.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
@@ -30,6 +30,20 @@ export function createSqliteOperators(database: SqliteDatabase): OperatorStore {
   );
   const all = database.prepare<NoValues, OperatorRow>(`select ${columns} from operators order by name`);
   const remove = database.prepare<{ name: string }>('delete from operators where name = :name');
+  const startSession = database.prepare<{ nameHash: Uint8Array; operatorId: number; endsAtMs: number }>(
+    'insert into console_sessions (name_hash, operator_id, ends_at_ms) values (:nameHash, :operatorId, :endsAtMs)',
+  );
+  const forgetSessions = database.prepare<{ nowMs: number }>(`
+    delete from console_sessions where ends_at_ms <= :nowMs or name_hash in
+      (select name_hash from console_sessions order by ends_at_ms desc limit -1 offset ${maxSessions})
+  `);
+  const bySession = database.prepare<{ nameHash: Uint8Array; nowMs: number }, OperatorRow>(`
+    select ${columns} from operators
+    where id = (select operator_id from console_sessions where name_hash = :nameHash and ends_at_ms > :nowMs)
+  `);
+  const endSession = database.prepare<{ nameHash: Uint8Array }>(
+    'delete from console_sessions where name_hash = :nameHash',
+  );
 
   return {
     add: ({ name, role, tokenHash }) =>
@@ -42,6 +56,15 @@ export function createSqliteOperators(database: SqliteDatabase): OperatorStore {
     findByToken: (tokenHash) => database.read(() => optional(byToken.first({ tokenHash }))),
     list: () => database.read(() => all.all({}).map(toOperator)),
     remove: (name) => database.write(() => remove.run({ name }) > 0),
+    startSession: ({ nameHash, operatorId, lifetimeMs }) =>
+      database.write(() => {
+        const nowMs = database.now();
+        startSession.run({ nameHash, operatorId, endsAtMs: nowMs + lifetimeMs });
+        forgetSessions.run({ nowMs });
+      }),
+    findBySession: (nameHash) =>
+      database.read(() => optional(bySession.first({ nameHash, nowMs: database.now() }))),
+    endSession: (nameHash) => database.write(() => void endSession.run({ nameHash })),
   };
 }
 
