@@ -438,10 +438,12 @@ describe('a copy', () => {
     const store = await openPostgresStore({ url });
     await addSubscriptions(store, 5);
     await store.close();
-    let isLate = false;
+    const written: unknown[] = [];
     let writing: Promise<unknown> | undefined;
     const late = new Client({ connectionString: url });
     await late.connect();
+    const isWaiting = async (): Promise<boolean> =>
+      (await query(url, `select from pg_locks where not granted and database is not null`)).length > 0;
     const source = await openPostgresSource({ url });
     const target = await openSqliteTarget(newPath());
     const progress = await copyStore({
@@ -449,10 +451,10 @@ describe('a copy', () => {
       to: {
         ...target,
         derive: async () => {
-          writing = late.query('delete from deskbell.subscriptions').then(() => (isLate = true));
-          await sleep(20);
+          writing = late.query('delete from deskbell.subscriptions').then((result) => written.push(result));
+          while (written.length === 0 && !(await isWaiting())) await sleep(5);
           await target.derive();
-          assert.equal(isLate, false);
+          assert.deepEqual(written, []);
         },
       },
     });

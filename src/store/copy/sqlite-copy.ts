@@ -51,7 +51,6 @@ function sourceOf(database: DatabaseSync, place: string): CopySource {
   const reader: TableReader = {
     count: async (table) =>
       Number(database.prepare(`select count(*) as rows from ${fromOf(table)}`).get()?.['rows']),
-    // oxlint-disable-next-line typescript/require-await
     pages: (table) => pagesOf(database, table),
   };
   return {
@@ -87,7 +86,7 @@ function openAlone(path: string): DatabaseSync {
 
 const fromOf = ({ name, sqlite }: CopiedTable): string => sqlite?.from ?? `${sqlite?.table ?? name} t`;
 
-function* selectPages(database: DatabaseSync, table: CopiedTable): Generator<readonly CopyRow[]> {
+async function* pagesOf(database: DatabaseSync, table: CopiedTable): AsyncGenerator<readonly CopyRow[]> {
   const statement = database.prepare(
     `select ${selectList(table, table.sqlite ?? {}, toValue)} from ${fromOf(table)} order by ${table.order
       .map((name) => `"${name}"`)
@@ -102,10 +101,6 @@ function* selectPages(database: DatabaseSync, table: CopiedTable): Generator<rea
     page = [];
   }
   if (page.length > 0) yield page;
-}
-
-async function* pagesOf(database: DatabaseSync, table: CopiedTable): AsyncGenerator<readonly CopyRow[]> {
-  yield* selectPages(database, table);
 }
 
 const toValue = (kind: Kind, expression: string): string =>
