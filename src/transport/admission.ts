@@ -64,6 +64,11 @@ export class Admission {
     return this.#pacing.limit;
   }
 
+  /** How many may be in flight by the time that a connection is open. */
+  get maxInFlightAhead(): number {
+    return this.#pacing.limitAhead;
+  }
+
   snapshot(): AdmissionSnapshot {
     const nowMs = this.#settings.monotonicNow();
     const isOpen = !this.#breaker.isClosed && this.#breaker.isOpen(nowMs);

@@ -212,8 +212,7 @@ export class Origin implements SessionEvents {
 
   #openConnections(): void {
     if (this.#aborted.signal.aborted || this.#connectPause !== undefined) return;
-    // Connections take a while to open: those for twice as many requests, the next step of pacing, are opened as well.
-    const wanted = Math.min(this.#inFlight + this.#queued, 2 * this.#admission.maxInFlight);
+    const wanted = Math.min(this.#inFlight + this.#queued, this.#admission.maxInFlightAhead);
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
     // No further connections to a push service that allows no streams on one.

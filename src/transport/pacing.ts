@@ -4,8 +4,9 @@
 // A round is as many answers as the limit allows in flight. At its end
 //   the limit was reached, answers came at about the base latency → twice as many; a quarter more once it was too much
 //   answers came much later than the base latency                 → a fifth less, but not under `latencyFloor`
-// Base latency is the least seen in the last 30 s. It is then measured anew in a round with `latencyFloor` in flight, since
-// latency under load would be taken as the base and the limit would keep growing; the limit is restored after that round.
+// Base latency is the least seen in the last 30 s. It is then measured anew in a round with at most `latencyFloor` in flight,
+// since latency under load would be taken as the base and the limit would keep growing; a limit that is lowered for it is
+// restored after that round.
 // A 429 or 503 halves the limit at once, down to 1, and for the next minute it grows in steps of a second.
 
 /** Latency alone never lowers the limit under this: what one HTTP/2 connection carries. */
@@ -30,6 +31,7 @@ export class Pacing {
   #baseUntilMs = 0;
   #roundAnswers = 0;
   #roundLatencyMs = 0;
+  #roundLeastMs = Number.POSITIVE_INFINITY;
   #wasReached = false;
   /** The limit of before the round that measures the base; 0 in all other rounds. */
   #limitToRestore = 0;
@@ -40,13 +42,18 @@ export class Pacing {
     return this.#limit;
   }
 
+  /** What the limit may be two rounds from now, which is how long a connection takes to open. */
+  get limitAhead(): number {
+    return Math.min(maxLimit, Math.ceil(this.#limit * this.#growth ** 2));
+  }
+
   /** Requests wait because of the limit. */
   recordLimitReached(): void {
     this.#wasReached = true;
   }
 
   recordAnswer(latencyMs: number, nowMs: number): void {
-    if (latencyMs < this.#baseMs) this.#baseMs = latencyMs;
+    if (latencyMs < this.#roundLeastMs) this.#roundLeastMs = latencyMs;
     this.#roundLatencyMs += latencyMs;
     this.#roundAnswers += 1;
     // With a limit to restore, answers to requests from before the round come first.
@@ -65,29 +72,39 @@ export class Pacing {
   }
 
   #endRound(nowMs: number): void {
-    const isSlow =
-      this.#roundLatencyMs / this.#roundAnswers > maxLatencyRatio * this.#baseMs + latencySlackMs;
+    const isBaseDue = nowMs >= this.#baseUntilMs;
     if (this.#limitToRestore > 0) {
+      this.#setBase(nowMs);
       this.#limit = this.#limitToRestore;
       this.#limitToRestore = 0;
-    } else if (nowMs >= this.#baseUntilMs) this.#measureBase(nowMs);
-    else if (isSlow) {
+    } else if (isBaseDue && this.#limit > latencyFloor) {
+      this.#limitToRestore = this.#limit;
+      this.#limit = latencyFloor;
+    } else {
+      if (isBaseDue) this.#setBase(nowMs);
+      this.#baseMs = Math.min(this.#baseMs, this.#roundLeastMs);
+      this.#adjustLimit(nowMs);
+    }
+    this.#roundLatencyMs = 0;
+    this.#roundLeastMs = Number.POSITIVE_INFINITY;
+    this.#roundAnswers = 0;
+    this.#wasReached = false;
+  }
+
+  #setBase(nowMs: number): void {
+    this.#baseMs = this.#roundLeastMs;
+    this.#baseUntilMs = nowMs + baseLifetimeMs;
+  }
+
+  #adjustLimit(nowMs: number): void {
+    const isSlow =
+      this.#roundLatencyMs / this.#roundAnswers > maxLatencyRatio * this.#baseMs + latencySlackMs;
+    if (isSlow) {
       this.#growth = carefulGrowth;
       this.#limit = Math.min(this.#limit, Math.max(latencyFloor, Math.floor(this.#limit * 0.8)));
     } else if (this.#wasReached && nowMs >= this.#nextStepMs) {
       this.#limit = Math.min(maxLimit, Math.ceil(this.#limit * this.#growth));
       if (nowMs < this.#throttledUntilMs) this.#nextStepMs = nowMs + throttledStepMs;
     }
-    this.#roundLatencyMs = 0;
-    this.#roundAnswers = 0;
-    this.#wasReached = false;
-  }
-
-  #measureBase(nowMs: number): void {
-    this.#baseUntilMs = nowMs + baseLifetimeMs;
-    this.#baseMs = Number.POSITIVE_INFINITY;
-    if (this.#limit <= latencyFloor) return;
-    this.#limitToRestore = this.#limit;
-    this.#limit = latencyFloor;
   }
 }

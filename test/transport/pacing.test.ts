@@ -41,6 +41,33 @@ test('a far push service gets as much in flight as rate and round trip ask for',
   assert.ok(perSecond > 0.95 * 28_000, `${perSecond} a second of 28,000`);
 });
 
+test('the limit grows from the first round on, which also measures the base', () => {
+  const pacing = new Pacing();
+  pacing.recordLimitReached();
+  for (let answer = 0; answer < latencyFloor; answer += 1) pacing.recordAnswer(50, 50);
+  assert.equal(pacing.limit, 2 * latencyFloor);
+});
+
+test('connections are opened for what the limit may be two rounds later', () => {
+  const pacing = new Pacing();
+  assert.equal(pacing.limitAhead, 4 * latencyFloor);
+  pacing.recordThrottled(0);
+  assert.equal(pacing.limit, 50);
+  assert.equal(pacing.limitAhead, 79);
+});
+
+test('the base is measured anew with few in flight, and the limit is restored', () => {
+  const pacing = new Pacing();
+  simulate(pacing, { delayMs: 50, perMs: 100, forMs: 25_000 });
+  const before = pacing.limit;
+  const limits = [before];
+  for (let fromMs = 25_000; fromMs < 35_000; fromMs += 10) {
+    simulate(pacing, { delayMs: 5, perMs: 100, forMs: 10, fromMs });
+    if (pacing.limit !== limits.at(-1)) limits.push(pacing.limit);
+  }
+  assert.deepEqual(limits, [before, latencyFloor, before]);
+});
+
 test('a push service that is the bottleneck is not flooded', () => {
   const pacing = new Pacing();
   const perSecond = simulate(pacing, { delayMs: 20, perMs: 2, forMs: 20_000 });
