@@ -1,4 +1,5 @@
-// Requests of clients in PostgreSQL: those of one turn of the event loop are counted by one statement.
+// Requests of clients in PostgreSQL: those of one turn of the event loop are counted by one statement, and while it runs those of
+// the turns that follow are gathered for the next one.
 import { hash } from 'node:crypto';
 import type { ClientRequests, ClientWindow } from '../client-requests.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
@@ -21,6 +22,7 @@ const forgetEveryMs = 60_000;
 export function createPostgresClientRequests(database: PostgresDatabase, functions: string): ClientRequests {
   let gathered = new Map<string, Gathered>();
   let forgottenMs = performance.now();
+  let isWriting = false;
 
   const write = async (clients: ReadonlyMap<string, Gathered>): Promise<void> => {
     const all = [...clients.values()];
@@ -50,16 +52,20 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
       .catch(() => {});
   };
 
-  const flush = async (): Promise<void> => {
-    const clients = gathered;
-    gathered = new Map();
-    await write(clients);
-    await forget();
+  const writeAll = async (): Promise<void> => {
+    while (gathered.size > 0) {
+      const clients = gathered;
+      gathered = new Map();
+      await write(clients);
+      await forget();
+    }
+    isWriting = false;
   };
 
   return {
     count: (client, windowMs) => {
-      if (gathered.size === 0) setImmediate(() => void flush());
+      if (!isWriting) setImmediate(() => void writeAll());
+      isWriting = true;
       const key = hash('sha256', client, 'hex').slice(0, 32);
       const entry = gathered.get(key) ?? { windowMs, waiting: [] };
       const request = Promise.withResolvers<ClientWindow | undefined>();
