@@ -290,20 +290,23 @@ describe('a copy', () => {
     await addSubscriptions(source, 6000);
     await source.close();
     const { url } = await newDatabase();
-    const file = newPath();
-    for (const target of [url, file]) {
+    for (const [target, step] of [
+      [url, 'copying'],
+      [newPath(), 'copying'],
+      [newPath(), 'comparing'],
+    ] as const) {
       const child = spawn(process.execPath, [
         join(import.meta.dirname, 'copying-child.ts'),
         path,
         target,
-        'subscriptions',
+        step,
         '3000',
       ]);
       assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL']);
       await assert.rejects(openStore(target), { code: 'ERR_COPY_UNFINISHED' });
-      if (target === file) {
-        assert.throws(() => inspectDatabase(file), { code: 'ERR_COPY_UNFINISHED' });
-        await assert.rejects(copyDatabase(file, newPath()), { code: 'ERR_COPY_UNFINISHED' });
+      if (!isUrl(target)) {
+        assert.throws(() => inspectDatabase(target), { code: 'ERR_COPY_UNFINISHED' });
+        await assert.rejects(copyDatabase(target, newPath()), { code: 'ERR_COPY_UNFINISHED' });
       }
       await copy(path, target);
       const store = await openStore(target);

@@ -6,18 +6,11 @@ import { migrations } from '../postgres/migrations.ts';
 import { PostgresDatabase, type Query } from '../postgres/postgres-database.ts';
 import { codeOf } from '../postgres/postgres-error.ts';
 import { checkServer } from '../postgres/preflight.ts';
-import {
-  selectList,
-  sortMembers,
-  writtenColumns,
-  type CopiedTable,
-  type CopyRow,
-  type CopyValue,
-  type Kind,
-} from './copied-table.ts';
+import type { CopiedTable, CopyRow, CopyValue } from './copied-table.ts';
 import { copiedTables, tablesToBeEmpty } from './copied-tables.ts';
 import { pageRows, type CopySource, type CopyTarget, type Progress, type TableReader } from './copy-ends.ts';
 import { moveAudiences } from './moved-audiences.ts';
+import { fromOf, insertSql, nameOf, rowReader, selectSql } from './postgres-rows.ts';
 import { assertSameSchema, notEmpty, unfinishedCopy } from './unfinished-copy.ts';
 
 /** The whole of a large table may be sorted before its first row comes, and the other database may be slow. */
@@ -160,9 +153,6 @@ async function assertNothingLeased(query: Query, place: string): Promise<void> {
   );
 }
 
-const nameOf = ({ name, postgres }: CopiedTable): string => `deskbell.${postgres?.table ?? name}`;
-const fromOf = (table: CopiedTable): string => table.postgres?.from ?? `${nameOf(table)} t`;
-
 const readerOf = (query: Query): TableReader => ({
   count: async (table) => {
     const [row] = await query<{ readonly rows: number }>(`select count(*) as rows from ${fromOf(table)}`);
@@ -172,11 +162,7 @@ const readerOf = (query: Query): TableReader => ({
 });
 
 async function* pagesOf(query: Query, table: CopiedTable): AsyncGenerator<readonly CopyRow[]> {
-  const { columns, order, postgres = {} } = table;
-  const sorted = order.map((name) => `c."${name}"${columns[name] === 'text' ? ' collate "C"' : ''}`);
-  await query(`
-    declare copied no scroll cursor for
-    select * from (select ${selectList(table, postgres, toValue)} from ${fromOf(table)}) c order by ${sorted.join(', ')}`);
+  await query(`declare copied no scroll cursor for ${selectSql(table)}`);
   const toRow = rowReader(table);
   for (;;) {
     const page = await query<Record<string, CopyValue>>(`fetch ${pageRows} from copied`);
@@ -184,30 +170,6 @@ async function* pagesOf(query: Query, table: CopiedTable): AsyncGenerator<readon
     if (page.length < pageRows) break;
   }
   await query('close copied');
-}
-
-function toValue(kind: Kind, expression: string): string {
-  switch (kind) {
-    case 'bytes':
-      return `encode(${expression}, 'hex')`;
-    case 'uuid':
-      return `replace((${expression})::text, '-', '')`;
-    case 'boolean':
-      return `(${expression})::int`;
-    case 'json':
-      return `(${expression})::text`;
-    default:
-      return expression;
-  }
-}
-
-function rowReader({ columns }: CopiedTable): (row: Readonly<Record<string, CopyValue>>) => CopyRow {
-  const entries = Object.entries(columns);
-  return (row) =>
-    entries.map(([name, kind]) => {
-      const value = row[name] ?? null;
-      return kind === 'json' && typeof value === 'string' ? sortMembers(value) : value;
-    });
 }
 
 async function begin(query: Query, { place }: PostgresDatabase, source: string): Promise<Progress> {
@@ -259,39 +221,4 @@ async function write(
     insertSql(table),
     names.map((_, index) => rows.map((row) => row[index] ?? null)),
   );
-}
-
-function insertSql(table: CopiedTable): string {
-  const { columns, postgres = {} } = table;
-  const { added = {}, write: expressions = {} } = postgres;
-  const given = Object.values(columns).map((kind, index) => `$${index + 1}::${typeOf(kind)}[]`);
-  const rows = `unnest(${given.join(', ')}) as r (${Object.keys(columns)
-    .map((name) => `"${name}"`)
-    .join(', ')})`;
-  if (postgres.insert !== undefined) return `${postgres.insert} from ${rows}`;
-  const written = writtenColumns(table, postgres);
-  const into = [...written.map(({ column }) => `"${column}"`), ...Object.keys(added)];
-  const values = written.map(({ name, kind }) => expressions[name] ?? fromValue(kind, `r."${name}"`));
-  return `insert into ${nameOf(table)} (${into.join(', ')}) overriding system value
-    select ${[...values, ...Object.values(added)].join(', ')} from ${rows}`;
-}
-
-function typeOf(kind: Kind): string {
-  if (kind === 'integer' || kind === 'boolean') return 'bigint';
-  return kind === 'real' ? 'double precision' : 'text';
-}
-
-function fromValue(kind: Kind, value: string): string {
-  switch (kind) {
-    case 'bytes':
-      return `decode(${value}, 'hex')`;
-    case 'uuid':
-      return `${value}::uuid`;
-    case 'boolean':
-      return `${value} = 1`;
-    case 'json':
-      return `${value}::jsonb`;
-    default:
-      return value;
-  }
 }
