@@ -3,21 +3,10 @@ import { isoTime } from '../delivery/format-broadcast.ts';
 import type { ReportedPushService, StoredSenderReport } from '../store/senders.ts';
 import type { Store } from '../store/store.ts';
 
-export interface PushServiceView {
-  readonly origin: string;
-  /** How many senders have to do with it now; the figures below are of all of them together. */
+/** The figures are of all senders together, `latencyMs` of the slowest, `breaker` open where it is for one of them at least. */
+export interface PushServiceView extends ReportedPushService {
+  /** How many senders have to do with it now. */
   readonly senders: number;
-  readonly connections: number;
-  readonly inFlight: number;
-  readonly queued: number;
-  readonly maxInFlight: number;
-  /** Of the slowest sender. */
-  readonly latencyMs?: number | undefined;
-  readonly answers: number;
-  readonly throttled: number;
-  /** `open` where it is for one sender at least. */
-  readonly breaker: ReportedPushService['breaker'];
-  readonly breakerReason?: string | undefined;
   /** Public keys whose tokens it refuses for every message: rows for it are held back. */
   readonly refusedKeys: readonly string[];
   /** Deletions that wait for an operator's decision. */

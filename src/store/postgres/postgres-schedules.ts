@@ -1,24 +1,8 @@
 // Schedules in PostgreSQL.
 import { randomUUID } from 'node:crypto';
-import type { Urgency } from '../../protocol/request.ts';
-import type { Schedule, ScheduleStore } from '../schedules.ts';
+import { toSchedule, type ScheduleRow } from '../rows/schedule-row.ts';
+import type { ScheduleStore } from '../schedules.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
-
-interface ScheduleRow {
-  readonly id: number;
-  readonly cron: string;
-  readonly timezone: string;
-  readonly audience: Schedule['audience'];
-  readonly message: Schedule['message'];
-  readonly ttl_seconds: number | null;
-  readonly urgency: Urgency | null;
-  readonly topic: string | null;
-  readonly receipts: boolean;
-  readonly per_person: string | null;
-  readonly created_at_ms: number;
-  readonly next_at_ms: number;
-  readonly last_broadcast_id: number | null;
-}
 
 /** @param functions the schema of the database's functions */
 export function createPostgresSchedules(database: PostgresDatabase, functions: string): ScheduleStore {
@@ -82,19 +66,3 @@ export function createPostgresSchedules(database: PostgresDatabase, functions: s
     },
   };
 }
-
-const toSchedule = (row: ScheduleRow): Schedule => ({
-  id: row.id,
-  cron: row.cron,
-  timezone: row.timezone,
-  audience: row.audience,
-  message: row.message,
-  ttlSeconds: row.ttl_seconds ?? undefined,
-  urgency: row.urgency ?? undefined,
-  topic: row.topic ?? undefined,
-  receipts: row.receipts,
-  perPerson: row.per_person ?? undefined,
-  createdAtMs: row.created_at_ms,
-  nextAtMs: row.next_at_ms,
-  lastBroadcastId: row.last_broadcast_id ?? undefined,
-});

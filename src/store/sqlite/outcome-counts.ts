@@ -20,29 +20,31 @@ type Values = Omit<OriginCounts, 'origin'> & {
   widthMs: number;
 };
 
+/** Of an upsert: to the counts of a row, those that could not be inserted are added. */
+export const addCounts = `
+  attempts = attempts + excluded.attempts,
+  accepted = accepted + excluded.accepted,
+  gone = gone + excluded.gone,
+  rejected = rejected + excluded.rejected,
+  expired = expired + excluded.expired,
+  exhausted = exhausted + excluded.exhausted,
+  capped = capped + excluded.capped
+`;
+
 export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
-  const added = `
-    attempts = attempts + excluded.attempts,
-    accepted = accepted + excluded.accepted,
-    gone = gone + excluded.gone,
-    rejected = rejected + excluded.rejected,
-    expired = expired + excluded.expired,
-    exhausted = exhausted + excluded.exhausted,
-    capped = capped + excluded.capped
-  `;
   const addInterval = database.prepare<Values>(`
     insert into outcome_intervals
       (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped)
     values
       (:widthMs, :startMs, :pushService, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
-    on conflict (width_ms, start_ms, push_service) do update set ${added}
+    on conflict (width_ms, start_ms, push_service) do update set ${addCounts}
   `);
   const addBroadcastInterval = database.prepare<Values & { broadcastId: number }>(`
     insert into broadcast_intervals
       (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted, capped)
     values
       (:broadcastId, :startMs, :pushService, :widthMs, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
-    on conflict (broadcast_id, start_ms, push_service) do update set ${added}
+    on conflict (broadcast_id, start_ms, push_service) do update set ${addCounts}
   `);
   const prune = database.prepare<{ widthMs: number; beforeMs: number }>(
     'delete from outcome_intervals where width_ms = :widthMs and start_ms < :beforeMs',

@@ -12,7 +12,7 @@ import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
 import { createGoneMarks } from './gone-marks.ts';
-import { createOutcomeCounts } from './outcome-counts.ts';
+import { addCounts, createOutcomeCounts } from './outcome-counts.ts';
 import type { PersonReaches } from './person-reaches.ts';
 import type { PushServiceHolds } from './push-service-holds.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
@@ -257,14 +257,7 @@ function prepareStatements(database: SqliteDatabase) {
           (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
         values
           (:broadcastId, :origin, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
-        on conflict (broadcast_id, origin) do update set
-          attempts = attempts + excluded.attempts,
-          accepted = accepted + excluded.accepted,
-          gone = gone + excluded.gone,
-          rejected = rejected + excluded.rejected,
-          expired = expired + excluded.expired,
-          exhausted = exhausted + excluded.exhausted,
-          capped = capped + excluded.capped
+        on conflict (broadcast_id, origin) do update set ${addCounts}
       `),
     setLogged: database.prepare<{ broadcastId: number; accepted: number; others: number }>(`
         update broadcasts set logged_accepted = :accepted, logged_others = :others

@@ -1,15 +1,7 @@
 // The operators' audit in SQLite.
-import type { AuditRecord, AuditStore } from '../audit.ts';
+import type { AuditStore } from '../audit.ts';
+import { toAuditRecord, type AuditRow } from '../rows/audit-row.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
-
-interface AuditRow {
-  readonly id: number;
-  readonly at_ms: number;
-  readonly operator: string;
-  readonly action: string;
-  readonly target: string | null;
-  readonly status: number | null;
-}
 
 export function createSqliteAudit(database: SqliteDatabase): AuditStore {
   const insert = database.prepare<
@@ -38,15 +30,6 @@ export function createSqliteAudit(database: SqliteDatabase): AuditStore {
         finish.run({ id, status, target });
       }),
     list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
-      database.read(() => newest.all({ beforeId, limit }).map(toRecord)),
+      database.read(() => newest.all({ beforeId, limit }).map(toAuditRecord)),
   };
 }
-
-const toRecord = ({ id, at_ms, operator, action, target, status }: AuditRow): AuditRecord => ({
-  id,
-  atMs: at_ms,
-  operator,
-  action,
-  target: target ?? undefined,
-  status: status ?? undefined,
-});

@@ -1,17 +1,9 @@
 // Operators in SQLite.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { maxSessions, type Operator, type OperatorRole, type OperatorStore } from '../operators.ts';
+import { operatorColumns, toOperator, type OperatorRow } from '../rows/operator-row.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
-
-interface OperatorRow {
-  readonly id: number;
-  readonly name: string;
-  readonly role: OperatorRole;
-  readonly created_at_ms: number;
-}
-
-const columns = 'id, name, role, created_at_ms';
 
 export function createSqliteOperators(database: SqliteDatabase): OperatorStore {
   const insert = database.prepare<
@@ -20,15 +12,17 @@ export function createSqliteOperators(database: SqliteDatabase): OperatorStore {
   >(`
     insert into operators (name, role, token_hash, created_at_ms) values (:name, :role, :tokenHash, :nowMs)
     on conflict (name) do nothing
-    returning ${columns}
+    returning ${operatorColumns}
   `);
   const byId = database.prepare<{ id: number }, OperatorRow>(
-    `select ${columns} from operators where id = :id`,
+    `select ${operatorColumns} from operators where id = :id`,
   );
   const byToken = database.prepare<{ tokenHash: Uint8Array }, OperatorRow>(
-    `select ${columns} from operators where token_hash = :tokenHash`,
+    `select ${operatorColumns} from operators where token_hash = :tokenHash`,
   );
-  const all = database.prepare<NoValues, OperatorRow>(`select ${columns} from operators order by name`);
+  const all = database.prepare<NoValues, OperatorRow>(
+    `select ${operatorColumns} from operators order by name`,
+  );
   const remove = database.prepare<{ name: string }>('delete from operators where name = :name');
   const startSession = database.prepare<{ nameHash: Uint8Array; operatorId: number; endsAtMs: number }>(
     'insert into console_sessions (name_hash, operator_id, ends_at_ms) values (:nameHash, :operatorId, :endsAtMs)',
@@ -38,7 +32,7 @@ export function createSqliteOperators(database: SqliteDatabase): OperatorStore {
       (select name_hash from console_sessions order by ends_at_ms desc limit -1 offset ${maxSessions})
   `);
   const bySession = database.prepare<{ nameHash: Uint8Array; nowMs: number }, OperatorRow>(`
-    select ${columns} from operators
+    select ${operatorColumns} from operators
     where id = (select operator_id from console_sessions where name_hash = :nameHash and ends_at_ms > :nowMs)
   `);
   const endSession = database.prepare<{ nameHash: Uint8Array }>(
@@ -69,10 +63,3 @@ export function createSqliteOperators(database: SqliteDatabase): OperatorStore {
 }
 
 const optional = (row: OperatorRow | undefined): Operator | undefined => row && toOperator(row);
-
-const toOperator = ({ id, name, role, created_at_ms }: OperatorRow): Operator => ({
-  id,
-  name,
-  role,
-  createdAtMs: created_at_ms,
-});

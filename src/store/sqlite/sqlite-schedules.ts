@@ -1,23 +1,15 @@
 // Schedules in SQLite.
-import type { Urgency } from '../../protocol/request.ts';
 import type { NewSchedule, Schedule, ScheduleStore } from '../schedules.ts';
+import { toSchedule, type ScheduleRow } from '../rows/schedule-row.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
-interface ScheduleRow {
-  readonly id: number;
-  readonly cron: string;
-  readonly timezone: string;
+interface StoredRow extends Omit<ScheduleRow, 'audience' | 'message' | 'receipts'> {
+  /** JSON */
   readonly audience: string;
+  /** JSON */
   readonly message: string;
-  readonly ttl_seconds: number | null;
-  readonly urgency: Urgency | null;
-  readonly topic: string | null;
   readonly receipts: number;
-  readonly per_person: string | null;
-  readonly created_at_ms: number;
-  readonly next_at_ms: number;
-  readonly last_broadcast_id: number | null;
 }
 
 export function createSqliteSchedules(database: SqliteDatabase): ScheduleStore {
@@ -28,9 +20,9 @@ export function createSqliteSchedules(database: SqliteDatabase): ScheduleStore {
       database.write(() => {
         const row = statements.insert.first({ ...toValues(draft), nowMs: database.now() });
         if (row === undefined) throw new Error('The schedule was not stored.');
-        return toSchedule(row);
+        return readRow(row);
       }),
-    list: () => database.read(() => statements.all.all({}).map(toSchedule)),
+    list: () => database.read(() => statements.all.all({}).map(readRow)),
     remove: (id) => database.write(() => statements.remove.run({ id }) > 0),
 
     takeDue: async (leaseMs) => {
@@ -42,7 +34,7 @@ export function createSqliteSchedules(database: SqliteDatabase): ScheduleStore {
         const row = isDue();
         if (row === undefined) return undefined;
         statements.lease.run({ id: row.id, untilMs: nowMs + leaseMs });
-        return { ...toSchedule(row), nowMs };
+        return { ...readRow(row), nowMs };
       });
     },
 
@@ -68,25 +60,17 @@ const toValues = (draft: NewSchedule) => ({
   nextAtMs: draft.nextAtMs,
 });
 
-const toSchedule = (row: ScheduleRow): Schedule => ({
-  id: row.id,
-  cron: row.cron,
-  timezone: row.timezone,
-  audience: JSON.parse(row.audience) as Schedule['audience'],
-  message: JSON.parse(row.message) as Schedule['message'],
-  ttlSeconds: row.ttl_seconds ?? undefined,
-  urgency: row.urgency ?? undefined,
-  topic: row.topic ?? undefined,
-  receipts: row.receipts === 1,
-  perPerson: row.per_person ?? undefined,
-  createdAtMs: row.created_at_ms,
-  nextAtMs: row.next_at_ms,
-  lastBroadcastId: row.last_broadcast_id ?? undefined,
-});
+const readRow = (row: StoredRow): Schedule =>
+  toSchedule({
+    ...row,
+    audience: JSON.parse(row.audience) as Schedule['audience'],
+    message: JSON.parse(row.message) as Schedule['message'],
+    receipts: row.receipts === 1,
+  });
 
 function prepareStatements(database: SqliteDatabase) {
   return {
-    insert: database.prepare<ReturnType<typeof toValues> & { nowMs: number }, ScheduleRow>(`
+    insert: database.prepare<ReturnType<typeof toValues> & { nowMs: number }, StoredRow>(`
       insert into schedules (
         cron, timezone, audience, user, message, ttl_seconds, urgency, topic, receipts, per_person,
         created_at_ms, next_at_ms
@@ -95,10 +79,10 @@ function prepareStatements(database: SqliteDatabase) {
         :nowMs, :nextAtMs
       ) returning *
     `),
-    all: database.prepare<NoValues, ScheduleRow>('select * from schedules order by id'),
+    all: database.prepare<NoValues, StoredRow>('select * from schedules order by id'),
     byId: database.prepare<{ id: number }, { id: number }>('select id from schedules where id = :id'),
     remove: database.prepare<{ id: number }>('delete from schedules where id = :id'),
-    due: database.prepare<{ nowMs: number }, ScheduleRow>(`
+    due: database.prepare<{ nowMs: number }, StoredRow>(`
       select * from schedules where next_at_ms <= :nowMs and lease_until_ms <= :nowMs
       order by next_at_ms, id limit 1
     `),
