@@ -66,6 +66,31 @@ describe('a new PostgreSQL database', () => {
   });
   afterEach(() => database.remove());
 
+  test('counts what an older version has stored to be tried again, and what it holds', async () => {
+    const older = await PostgresDatabase.open({ url: database.url });
+    const counted = migrations.findIndex((entry) => entry.includes('create table deskbell.waiting_rows'));
+    await migrate(older, migrations.slice(0, counted));
+    await older.query(`
+      insert into deskbell.retries
+        (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, push_service_id)
+        select 1, n, 0, 1, 0, 9e12, case when n > 3 then 7 end from generate_series(1, 5) n`);
+    await older.query(`
+      insert into deskbell.gone_marks
+        (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms, is_held)
+        select n, gen_random_uuid(), '${origin}', 1, 50 + n, n > 1 from generate_series(1, 3) n`);
+    await older.close();
+    const store = await openPostgresStore({ url: database.url });
+    assert.deepEqual(await store.heldDeletions.list(), [{ origin, subscriptions: 2, sinceMs: 52 }]);
+    await store.close();
+    const newer = await PostgresDatabase.open({ url: database.url });
+    const rows = await newer.query('select push_service_id, rows from deskbell.waiting_rows order by 1');
+    assert.deepEqual(rows, [
+      { push_service_id: 0, rows: 3 },
+      { push_service_id: 7, rows: 2 },
+    ]);
+    await newer.close();
+  });
+
   test('gets its tables once, whoever else begins at the same time', async () => {
     const stores = await Promise.all(
       Array.from({ length: 10 }, () => openPostgresStore({ url: database.url, maxConnections: 1 })),

@@ -22,6 +22,8 @@ export const leftOutTables = {
     senders: 'processes report again where they run',
     console_sessions: 'operators sign in again',
     subscription_counts: 'counted by triggers',
+    waiting_rows: 'counted by triggers',
+    held_marks: 'counted by triggers',
     client_requests: 'of the last minutes, and of this database alone',
   },
 } as const;

@@ -33,12 +33,12 @@ const selectBroadcasts = `
                                          'firstAtMs', first_at_ms, 'rows', rows) order by first_at_ms, origin, reason)
      from deskbell.alarms where broadcast_id = b.id) as alarms,
     case when b.state in ('running', 'paused') then
-      (select count(*) from deskbell.retries where broadcast_id = b.id) else 0 end as waiting,
+      (select coalesce(sum(rows), 0) from deskbell.waiting_rows where broadcast_id = b.id) else 0 end as waiting,
     case when b.state in ('running', 'paused') then
       (select jsonb_agg(h order by h.origin) from (
-        select p.origin, count(*) as rows
-        from deskbell.retries r join deskbell.push_services p on p.id = r.push_service_id
-        where r.broadcast_id = b.id and r.push_service_id is not null group by p.origin) h) end as held_back,
+        select p.origin, sum(w.rows) as rows
+        from deskbell.waiting_rows w join deskbell.push_services p on p.id = w.push_service_id
+        where w.broadcast_id = b.id group by p.origin having sum(w.rows) > 0) h) end as held_back,
     case when b.receipt_actions is not null then
       (select jsonb_agg(c order by c.origin) from (
         select origin, event, action, sum(count) as count

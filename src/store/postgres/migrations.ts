@@ -10,6 +10,9 @@ export const partitions = 32;
 /** Of notices (NOTIFY) with the number of a broadcast. */
 export const workChannel = 'deskbell_work';
 
+/** More than there are connections that write at the same time, as good as always. */
+const waitingShards = 256;
+
 export const migrations: readonly string[] = [
   `
   create table deskbell.vapid_keys (
@@ -557,5 +560,111 @@ export const migrations: readonly string[] = [
     operator_id bigint not null references deskbell.operators (id) on delete cascade,
     ends_at_ms bigint not null
   );
+  `,
+
+  `
+  -- Stored retries and held deletions, counted: a page that shows them is read every second, and a million may be stored.
+  -- Sums over shards: processes that write at the same time do not wait for each other.
+  create table deskbell.waiting_rows (
+    broadcast_id bigint not null,
+    -- 0: not held back
+    push_service_id int not null,
+    shard int not null,
+    rows bigint not null,
+    primary key (broadcast_id, push_service_id, shard)
+  ) with (fillfactor = 50);
+  insert into deskbell.waiting_rows (broadcast_id, push_service_id, shard, rows)
+    select broadcast_id, coalesce(push_service_id, 0), 0, count(*) from deskbell.retries group by 1, 2;
+  create function deskbell.count_waiting(of_broadcast bigint, service int, added bigint) returns void
+  language sql as $$
+    insert into deskbell.waiting_rows as w (broadcast_id, push_service_id, shard, rows)
+      values (of_broadcast, coalesce(service, 0), pg_backend_pid() % ${waitingShards}, added)
+      on conflict (broadcast_id, push_service_id, shard) do update set rows = w.rows + excluded.rows
+  $$;
+  create function deskbell.count_retries_added() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_waiting(c.broadcast_id, c.service, c.rows)
+      from (select broadcast_id, push_service_id as service, count(*) as rows from added group by 1, 2 order by 1, 2) c;
+    return null;
+  end $$;
+  create trigger retries_added after insert on deskbell.retries
+    referencing new table as added for each statement execute function deskbell.count_retries_added();
+  create function deskbell.count_retries_dropped() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_waiting(c.broadcast_id, c.service, -c.rows)
+      from (select broadcast_id, push_service_id as service, count(*) as rows from dropped group by 1, 2 order by 1, 2) c;
+    return null;
+  end $$;
+  create trigger retries_dropped after delete on deskbell.retries
+    referencing old table as dropped for each statement execute function deskbell.count_retries_dropped();
+  create function deskbell.count_retry_held_back() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_waiting(old.broadcast_id, old.push_service_id, -1);
+    perform deskbell.count_waiting(new.broadcast_id, new.push_service_id, 1);
+    return null;
+  end $$;
+  create trigger retry_held_back after update on deskbell.retries for each row
+    when (old.push_service_id is distinct from new.push_service_id)
+    execute function deskbell.count_retry_held_back();
+
+  create table deskbell.held_marks (
+    origin text not null,
+    shard int not null,
+    subscriptions bigint not null,
+    primary key (origin, shard)
+  );
+  insert into deskbell.held_marks (origin, shard, subscriptions)
+    select origin, 0, count(*) from deskbell.gone_marks where is_held group by origin;
+  create index gone_marks_held on deskbell.gone_marks (origin, marked_at_ms) where is_held;
+  create function deskbell.count_held(of_origin text, added bigint) returns void language sql as $$
+    insert into deskbell.held_marks as h (origin, shard, subscriptions)
+      values (of_origin, pg_backend_pid() % ${waitingShards}, added)
+      on conflict (origin, shard) do update set subscriptions = h.subscriptions + excluded.subscriptions
+  $$;
+  create function deskbell.count_marks_added() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_held(c.origin, c.rows)
+      from (select origin, count(*) as rows from added where is_held group by origin order by origin) c;
+    return null;
+  end $$;
+  create trigger marks_added after insert on deskbell.gone_marks
+    referencing new table as added for each statement execute function deskbell.count_marks_added();
+  create function deskbell.count_marks_dropped() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_held(c.origin, -c.rows)
+      from (select origin, count(*) as rows from dropped where is_held group by origin order by origin) c;
+    return null;
+  end $$;
+  create trigger marks_dropped after delete on deskbell.gone_marks
+    referencing old table as dropped for each statement execute function deskbell.count_marks_dropped();
+  create function deskbell.count_marks_judged() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_held(c.origin, c.rows) from (
+      select origin, sum(rows)::bigint as rows from (
+        select origin, 1 as rows from judged where is_held
+        union all
+        select origin, -1 from former where is_held) m
+      group by origin having sum(rows) <> 0 order by origin) c;
+    return null;
+  end $$;
+  create trigger marks_judged after update on deskbell.gone_marks
+    referencing old table as former new table as judged for each statement
+    execute function deskbell.count_marks_judged();
+
+  create or replace function deskbell.forget_broadcasts() returns trigger language plpgsql as $$
+  begin
+    delete from deskbell.slices where broadcast_id in (select id from removed);
+    delete from deskbell.retries where broadcast_id in (select id from removed);
+    -- after the retries, whose deletion is counted
+    delete from deskbell.waiting_rows where broadcast_id in (select id from removed);
+    delete from deskbell.origin_counts where broadcast_id in (select id from removed);
+    delete from deskbell.alarms where broadcast_id in (select id from removed);
+    delete from deskbell.attempts where broadcast_id in (select id from removed);
+    delete from deskbell.outcome_intervals where broadcast_id in (select id from removed);
+    delete from deskbell.receipt_windows where broadcast_id in (select id from removed);
+    delete from deskbell.receipts where broadcast_id in (select id from removed);
+    delete from deskbell.receipt_counts where broadcast_id in (select id from removed);
+    return null;
+  end $$;
   `,
 ];

@@ -12,8 +12,12 @@ export function createPostgresHeldDeletions(database: PostgresDatabase): HeldDel
         readonly subscriptions: number;
         readonly since_ms: number;
       }>(`
-        select origin, count(*) as subscriptions, min(marked_at_ms) as since_ms
-        from deskbell.gone_marks where is_held group by origin order by origin
+        select h.origin, h.subscriptions, m.marked_at_ms as since_ms
+        from (select origin, sum(subscriptions) as subscriptions from deskbell.held_marks
+              group by origin having sum(subscriptions) > 0) h
+        cross join lateral (select marked_at_ms from deskbell.gone_marks
+                            where origin = h.origin and is_held order by marked_at_ms limit 1) m
+        order by h.origin
       `);
       return rows.map(({ origin, subscriptions, since_ms }): HeldOrigin => ({
         origin,

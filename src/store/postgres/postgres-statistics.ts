@@ -62,8 +62,10 @@ export function createPostgresStatistics(database: PostgresDatabase, functions: 
              from deskbell.alarms a join deskbell.broadcasts b on b.id = a.broadcast_id
              where b.state in ('running', 'paused') group by a.reason) a) as alarms
         from (
-          select count(*) as waiting, count(r.push_service_id) as held_back
-          from deskbell.retries r join deskbell.broadcasts b on b.id = r.broadcast_id where b.state = 'running') r
+          select coalesce(sum(w.rows), 0) as waiting,
+                 coalesce(sum(w.rows) filter (where w.push_service_id <> 0), 0) as held_back
+          from deskbell.waiting_rows w join deskbell.broadcasts b on b.id = w.broadcast_id
+          where b.state = 'running') r
       `,
         [database.now()],
       );
