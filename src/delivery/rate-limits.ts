@@ -1,18 +1,20 @@
 // Keeps a worker within the rate limits of the store. It takes shares of a limit before it sends. Where its share is used
 // up, a row is put off to a place in the queue that all workers make together, so that other push services are served
-// meanwhile and each row is put off once, as a rule. A row that has been put off and still gets no permit is deferred.
+// meanwhile and each row is put off once, as a rule. A row that has been put off and still gets no permit comes back soon,
+// however often that happens: a share is taken when it asks, and must not have run out by then.
 import { burstSeconds, type RateShares } from '../store/rate-shares.ts';
 import type { MaxRates } from './max-rate.ts';
 import type { NotSent } from './not-sent.ts';
 
-/** A share is used within this, or is lost: nothing is saved up. It is longer than the first deferral of a row. */
+/** A share is used within this, or is lost: nothing is saved up. */
 const shareLastsMs = 2000;
+/** When a row comes back that found its share used up. Within `idleAfterMs`. */
+const comesBackAfterMs = 500;
 const askEveryMs = 50;
 /** A push service that nothing was to be sent to for so long needs no share. */
 const idleAfterMs = 1000;
 /** Each row that is put off is stored. */
 const leastWaitMs = 50;
-const detail = 'Its rate is limited by maxRate.';
 
 interface Limit {
   readonly origin: string;
@@ -64,7 +66,7 @@ export class RateLimits {
       limit.permits -= 1;
       return undefined;
     }
-    if (isReturning) return { kind: 'deferred', afterMs: 0, detail };
+    if (isReturning) return { kind: 'putOff', afterMs: comesBackAfterMs };
     limit.placeMs = Math.max(nowMs, limit.placeMs) + 1000 / limit.perSecond;
     limit.putOff += 1;
     return { kind: 'putOff', afterMs: Math.max(leastWaitMs, Math.ceil(limit.placeMs - nowMs)) };

@@ -1,0 +1,37 @@
+// A worker's share of a rate limit, with a clock of its own.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RateLimits } from '../../src/delivery/rate-limits.ts';
+import { defaultRetryPolicy, retryAfterDeferral } from '../../src/delivery/retry-policy.ts';
+import { openTestStore } from '../store/test-database.ts';
+
+const origin = 'https://push.example.org';
+const perSecond = 10;
+const stepMs = 50;
+
+test('the only row that is left is sent soon, however often others took its share before', async (t) => {
+  let nowMs = Date.UTC(2026, 10, 1);
+  const { store, remove } = await openTestStore(() => nowMs);
+  t.after(remove);
+  const limits = new RateLimits(new Map([[origin, perSecond]]), store.rates);
+  const busyUntilMs = nowMs + 10_000;
+  const freeUntilMs = busyUntilMs + 5000;
+  const tries = { attempts: 0, deferrals: 0, expiresAtMs: nowMs + 86_400_000 };
+  let dueMs = nowMs;
+  let isSent = false;
+  for (; !isSent && nowMs < freeUntilMs; nowMs += stepMs) {
+    // other workers take everything
+    if (nowMs < busyUntilMs) await store.rates.take({ origin, perSecond, wanted: perSecond, putOff: 0 });
+    await limits.replenish(nowMs);
+    if (nowMs < dueMs) continue;
+    const notSent = limits.admit(origin, true, nowMs);
+    isSent = notSent === undefined;
+    if (notSent?.kind === 'putOff') dueMs = nowMs + notSent.afterMs;
+    if (notSent?.kind === 'deferred') {
+      tries.deferrals += 1;
+      const retry = retryAfterDeferral(defaultRetryPolicy, tries, notSent.afterMs, nowMs, 0);
+      if (typeof retry === 'object') dueMs = nowMs + retry.delayMs;
+    }
+  }
+  assert.ok(isSent);
+});
