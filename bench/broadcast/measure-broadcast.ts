@@ -1,6 +1,6 @@
 // One broadcast to so many rows, sent by processes of their own from dist/, and checked at the push service: everybody
 // got the message exactly once.
-import { spawn } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,8 +34,8 @@ export interface BroadcastSetup {
   readonly threads?: number | undefined;
   /** Default: SQLite. */
   readonly database?: DatabaseServer | undefined;
-  /** Messages per second of each sender, at most; it then sends without threads. Default: any number. */
-  readonly maxPerSecond?: number | undefined;
+  /** Push service far away, and how many messages each sender has in flight at most. Default: near, any number. */
+  readonly away?: { readonly roundTripMs: number; readonly inFlight: number } | undefined;
 }
 
 export interface MeasuredBroadcast {
@@ -53,12 +53,14 @@ export interface MeasuredBroadcast {
 
 /** @throws {Error} where a process fails, or somebody did not get the message exactly once */
 export async function measureBroadcast(rows: number, setup: BroadcastSetup = {}): Promise<MeasuredBroadcast> {
-  const { option = 'plain', senders = 1, threads = 2, database, maxPerSecond } = setup;
+  const { option = 'plain', senders = 1, threads = 2, database, away } = setup;
   const directory = await mkdtemp(join(tmpdir(), 'deskbell-broadcast-'));
   const program = await compileSendingProcess();
   const sink = await startNginxSink();
+  const relay = away && (await startRelay(sink.origin, away.roundTripMs));
+  const origin = relay?.origin ?? sink.origin;
   try {
-    await seedSubscriptions(directory, sink.origin, rows, database?.url);
+    await seedSubscriptions(directory, origin, rows, database?.url);
     await database?.settle();
     const databaseSecondsBefore = await database?.cpuSeconds();
     const startedAtMs = Date.now();
@@ -67,14 +69,11 @@ export async function measureBroadcast(rows: number, setup: BroadcastSetup = {})
         send(program, {
           directory,
           database: database?.url,
-          origin: sink.origin,
+          origin,
           caFile: sink.caFile,
           threads,
           option,
-          cap:
-            maxPerSecond === undefined
-              ? undefined
-              : { perSecond: maxPerSecond, folder: await mkdtemp(join(directory, 'cap-')) },
+          inFlight: away?.inFlight,
         }),
       ),
     );
@@ -105,9 +104,18 @@ export async function measureBroadcast(rows: number, setup: BroadcastSetup = {})
         .residentMegabytes,
     };
   } finally {
+    relay?.process.kill();
     await sink.remove();
     await rm(directory, { recursive: true });
   }
+}
+
+/** @returns where it passes on to `origin`, and the process to be killed */
+async function startRelay(origin: string, roundTripMs: number) {
+  const program = join(import.meta.dirname, '../send/delay.ts');
+  const relay = fork(program, [new URL(origin).port, String(roundTripMs)]);
+  const [port] = (await once(relay, 'message')) as [number];
+  return { process: relay, origin: `https://127.0.0.1:${port}` };
 }
 
 interface Sent {

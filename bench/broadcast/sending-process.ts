@@ -1,8 +1,7 @@
 // A process that sends one broadcast to all with the package as it is published, alone or together with others, and says on
 // standard output how it is doing. `node sending-process.js ORDER_JSON`
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { createSender, openDataDirectory, openSqliteStore } from 'deskbell';
+import { createSender, openDataDirectory } from 'deskbell';
 
 export interface SendingOrder {
   readonly directory: string;
@@ -12,8 +11,8 @@ export interface SendingOrder {
   readonly caFile: string;
   readonly threads: number;
   readonly option: 'plain' | 'receipts' | 'metrics';
-  /** Messages per second of this process, and a folder for what is left of them. */
-  readonly cap: { readonly perSecond: number; readonly folder: string } | undefined;
+  /** Messages in flight at most, of each thread. */
+  readonly inFlight: number | undefined;
 }
 
 /** The last line of its output. */
@@ -24,25 +23,22 @@ export interface SendingReport {
 }
 
 const order = JSON.parse(process.argv[2] ?? '') as SendingOrder;
-const { directory, database, origin, caFile, threads, option, cap } = order;
+const { directory, database, origin, caFile, threads, option, inFlight } = order;
 const data = await openDataDirectory(directory, { database });
-// a limit is kept in the store, by all senders together: this one has a store for its own
-const own = cap && (await openSqliteStore({ path: join(cap.folder, 'own.db') }));
 const metrics =
   option === 'metrics'
     ? (await import('../../src/operator/metrics/metrics.ts')).createMetrics(data.store)
     : undefined;
 const reading = metrics && setInterval(() => void metrics.render(undefined), 1000);
 const sender = createSender({
-  store: own === undefined ? data.store : { ...data.store, rates: own.rates },
+  store: data.store,
   receiptKey: data.receiptKey,
   onFigures: metrics?.recordFigures,
   vapid: { ...data.vapidKeys, subject: 'mailto:bench@example.org' },
   pushServices: [origin],
   ca: [readFileSync(caFile, 'utf8')],
-  // threads open a store by themselves
-  threads: own === undefined ? threads : 0,
-  maxRate: cap && [`${origin}=${cap.perSecond}/s`],
+  threads,
+  worker: inFlight === undefined ? {} : { minPageRows: inFlight, maxPageRows: inFlight },
 });
 const createdAtMs = Date.now();
 // 218 bytes of payload
@@ -56,7 +52,6 @@ for await (const { settled, broadcast } of run.progress()) {
 const { state, counts, audience } = await run.finished;
 clearInterval(reading);
 await sender.close();
-await own?.close();
 await data.close();
 const endedAtMs = Date.now();
 const report: SendingReport = { createdAtMs, endedAtMs, cpu: process.cpuUsage() };
