@@ -42,11 +42,11 @@ export const libraryErrors = {
   ERR_KEY_NOT_FOUND: entry('There is no such key pair', 'See `deskbell keys list`.'),
   ERR_KEY_FILE_EXPOSED: entry(
     'The key file can be read by others',
-    "Take the others' rights away (chmod 600), and ask who may have read it.",
+    'Remove the rights of other users (chmod 600), and find out who may have read it.',
   ),
   ERR_DATA_EXPOSED: entry(
     'The database or the data directory can be used by others',
-    "Take the others' rights away (chmod 600 for files, go-w for the directory), and ask who may have used them.",
+    'Remove the rights of other users (chmod 600 for files, go-w for the directory), and find out who may have used them.',
   ),
   ERR_STORE_CORRUPT: entry('The database is damaged or from another program', 'Restore it from a backup.'),
   ERR_STORE_TOO_NEW: entry(
@@ -97,7 +97,7 @@ export const libraryErrors = {
     'A copy and its source are not the same',
     'Begin again with a new, empty target, while nothing else uses either of them.',
   ),
-  ERR_FAULTS_FOUND: entry('`deskbell doctor` has found faults', 'Do what it names for each.'),
+  ERR_FAULTS_FOUND: entry('`deskbell doctor` has found faults', 'Follow the advice below each.'),
   ERR_SUBSCRIPTION_NOT_FOUND: entry('There is no such subscription', 'See `deskbell subscriptions list`.'),
   ERR_NOT_ACCEPTED: entry(
     'The push service did not accept a message',

@@ -76,7 +76,7 @@ export const serviceErrors = {
   ERR_STORE_UNAVAILABLE: entry(
     503,
     'The store does not answer',
-    'Check the disk and the data directory.',
+    'Check the disk and the data directory, or the PostgreSQL server.',
     true,
   ),
 } as const satisfies Record<string, ServiceErrorEntry>;

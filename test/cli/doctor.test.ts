@@ -94,7 +94,7 @@ suite('deskbell doctor', () => {
     assert.match(missing.get('data directory')?.cure ?? '', /Name another --data/);
     const { exitCode, stderr } = await examine(['--data', join(folder, 'none')], await closedPort());
     assert.equal(exitCode, 1);
-    assert.match(stderr, /There are 2 faults\. Do what it names for each\. \[ERR_FAULTS_FOUND\]/);
+    assert.match(stderr, /There are 2 faults\. Follow the advice below each\. \[ERR_FAULTS_FOUND\]/);
 
     await runCommand(['keys', 'generate', '--data', data]);
     assert.equal((await look()).get('database')?.status, 'warning', 'there is none yet');
