@@ -3,14 +3,17 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pgbouncer, skipWithout } from '../../scripts/install-test-tools.ts';
+import { createSender } from '../../src/delivery/sender.ts';
 import { functionSchema } from '../../src/store/postgres/functions/all-functions.ts';
 import { migrations } from '../../src/store/postgres/migrations.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
 import { createPostgresWorkSource } from '../../src/store/postgres/postgres-work-source.ts';
 import { everyBroadcast, WorkNotices } from '../../src/store/postgres/work-notices.ts';
+import { passNoticesOn, ThreadNotices, type Notices } from '../../src/store/postgres/thread-notices.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { WorkSource } from '../../src/store/work-source.ts';
+import { vapid } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { useSharedServer, type TestDatabase } from './postgres-server.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
@@ -23,11 +26,15 @@ const hasLookedAfterMs = 200;
 
 interface Waiting extends AsyncDisposable {
   readonly work: WorkSource;
-  readonly notices: WorkNotices;
+  readonly notices: Notices;
+  readonly database: PostgresDatabase;
 }
 
+const workOf = (database: PostgresDatabase, notices: Notices): WorkSource =>
+  createPostgresWorkSource(database, functionSchema(migrations.length), notices);
+
 /** Waits once, which begins the listening. */
-const untilHearing = async ({ work, notices }: Waiting): Promise<void> => {
+const untilHearing = async ({ work, notices }: Pick<Waiting, 'work' | 'notices'>): Promise<void> => {
   while (!notices.isHearing) await work.waitForWork({ signal });
 };
 
@@ -50,8 +57,9 @@ describe('a worker that waits for work in PostgreSQL', () => {
     const opened = await PostgresDatabase.open({ url: database.url });
     const notices = new WorkNotices(opened, { url: listenUrl });
     return {
-      work: createPostgresWorkSource(opened, functionSchema(migrations.length), notices),
+      work: workOf(opened, notices),
       notices,
+      database: opened,
       async [Symbol.asyncDispose]() {
         await notices.close();
         await opened.close();
@@ -104,6 +112,42 @@ describe('a worker that waits for work in PostgreSQL', () => {
     const told = waiting.work.waitForWork({ signal });
     await createBroadcast();
     assert.equal(await told, 'ready');
+  });
+
+  test('in a thread is told by the main thread, until that stops', async () => {
+    await using main = await openWaiting();
+    const endPassing = passNoticesOn(main.notices, database.url);
+    const notices = new ThreadNotices(database.url);
+    const work = workOf(main.database, notices);
+    await untilHearing({ work, notices });
+    const told = work.waitForWork({ signal });
+    await sleep(hasLookedAfterMs);
+    await createBroadcast();
+    assert.equal(await told, 'ready');
+    endPassing();
+    while (notices.isHearing) await sleep(10);
+    await notices.close();
+  });
+
+  test('in one of several threads shares one connection for notices with the others', async () => {
+    await using watching = await openWaiting();
+    const sender = createSender({ store: other, threads: 2, vapid });
+    const stop = new AbortController();
+    const working = sender.work(stop.signal);
+    const count = async (query: string): Promise<number> => {
+      const row = await watching.database.first<{ readonly number: number }>(
+        `select count(*) as number from pg_stat_activity where datname = current_database() and query ~ $1`,
+        [query],
+      );
+      return row!.number;
+    };
+    // the last statement of those that have nothing to do
+    while ((await count(String.raw`^select deskbell_functions_\d+\.due_in`)) < 2) await sleep(50);
+    while ((await count('^listen')) < 1) await sleep(50);
+    assert.equal(await count('^listen'), 1);
+    stop.abort();
+    await working;
+    await sender.close();
   });
 
   test('polls behind PgBouncer', { skip: skipWithout('PgBouncer', [pgbouncer]) }, async () => {

@@ -23,7 +23,7 @@ import { createPostgresVapidKeys } from './postgres-vapid-keys.ts';
 import { createPostgresWebhookOutbox } from './postgres-webhook-outbox.ts';
 import { createPostgresWorkSource } from './postgres-work-source.ts';
 import { checkServer } from './preflight.ts';
-import { WorkNotices } from './work-notices.ts';
+import { openNotices } from './thread-notices.ts';
 
 export interface PostgresStoreOptions extends ConnectionOptions {
   /** The clock, milliseconds since 1970. Default: that of the database, which all machines share. */
@@ -53,7 +53,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error;
   }
   const functions = functionSchema(migrations.length);
-  const notices = new WorkNotices(database, databaseOptions);
+  const notices = openNotices(database, databaseOptions);
   const { now: _, ...shared } = databaseOptions;
   return {
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),

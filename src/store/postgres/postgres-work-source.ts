@@ -7,7 +7,8 @@ import type { WorkSource } from '../work-source.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 import { createRecipients, type RecipientRow } from './recipients.ts';
-import { everyBroadcast, type WorkNotices } from './work-notices.ts';
+import type { Notices } from './thread-notices.ts';
+import { everyBroadcast } from './work-notices.ts';
 
 /** While no notices arrive. */
 const lookForWorkEveryMs = 250;
@@ -38,7 +39,7 @@ interface RetryRowOfDatabase extends RecipientRow {
 export function createPostgresWorkSource(
   database: PostgresDatabase,
   functions: string,
-  notices: WorkNotices,
+  notices: Omit<Notices, 'close'>,
 ): WorkSource {
   const reader = createBroadcastReader(database);
   const recipients = createRecipients(database);

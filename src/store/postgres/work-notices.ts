@@ -18,7 +18,7 @@ const firstPauseMs = 1000;
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
 
-type Listener = (broadcastId: number) => void;
+export type Listener = (broadcastId: number) => void;
 
 export class WorkNotices {
   readonly #database: PostgresDatabase;
@@ -70,7 +70,7 @@ export class WorkNotices {
       const proof = randomUUID();
       client.on('notification', ({ payload = '' }) => {
         if (payload === proof) this.#hear(client);
-        else for (const listener of this.#listeners) listener(Number(payload));
+        else this.#tell(Number(payload));
       });
       await client.query(`listen ${workChannel}`);
       await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
@@ -85,6 +85,8 @@ export class WorkNotices {
     clearTimeout(this.#timer);
     this.#state = 'HEARING';
     this.#pauseMs = firstPauseMs;
+    // what was told while nobody heard
+    this.#tell(everyBroadcast);
   }
 
   #fail(client: Client | undefined): void {
@@ -94,7 +96,11 @@ export class WorkNotices {
     this.#after(this.#pauseMs, () => void this.#open());
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
     // whoever waits for a notice polls from now on
-    for (const listener of this.#listeners) listener(everyBroadcast);
+    this.#tell(everyBroadcast);
+  }
+
+  #tell(broadcastId: number): void {
+    for (const listener of this.#listeners) listener(broadcastId);
   }
 
   async #drop(): Promise<void> {
