@@ -1,10 +1,21 @@
 // `maxRate`: how limits are written, and that all who deliver keep them together without holding others up.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { createSender } from '../../src/delivery/sender.ts';
 import { parseMaxRates } from '../../src/delivery/max-rate.ts';
 import { openAgain } from '../store/test-database.ts';
-import { assertDone, message, openBroadcastBench, timesReceived, vapid } from './broadcast-bench.ts';
+import {
+  assertDone,
+  message,
+  openBroadcastBench,
+  timesReceived,
+  vapid,
+  vapidKeys,
+} from './broadcast-bench.ts';
 
 describe('a rate limit', () => {
   test('names a host or an origin, and a number per second, minute or hour', () => {
@@ -69,6 +80,37 @@ describe('a rate limit', () => {
     const lastOfOther = answered.lastIndexOf('other');
     const sentBefore = answered.slice(0, lastOfOther).filter((kind) => kind === 'limited').length;
     assert.ok(sentBefore < rows, 'the other push service did not wait for the last of the limited one');
+  });
+
+  test('is kept by two processes together, and one has all of it once the other is killed', async () => {
+    await using bench = await openBroadcastBench();
+    const rows = 90;
+    const perSecond = 60;
+    const pushService = await bench.startPushService({ rows });
+    const startedMs = performance.now();
+    const start = () =>
+      spawn(
+        process.execPath,
+        [
+          fileURLToPath(new URL('sending-child.ts', import.meta.url)),
+          JSON.stringify(bench.store.address),
+          pushService.origin,
+          JSON.stringify(vapidKeys),
+          '0',
+          JSON.stringify({ maxRate: [`${pushService.origin}=${perSecond}/s`] }),
+        ],
+        { stdio: ['ignore', 'inherit', 'inherit'] },
+      );
+    const messages = () => pushService.tallySinks()[0]?.messages ?? 0;
+    const [killed, other] = [start(), start()];
+    const ended = once(other, 'exit');
+    while (messages() < rows / 3 && other.exitCode === null) await sleep(5);
+    killed.kill('SIGKILL');
+    assert.deepEqual(await ended, [0, null]);
+    const most = perSecond / 4 + (perSecond * (performance.now() - startedMs)) / 1000;
+    assert.ok(messages() <= most, `${messages()} messages where ${most} may be`);
+    assertDone((await bench.store.broadcasts.find(1))!, { accepted: rows });
+    assert.equal(timesReceived(pushService)[0] ?? 0, 0, 'nobody is left out');
   });
 
   test('that is not reached changes nothing', async () => {
