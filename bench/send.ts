@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateVapidKeys } from '../src/index.ts';
 import { drawChart } from './send/chart.ts';
-import { measureEcLimits } from './send/ec-limit.ts';
+import { measureEcLimits, measureEcScaling } from './send/ec-limit.ts';
 import { listEntrants, sizes, type EntrantId, type Entrants, type Size } from './send/entrants.ts';
 import { measure, type Place } from './send/measure.ts';
 import { installPackages, type Packages } from './send/packages.ts';
 import { startPushServices, type PushServices } from './send/push-services.ts';
-import { printCosts, printServiceCosts, printSpeeds } from './send/report.ts';
+import { printCosts, printServiceCosts, printSpeeds, printTwoThreadBound } from './send/report.ts';
 import { Results } from './send/results.ts';
 import { startSampleReader } from './send/sample-reader.ts';
 import { makeSubscribers, writeWorkload, type Workload } from './send/workload.ts';
@@ -40,12 +40,14 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
     const workloads = {
       near: await write(pushServices.near),
       nearSlower: await write(pushServices.near, size.slower),
+      relayed: await write(pushServices.relayed),
       far: await write(pushServices.far),
     };
     const entrants = await listEntrants(size, packages, pushServices, workloads);
     const results = await takeTurns(size.rounds, entrants, place);
     printCosts(results, entrants);
     printSpeeds(results, entrants);
+    printTwoThreadBound(results, cpus().length);
     printServiceCosts(results);
     if (quick) return;
     await writeFile(chartPath, drawChart(results, entrants));
@@ -78,7 +80,10 @@ async function takeTurns(rounds: number, entrants: Entrants, place: Place): Prom
   const results = new Results();
   for (let round = 1; round <= rounds; round += 1) {
     for (const [id, { label, run }] of Object.entries(entrants)) {
-      if (id === 'broadcast accelerated') results.ecLimits.push(await measureEcLimits());
+      if (id === 'broadcast accelerated') {
+        results.ecLimits.push(await measureEcLimits());
+        results.ecScalings.push(await measureEcScaling());
+      }
       const measured = await measure(run, place);
       results.add(id as EntrantId, measured);
       const { cpuMicroseconds, perSecond } = measured;

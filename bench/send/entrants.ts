@@ -55,6 +55,7 @@ export type EntrantId =
   | 'broadcast openssl'
   | 'broadcast builtin'
   | 'broadcast by two'
+  | 'broadcast relayed'
   | 'broadcast far'
   | 'single accelerated'
   | 'single builtin'
@@ -67,8 +68,8 @@ export type Entrants = Partial<Record<EntrantId, Entrant>>;
 export async function listEntrants(
   { webPush, webPushFar, otherSenders, slower }: Size,
   { builtin, accelerated }: Packages,
-  { near, far }: PushServices,
-  workloads: { readonly near: Workload; readonly nearSlower: Workload; readonly far: Workload },
+  { near, far, relayed }: PushServices,
+  workloads: Readonly<Record<'near' | 'nearSlower' | 'relayed' | 'far', Workload>>,
 ): Promise<Entrants> {
   const base = { packageFolder: builtin, origin: near, inFlight: 64, threads: 1, workload: workloads.near };
   const first = (count: number): Workload => firstOf(workloads.near, count);
@@ -93,6 +94,10 @@ export async function listEntrants(
       },
     }),
     'broadcast by two': { label: 'Deskbell broadcast, two threads', run: { ...best, threads: 2 } },
+    'broadcast relayed': {
+      label: 'Deskbell broadcast, the same way without its length',
+      run: { ...best, origin: relayed, workload: workloads.relayed },
+    },
     'broadcast far': {
       label: `Deskbell broadcast, ${roundTripMs} ms away`,
       run: { ...best, origin: far, workload: workloads.far },

@@ -1,6 +1,6 @@
 // The push service that every sender posts to: nginx, which answers 201 to everything and takes a small part of the
-// work that sending is. Three ways lead to it: one for speed, one that ends every connection after 1000 requests, and
-// one that is 50 ms long.
+// work that sending is. Four ways lead to it: one for speed, one that ends every connection after 1000 requests, one that
+// is 50 ms long, and the same way made short, for what passing on costs by itself on the same cores.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -19,6 +19,8 @@ export interface PushServices {
   readonly restless: string;
   /** `near` from 50 ms away. */
   readonly far: string;
+  /** As `far`, from as near as the program in between allows. */
+  readonly relayed: string;
   readonly certificatePath: string;
   /** What nginx has taken so far. */
   requests(): Promise<number>;
@@ -49,12 +51,17 @@ export async function startPushServices(folder: string, samplePort: number): Pro
     workerConnections: 4096,
   });
 
-  const delay = fork(join(import.meta.dirname, 'delay.ts'), [String(near), String(roundTripMs)]);
-  const [far] = (await once(delay, 'message')) as [number];
+  const relays = [roundTripMs, 0].map((ms) =>
+    fork(join(import.meta.dirname, 'delay.ts'), [String(near), String(ms)]),
+  );
+  const [far, relayed] = await Promise.all(
+    relays.map(async (relay) => ((await once(relay, 'message')) as [number])[0]),
+  );
   return {
     near: `https://127.0.0.1:${near}`,
     restless: `https://127.0.0.1:${restless}`,
     far: `https://127.0.0.1:${far}`,
+    relayed: `https://127.0.0.1:${relayed}`,
     certificatePath,
 
     async requests() {
@@ -65,13 +72,16 @@ export async function startPushServices(folder: string, samplePort: number): Pro
     },
 
     async cpuSeconds() {
-      const [one, other] = await Promise.all([nginx, delay].map(({ pid = 0 }) => cpuSecondsOf(pid)));
-      return one === undefined || other === undefined ? undefined : one + other;
+      const seconds = await Promise.all([nginx, ...relays].map(({ pid = 0 }) => cpuSecondsOf(pid)));
+      return seconds.reduce(
+        (sum, one) => (one === undefined || sum === undefined ? undefined : sum + one),
+        0,
+      );
     },
 
     async stop() {
-      delay.kill('SIGTERM');
-      await Promise.all([nginx.stop(), once(delay, 'exit')]);
+      for (const relay of relays) relay.kill('SIGTERM');
+      await Promise.all([nginx.stop(), ...relays.map((relay) => once(relay, 'exit'))]);
     },
   };
 }

@@ -1,5 +1,5 @@
 // The tables of what was measured, with the goals beside the figures.
-import { formatSpread, type Spread } from '../measure/statistics.ts';
+import { formatSpread, spreadOf, type Spread } from '../measure/statistics.ts';
 import { printTable } from '../measure/table.ts';
 import type { EcMethod } from './ec-limit.ts';
 import type { EntrantId, Entrants } from './entrants.ts';
@@ -70,7 +70,8 @@ export function printSpeeds(results: Results, entrants: Entrants): void {
   const best = bestOf(results);
   const speeds: readonly { readonly id: EntrantId; readonly against: EntrantId; readonly goal?: number }[] = [
     { id: 'broadcast by two', against: best, goal: 1.5 },
-    { id: 'broadcast far', against: best, goal: 0.9 },
+    { id: 'broadcast relayed', against: best },
+    { id: 'broadcast far', against: 'broadcast relayed', goal: 0.9 },
     { id: 'web-push far', against: 'web-push' },
   ];
   const rows = speeds.map(({ id, against, goal }) => {
@@ -86,6 +87,21 @@ export function printSpeeds(results: Results, entrants: Entrants): void {
   });
   const head = ['throughput', 'per second', 'against', 'per second', 'ratio', 'goal'];
   printTable('Messages per second: medians (range)', [head, ...rows]);
+}
+
+/** Two threads and the push service share the cores: what those can do at most bounds the ratio. */
+export function printTwoThreadBound(results: Results, cores: number): void {
+  const { perSecond, share } = results.bound('broadcast by two', cores);
+  if (Number.isNaN(perSecond.median)) return;
+  const atMost = perSecond.median / results.spread(bestOf(results), 'perSecond').median;
+  console.log(
+    `With every core busy with nothing but two threads and their push service, ${cores} cores do ` +
+      `${perSecond.median.toFixed(0)} messages a second, ${atMost.toFixed(2)} × one thread: ` +
+      `two threads reach ${formatSpread(share, 2)} of that.`,
+  );
+  if (results.ecScalings.length === 0) return console.log('');
+  const scaling = formatSpread(spreadOf(results.ecScalings), 2);
+  console.log(`Two processes that make only keys and secrets do ${scaling} × as much as one.\n`);
 }
 
 /** Sender and push service share the cores: what the push service takes is not there for the sender's second thread. */

@@ -8,6 +8,8 @@ export class Results {
   readonly #rounds = new Map<EntrantId, Measured[]>();
   /** Round by round; empty where there is no accelerator. */
   readonly ecLimits: EcLimits[] = [];
+  /** What two processes do at once of what one does alone, round by round; empty where there is no accelerator. */
+  readonly ecScalings: number[] = [];
 
   add(id: EntrantId, measured: Measured): void {
     this.#rounds.set(id, [...(this.#rounds.get(id) ?? []), measured]);
@@ -27,6 +29,21 @@ export class Results {
     return spreadOf(
       this.#of(one).map((measured, round) => measured[figure] / (others[round]?.[figure] ?? Number.NaN)),
     );
+  }
+
+  /**
+   * What the machine's cores could do, all of them busy with this entrant and its push service and nothing else.
+   *
+   * @returns messages per second, and the share of it that was reached, within each round
+   */
+  bound(id: EntrantId, cores: number): { readonly perSecond: Spread; readonly share: Spread } {
+    const bounds = this.#of(id).map(
+      ({ cpuMicroseconds, serviceMicroseconds }) => (cores * 1e6) / (cpuMicroseconds + serviceMicroseconds),
+    );
+    return {
+      perSecond: spreadOf(bounds),
+      share: spreadOf(this.#of(id).map(({ perSecond }, round) => perSecond / (bounds[round] ?? Number.NaN))),
+    };
   }
 
   limit(method: EcMethod): Spread {
