@@ -17,6 +17,7 @@ import {
 } from 'node:tls';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { connectionError } from './connection-errors.ts';
 import { blocked, isPublicAddress } from './address-guard.ts';
 import type { Clock } from './clock.ts';
 import { SocketReader } from './socket-reader.ts';
@@ -92,8 +93,7 @@ async function openConnection(
     reader.readFrom(socket);
   }
   if (isSecure) await finishTls(socket, route.host, signal);
-  if (socket.destroyed)
-    throw new DeskbellError('ERR_CONNECTION', `${route.host} closed the connection at once.`);
+  if (socket.destroyed) throw connectionError(route.host, 'closed the connection at once');
   const isHttp2 = isSecure && (socket as TLSSocket).alpnProtocol === 'h2';
   return { socket, reader, protocol: isHttp2 ? 'h2' : 'http/1.1' };
 }

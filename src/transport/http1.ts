@@ -11,6 +11,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { codeOf, connectionError, timeoutError } from './connection-errors.ts';
 import type { Timer } from './clock.ts';
 import type { Connection } from './connect.ts';
 import { ConnectionAgent, ConnectionStream } from './connection-stream.ts';
@@ -124,7 +125,7 @@ export class Http1Session implements Session {
     // Copied: the buffer is used again, and node:http may keep what it is given until the next turn.
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
     // Data without a request would be taken as the answer to the next one.
-    else this.destroy(new DeskbellError('ERR_CONNECTION', `${this.#host} sent data without a request.`));
+    else this.destroy(connectionError(this.#host, 'sent data without a request'));
   }
 
   #take(response: IncomingMessage): void {
@@ -171,16 +172,11 @@ export class Http1Session implements Session {
   /** The connection has ended, or its answer cannot be read: what has come of the answer is all there will be. */
   #lose(cause?: Error): void {
     if (this.#response !== undefined) this.#answer(this.#response);
-    const code = cause !== undefined && 'code' in cause ? ` (${String(cause.code)})` : '';
-    const isMalformed = code.startsWith(' (HPE_');
+    const isMalformed = codeOf(cause).startsWith(' (HPE_');
     // A parser's error holds the bytes that it could not read: it is not passed on as the cause.
     const error = isMalformed
       ? this.#malformed(String(cause?.message))
-      : new DeskbellError(
-          'ERR_CONNECTION',
-          `${this.#host} ended the connection before an answer came${code}.`,
-          { cause },
-        );
+      : connectionError(this.#host, 'ended the connection before an answer came', cause);
     this.destroy(error);
   }
 
@@ -228,8 +224,7 @@ export class Http1Session implements Session {
       this.#timer = this.#startTimer(Math.min(leftMs + 1, this.#checkEveryMs));
     } else if (isBusy) {
       if (this.#response !== undefined) this.#answer(this.#response);
-      const seconds = responseTimeoutMs / 1000;
-      this.destroy(new DeskbellError('ERR_TIMEOUT', `${this.#host} did not answer within ${seconds} s.`));
+      this.destroy(timeoutError(this.#host, 'answer', responseTimeoutMs));
     } else this.drain();
   }
 }

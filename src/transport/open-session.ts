@@ -1,5 +1,5 @@
 // Connects to an origin, and makes the session for the protocol that ALPN has settled on.
-import { DeskbellError } from '../errors/deskbell-error.ts';
+import { connectionError } from './connection-errors.ts';
 import { connect, type Connection, type ConnectSettings, type Protocol } from './connect.ts';
 import type { Session, SessionEvents, SessionSettings } from './exchange.ts';
 import type { Http1Session } from './http1.ts';
@@ -35,5 +35,5 @@ export async function openSession(
 async function loadHttp1({ socket }: Connection, { host }: URL): Promise<typeof Http1Session> {
   const { Http1Session: Session } = await import('./http1.ts');
   if (!socket.destroyed) return Session;
-  throw new DeskbellError('ERR_CONNECTION', `${host} closed the connection at once.`);
+  throw connectionError(host, 'closed the connection at once');
 }

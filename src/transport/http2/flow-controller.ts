@@ -1,5 +1,6 @@
-// Writes the bodies of requests within the windows that the push service grants (RFC 9113 §5.2): one for the
-// connection, one for each stream. Nearly always both are large enough for the whole body at once.
+// Flow control in both directions (RFC 9113 §5.2). Writes the bodies of requests within the windows that the push service
+// grants: one for the connection, one for each stream. Nearly always both are large enough for the whole body at once. Grants
+// the push service the connection's window again as its answers use it up.
 import type { FrameWriter } from './frame-writer.ts';
 import type { PeerSettings } from './peer-settings.ts';
 import { defaultWindowBytes, ErrorCode, Flag, FrameType, Http2Fault, maxWindowBytes } from './protocol.ts';
@@ -9,6 +10,8 @@ export class FlowController {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
   #connectionWindow = defaultWindowBytes;
+  /** What the push service may still send before it is granted more. */
+  #receiveWindow = defaultWindowBytes;
   /** Streams whose body is not wholly written, the oldest first. */
   readonly #blocked = new Set<Stream>();
 
@@ -25,6 +28,30 @@ export class FlowController {
   /** The stream has ended, however much of its body was written. */
   forget(stream: Stream): void {
     this.#blocked.delete(stream);
+  }
+
+  /** Half of the window is used. */
+  get hasToGrant(): boolean {
+    return this.#receiveWindow < defaultWindowBytes / 2;
+  }
+
+  /**
+   * Counts DATA that has come, for whatever stream.
+   *
+   * @throws {Http2Fault} FLOW_CONTROL_ERROR
+   */
+  receive(bytes: number): void {
+    this.#receiveWindow -= bytes;
+    if (this.#receiveWindow < 0) {
+      throw new Http2Fault(ErrorCode.flowControlError, 'more data than the connection window allows');
+    }
+  }
+
+  /** Grants again what was used, where that is worth a frame. */
+  grantReceived(): void {
+    if (!this.hasToGrant) return;
+    this.#writer.numberFrame(FrameType.windowUpdate, 0, defaultWindowBytes - this.#receiveWindow);
+    this.#receiveWindow = defaultWindowBytes;
   }
 
   /** @throws {Http2Fault} PROTOCOL_ERROR, FLOW_CONTROL_ERROR */

@@ -17,35 +17,20 @@ import type { Socket } from 'node:net';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Timer } from '../clock.ts';
 import type { Connection } from '../connect.ts';
+import { connectionError, timeoutError } from '../connection-errors.ts';
 import type { Exchange, Session, SessionEvents, SessionSettings } from '../exchange.ts';
+import { ClientFrames } from './client-frames.ts';
 import { FlowController } from './flow-controller.ts';
 import { FrameWriter } from './frame-writer.ts';
-import { HpackDecoder, maxHeaderListBytes, type HeaderBlock } from './hpack-decoder.ts';
-import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
+import { HpackDecoder, type HeaderBlock } from './hpack-decoder.ts';
 import { FrameValidator, type FrameEvents } from './frame-validator.ts';
 import { PeerSettings } from './peer-settings.ts';
-import {
-  connectionPreface,
-  defaultWindowBytes,
-  ErrorCode,
-  Flag,
-  FrameType,
-  Http2Fault,
-  maxStreamId,
-  maxStreams,
-  Setting,
-} from './protocol.ts';
+import { ErrorCode, Http2Fault, maxStreamId, maxStreams } from './protocol.ts';
 import { Stream } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
 /** Beyond this much unsent data, requests wait: the push service reads too slowly. */
 const maxUnwrittenBytes = 262_144;
-
-const ourSettings: readonly (readonly [setting: number, value: number])[] = [
-  [Setting.headerTableSize, 0],
-  [Setting.enablePush, 0],
-  [Setting.maxHeaderListSize, maxHeaderListBytes],
-];
 
 export class Http2Session implements Session {
   readonly #socket: Socket;
@@ -55,15 +40,13 @@ export class Http2Session implements Session {
   readonly #writer = new FrameWriter();
   readonly #peer = new PeerSettings();
   readonly #flow = new FlowController(this.#writer, this.#peer);
-  readonly #encoder: HpackEncoder;
+  readonly #sent: ClientFrames;
   readonly #frames = new FrameValidator(this.#frameEvents());
   readonly #decoder = new HpackDecoder();
   /** In flight, by stream id. */
   readonly #streams = new StreamTable(maxStreams);
   #state: 'GREETING' | 'OPEN' | 'RETIRED' | 'CLOSED' = 'GREETING';
   #nextStreamId = 1;
-  /** What the push service may still send before we grant more. */
-  #receiveWindow = defaultWindowBytes;
   #readAtMs: number;
   /** When the session was opened or last had something in flight. */
   #busyAtMs: number;
@@ -83,7 +66,7 @@ export class Http2Session implements Session {
     this.#host = host;
     this.#events = events;
     this.#settings = settings;
-    this.#encoder = new HpackEncoder(host);
+    this.#sent = new ClientFrames(this.#writer, host);
     this.#readAtMs = this.#busyAtMs = this.#settings.monotonicNow();
     const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = settings;
     this.#checkEveryMs = Math.min(connectTimeoutMs, responseTimeoutMs, idleTimeoutMs);
@@ -92,7 +75,8 @@ export class Http2Session implements Session {
     socket.on('end', () => this.#lose());
     socket.on('error', (error) => this.#lose(error));
     socket.on('close', () => this.#close());
-    this.#greet();
+    this.#sent.greet();
+    this.flush();
     reader.read((chunk) => this.#read(chunk));
   }
 
@@ -120,28 +104,13 @@ export class Http2Session implements Session {
     if (this.#streams.size === 0) this.#socket.ref();
     const stream = new Stream(id, exchange, this.#settings.monotonicNow());
     this.#streams.add(stream);
-    const { path, headers, body } = exchange.request;
-    const { pseudo, fields } = this.#encoder.encode(headers);
-    const prefix = pathPrefix(path.length);
-    const length = contentLengthField(body.length);
-    const blockBytes = pseudo.length + prefix.length + path.length + length.length + fields.length;
-    const flags = body.length === 0 ? Flag.endHeaders | Flag.endStream : Flag.endHeaders;
-    this.#writer.begin(FrameType.headers, flags, id, blockBytes);
-    this.#writer.bytes(pseudo);
-    this.#writer.bytes(prefix);
-    this.#writer.latin1(path);
-    this.#writer.bytes(length);
-    this.#writer.bytes(fields);
+    this.#sent.headers(id, exchange.request);
     this.#flow.send(stream);
   }
 
   flush(): void {
     if (this.#state === 'CLOSED') return;
-    if (this.#receiveWindow < defaultWindowBytes / 2) {
-      const increment = defaultWindowBytes - this.#receiveWindow;
-      this.#writer.numberFrame(FrameType.windowUpdate, 0, increment);
-      this.#receiveWindow += increment;
-    }
+    this.#flow.grantReceived();
     if (this.#writer.length > 0) this.#writer.take((bytes, done) => this.#socket.write(bytes, done));
   }
 
@@ -156,18 +125,6 @@ export class Http2Session implements Session {
     this.#socket.destroy();
   }
 
-  #greet(): void {
-    this.#writer.reserve(connectionPreface.length);
-    this.#writer.bytes(connectionPreface);
-    const payload = Buffer.alloc(6 * ourSettings.length);
-    for (const [index, [setting, value]] of ourSettings.entries()) {
-      payload.writeUInt16BE(setting, 6 * index);
-      payload.writeUInt32BE(value, 6 * index + 2);
-    }
-    this.#writer.frame(FrameType.settings, 0, 0, payload);
-    this.flush();
-  }
-
   #read(chunk: Buffer): void {
     if (this.#state === 'CLOSED') return;
     this.#readAtMs = this.#settings.monotonicNow();
@@ -179,7 +136,7 @@ export class Http2Session implements Session {
       return;
     }
     this.#closeWhenDone();
-    if (this.#writer.length > 0 || this.#receiveWindow < defaultWindowBytes / 2) this.#events.changed(this);
+    if (this.#writer.length > 0 || this.#flow.hasToGrant) this.#events.changed(this);
   }
 
   #frameEvents(): FrameEvents {
@@ -187,7 +144,7 @@ export class Http2Session implements Session {
       // RFC 9113 §5.1.1: ours are odd and below the next one.
       isOurs: (streamId) => streamId % 2 === 1 && streamId < this.#nextStreamId,
       data: (streamId, endsStream, flowBytes, bytes, start, end) => {
-        this.#countData(flowBytes);
+        this.#flow.receive(flowBytes);
         const stream = this.#streams.get(streamId);
         if (stream !== undefined) this.#takeBody(stream, endsStream, bytes, start, end);
       },
@@ -202,7 +159,7 @@ export class Http2Session implements Session {
         if (stream !== undefined) this.#takeReset(stream, errorCode);
       },
       settings: (bytes, start, end) => this.#takeSettings(bytes, start, end),
-      ping: (payload) => this.#writer.frame(FrameType.ping, Flag.ack, 0, payload),
+      ping: (payload) => this.#sent.acknowledgePing(payload),
       goaway: (lastStreamId) => this.#takeGoaway(lastStreamId),
       windowUpdate: (streamId, increment) => {
         if (streamId === 0) this.#flow.grantConnection(increment);
@@ -211,17 +168,10 @@ export class Http2Session implements Session {
     };
   }
 
-  #countData(bytes: number): void {
-    this.#receiveWindow -= bytes;
-    if (this.#receiveWindow < 0) {
-      throw new Http2Fault(ErrorCode.flowControlError, 'more data than the connection window allows');
-    }
-  }
-
   #takeBody(stream: Stream, endsStream: boolean, bytes: Buffer, start: number, end: number): void {
     if (stream.answer === undefined) this.#failStream(stream, 'a body before its header');
     else if (!stream.addBody(bytes, start, end)) {
-      this.#reset(stream, ErrorCode.cancel);
+      this.#sent.reset(stream.id, ErrorCode.cancel);
       this.#answer(stream, stream.answer);
     } else if (endsStream) this.#answer(stream, stream.answer);
   }
@@ -252,8 +202,7 @@ export class Http2Session implements Session {
 
   #takeSettings(bytes: Buffer, start: number, end: number): void {
     this.#peer.apply(bytes, start, end);
-    this.#encoder.resize(this.#peer.headerTableBytes);
-    this.#writer.begin(FrameType.settings, Flag.ack, 0, 0);
+    this.#sent.acknowledgeSettings(this.#peer.headerTableBytes);
     this.#flow.continue();
     if (this.#state !== 'GREETING') return;
     this.#state = 'OPEN';
@@ -277,7 +226,7 @@ export class Http2Session implements Session {
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
     // The answer is complete before the request is: the rest of the request is not needed.
-    if (!stream.isWhollySent) this.#reset(stream, ErrorCode.cancel);
+    if (!stream.isWhollySent) this.#sent.reset(stream.id, ErrorCode.cancel);
     this.#forget(stream);
     this.#frames.progressed();
     this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
@@ -295,12 +244,8 @@ export class Http2Session implements Session {
 
   /** A stream error (RFC 9113 §5.4.2): the connection stays open. */
   #failStream(stream: Stream, what: string, code: ErrorCode = ErrorCode.protocolError): void {
-    this.#reset(stream, code);
+    this.#sent.reset(stream.id, code);
     this.#fail(stream, protocolError(this.#host, what));
-  }
-
-  #reset(stream: Stream, code: ErrorCode): void {
-    this.#writer.numberFrame(FrameType.rstStream, stream.id, code);
   }
 
   #forget(stream: Stream): void {
@@ -331,12 +276,9 @@ export class Http2Session implements Session {
     this.#socket.destroy();
   }
 
-  /** Its last-stream-id is 0: the push service may open no streams. */
   #sendGoaway(code: ErrorCode): void {
     if (this.#state === 'CLOSED') return;
-    const payload = Buffer.alloc(8);
-    payload.writeUInt32BE(code, 4);
-    this.#writer.frame(FrameType.goaway, 0, 0, payload);
+    this.#sent.goaway(code);
     this.flush();
   }
 
@@ -391,21 +333,12 @@ export class Http2Session implements Session {
   #timeOut(stream: Stream): void {
     // Where not a byte came since, or the body could not even be written, others would fare the same.
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
-    this.#reset(stream, ErrorCode.cancel);
+    this.#sent.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
     else this.#fail(stream, timeoutError(this.#host, 'answer', this.#settings.responseTimeoutMs));
   }
 }
 
-function connectionError(host: string, what: string, cause?: Error): DeskbellError {
-  const reason = cause !== undefined && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new DeskbellError('ERR_CONNECTION', `${host} ${what}${reason}.`, { cause });
-}
-
 function protocolError(host: string, what: string, cause?: Error): DeskbellError {
   return new DeskbellError('ERR_PROTOCOL', `${host} broke HTTP/2: it sent ${what}.`, { cause });
-}
-
-function timeoutError(host: string, verb: string, timeoutMs: number): DeskbellError {
-  return new DeskbellError('ERR_TIMEOUT', `${host} did not ${verb} within ${timeoutMs / 1000} s.`);
 }
