@@ -18,8 +18,8 @@ export interface Exchange {
 
 /** What an open connection takes and how full it is. Nothing is written before `flush`. */
 export interface Session {
-  /** How many requests it carries at a time. */
-  readonly capacity: number;
+  /** How many requests it carries at a time; undefined as long as the push service has not said so. */
+  readonly capacity: number | undefined;
   /** How many more requests it takes now. */
   readonly room: number;
   /** It takes requests, or will when there is room. */

@@ -27,6 +27,8 @@ export const maxQueued = 4096;
  *  over 100 ms, and a thread does not make more; they are opened as pacing asks for them. The push services of a few
  *  users that have no HTTP/2 get fewer in all. */
 const maxHttp2Connections = maxLimit / maxStreams;
+/** Until the SETTINGS of the first one: the push service may allow no streams at all. */
+const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
 /** A request that is handed back so often fails. */
 const maxRefusals = 10;
@@ -223,7 +225,11 @@ export class Origin implements SessionEvents {
 
   get #maxConnections(): number {
     if (this.#protocol === undefined) return 1;
-    return this.#protocol === 'h2' ? maxHttp2Connections : maxHttp1Connections;
+    if (this.#protocol === 'http/1.1') return maxHttp1Connections;
+    const [session] = this.#sessions;
+    return session !== undefined && session.capacity === undefined
+      ? maxGreetingConnections
+      : maxHttp2Connections;
   }
 
   async #openConnection(): Promise<void> {

@@ -80,13 +80,17 @@ export class Http2Session implements Session {
     reader.read((chunk) => this.#read(chunk));
   }
 
-  get capacity(): number {
-    return Math.min(maxStreams, this.#peer.maxConcurrentStreams);
+  get capacity(): number | undefined {
+    return this.#state === 'GREETING' ? undefined : this.#maxStreams;
   }
 
   get room(): number {
     if (this.#state !== 'OPEN' || this.#socket.writableLength > maxUnwrittenBytes) return 0;
-    return Math.max(0, this.capacity - this.#streams.size);
+    return Math.max(0, this.#maxStreams - this.#streams.size);
+  }
+
+  get #maxStreams(): number {
+    return Math.min(maxStreams, this.#peer.maxConcurrentStreams);
   }
 
   get isOpen(): boolean {
