@@ -1,5 +1,4 @@
 // /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
-import type { Audience } from '../../delivery/audience.ts';
 import { broadcastToJson } from '../../delivery/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
@@ -13,72 +12,12 @@ import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorParts } from '../parts.ts';
 import { attemptSchema, attemptExample, attemptToJson } from './attempt.ts';
-import { allAudience, matchingAudience } from './audience-schema.ts';
-import { broadcastExample, broadcastSchema, states } from './broadcast-schema.ts';
-import { exampleMessage, messageSchema, perPersonSchema, pushOptionSchemas } from './message-schema.ts';
+import { attemptsQuery, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
+import { broadcastExample, broadcastSchema } from './broadcast-schema.ts';
 import { describe } from './operation.ts';
-import { defaultLimit, pageOf, pageQuery, readPage } from './page.ts';
+import { defaultLimit, pageOf, readPage } from './page.ts';
 
 export const idParams = Type.Object({ id: Type.Integer({ minimum: 1 }) });
-
-const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
-
-const createBody = Type.Object(
-  {
-    audience: Type.Unsafe<Audience>({
-      description:
-        'Every subscription; some by id; those of a user or with tags (all, any, none of these) at this moment; or some that need ' +
-        'not be stored.',
-      anyOf: [
-        allAudience,
-        {
-          type: 'object',
-          required: ['ids'],
-          additionalProperties: false,
-          properties: { ids: { type: 'array', minItems: 1, items: { type: 'integer', minimum: 1 } } },
-        },
-        matchingAudience,
-        {
-          type: 'object',
-          required: ['subscriptions'],
-          additionalProperties: false,
-          properties: { subscriptions: { type: 'array', minItems: 1, items: { type: 'object' } } },
-        },
-      ],
-    }),
-    message: messageSchema,
-    startAt: time('Nothing is sent before it. Default: now.'),
-    receipts: Type.Optional(
-      Type.Boolean({ description: 'Asks browsers to report what became of the notification.' }),
-    ),
-    perPerson: perPersonSchema,
-    ...pushOptionSchemas,
-  },
-  {
-    additionalProperties: false,
-    examples: [{ audience: 'all', message: exampleMessage, startAt: '2037-01-01T09:00:00+01:00' }],
-  },
-);
-
-const listQuery = Type.Object(
-  {
-    ...pageQuery,
-    text: Type.Optional(Type.String({ description: 'Somewhere in title or message, whatever the case.' })),
-    state: Type.Optional(Type.Unsafe<(typeof states)[number]>({ type: 'string', enum: states })),
-    since: time('Whose start is not before it.'),
-    until: time('Whose start is before it.'),
-  },
-  { additionalProperties: false },
-);
-
-const attemptsQuery = Type.Object(
-  {
-    ...pageQuery,
-    outcome: Type.Optional(Type.String({ enum: ['accepted', 'gone', 'rejected', 'retry'] })),
-    subscription: Type.Optional(Type.Integer({ minimum: 1, description: 'Of this subscription only.' })),
-  },
-  { additionalProperties: false },
-);
 
 const eventsOperation: Operation = {
   tag: 'Sending',
@@ -101,15 +40,6 @@ const eventsOperation: Operation = {
   },
   errors: ['ERR_BROADCAST_NOT_FOUND'],
   security: [{ token: [] }],
-};
-
-const idempotencyKey = {
-  'Idempotency-Key': {
-    description:
-      'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +
-      'broadcast: it is answered with the first one.',
-    schema: { type: 'string', maxLength: 200 },
-  },
 };
 
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void {

@@ -1,0 +1,75 @@
+// What requests about broadcasts may have: the body that makes one, the queries of lists, and a header.
+import type { Audience } from '../../delivery/audience.ts';
+import { Type } from '../../http/schema.ts';
+import { allAudience, matchingAudience } from './audience-schema.ts';
+import { states } from './broadcast-schema.ts';
+import { exampleMessage, messageSchema, perPersonSchema, pushOptionSchemas } from './message-schema.ts';
+import { pageQuery } from './page.ts';
+
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
+
+export const createBody = Type.Object(
+  {
+    audience: Type.Unsafe<Audience>({
+      description:
+        'Every subscription; some by id; those of a user or with tags (all, any, none of these) at this moment; or some that need ' +
+        'not be stored.',
+      anyOf: [
+        allAudience,
+        {
+          type: 'object',
+          required: ['ids'],
+          additionalProperties: false,
+          properties: { ids: { type: 'array', minItems: 1, items: { type: 'integer', minimum: 1 } } },
+        },
+        matchingAudience,
+        {
+          type: 'object',
+          required: ['subscriptions'],
+          additionalProperties: false,
+          properties: { subscriptions: { type: 'array', minItems: 1, items: { type: 'object' } } },
+        },
+      ],
+    }),
+    message: messageSchema,
+    startAt: time('Nothing is sent before it. Default: now.'),
+    receipts: Type.Optional(
+      Type.Boolean({ description: 'Asks browsers to report what became of the notification.' }),
+    ),
+    perPerson: perPersonSchema,
+    ...pushOptionSchemas,
+  },
+  {
+    additionalProperties: false,
+    examples: [{ audience: 'all', message: exampleMessage, startAt: '2037-01-01T09:00:00+01:00' }],
+  },
+);
+
+export const listQuery = Type.Object(
+  {
+    ...pageQuery,
+    text: Type.Optional(Type.String({ description: 'Somewhere in title or message, whatever the case.' })),
+    state: Type.Optional(Type.Unsafe<(typeof states)[number]>({ type: 'string', enum: states })),
+    since: time('Whose start is not before it.'),
+    until: time('Whose start is before it.'),
+  },
+  { additionalProperties: false },
+);
+
+export const attemptsQuery = Type.Object(
+  {
+    ...pageQuery,
+    outcome: Type.Optional(Type.String({ enum: ['accepted', 'gone', 'rejected', 'retry'] })),
+    subscription: Type.Optional(Type.Integer({ minimum: 1, description: 'Of this subscription only.' })),
+  },
+  { additionalProperties: false },
+);
+
+export const idempotencyKey = {
+  'Idempotency-Key': {
+    description:
+      'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +
+      'broadcast: it is answered with the first one.',
+    schema: { type: 'string', maxLength: 200 },
+  },
+};

@@ -1,0 +1,110 @@
+// How far a broadcast is: its progress in figures, and what came of it over time and at each push service.
+import {
+  countMeanings,
+  formatCount,
+  formatDuration,
+  hostOf,
+  nonZeroCounts,
+  stateOf,
+} from '../../../delivery/format-broadcast.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import { settlements, type Broadcast } from '../../../store/broadcasts.ts';
+import { receiptEvents } from '../../../store/receipts.ts';
+import type { OutcomeInterval } from '../../../store/statistics.ts';
+import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
+import { empty, nothing, stateBadge, table, tile, time } from '../components.ts';
+
+export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
+  const { audience, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
+  const settled = audience - counts.pending;
+  const share = audience === 0 ? 1 : settled / audience;
+  const rate = stateOf(broadcast) === 'running' ? rateOf(intervals) : 0;
+  const held = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  const left =
+    rate > 0 && counts.pending > 0 ? `${formatDuration(counts.pending / rate)} left` : timing(broadcast);
+  const speed = rate > 0 ? ` · ${formatCount(Math.round(rate))} a second` : '';
+  return html`<div class="card">
+      <div class="head">
+        <p>${stateBadge(broadcast)} <span class="quiet">${left}</span></p>
+        <p class="quiet small">
+          ${finishedAtMs === undefined ? html`${startAtMs > Date.now() ? 'starts' : 'started'} ${time(startAtMs)}` : html`finished ${time(finishedAtMs)}`}
+        </p>
+      </div>
+      ${progressBar(broadcast)}
+      <p class="number">
+        <strong>${Math.floor(share * 100)} %</strong>
+        <span class="quiet">${formatCount(settled)} of ${formatCount(audience)}${speed}</span>
+      </p>
+    </div>
+    <dl class="tiles">
+      ${nonZeroCounts(broadcast).map(([name, count]) =>
+        tile(
+          capitalize(name),
+          formatCount(count),
+          name === 'pending' && waiting > 0
+            ? `${formatCount(waiting)} to be tried again${held > 0 ? `, ${formatCount(held)} held back` : ''}`
+            : countMeanings[name],
+        ),
+      )}
+    </dl>`;
+}
+
+function timing({ startAtMs, finishedAtMs, state }: Broadcast): string {
+  if (finishedAtMs !== undefined) {
+    return `took ${formatDuration(Math.max(0, finishedAtMs - startAtMs) / 1000)}`;
+  }
+  if (startAtMs > Date.now()) return `starts in ${formatDuration((startAtMs - Date.now()) / 1000)}`;
+  return state === 'paused' ? 'nothing is sent until it is resumed' : '';
+}
+
+/** Messages a second over the last ten seconds. */
+function rateOf(intervals: readonly OutcomeInterval[]): number {
+  const nowMs = Date.now();
+  const recent = intervals.filter(({ startMs }) => startMs > nowMs - 10_000);
+  const sinceMs = Math.min(nowMs - 1000, ...recent.map(({ startMs }) => startMs));
+  return recent.reduce((sum, { attempts }) => sum + attempts, 0) / ((nowMs - sinceMs) / 1000);
+}
+
+export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
+  const last = intervals.at(-1);
+  if (last === undefined) return empty('Nothing has been sent yet.');
+  const { startAtMs } = broadcast;
+  const sinceMs = Math.min(startAtMs, intervals[0]!.startMs);
+  const untilMs = last.startMs + last.widthMs;
+  const widest = Math.max(...intervals.map(({ widthMs }) => widthMs));
+  const count = Math.min(60, Math.max(1, Math.ceil((untilMs - sinceMs) / widest)));
+  const services = toServiceBars(intervals, { sinceMs, untilMs, count });
+  return serviceCharts(services, 'start', formatDuration((untilMs - sinceMs) / 1000));
+}
+
+export function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
+  if (origins.length === 0) return empty('Nothing has been sent yet.');
+  const held = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
+  const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
+  const events = receipts === undefined ? [] : receiptEvents;
+  const columns = [
+    { title: 'Push service', kind: 'short' },
+    ...['attempts', ...settlements, 'held back', ...events].map(numberColumn),
+  ] as const;
+  const rows = origins
+    .slice(0, maxOrigins)
+    .map((counts) => [
+      hostOf(counts.origin),
+      ...[
+        counts.attempts,
+        ...settlements.map((name) => counts[name]),
+        held.get(counts.origin) ?? 0,
+        ...events.map((event) => reported.get(counts.origin)?.[event] ?? 0),
+      ].map(formatCount),
+    ]);
+  return html`${table('Outcomes per push service', columns, rows)}
+  ${
+    origins.length > maxOrigins
+      ? html`<p class="quiet">and ${formatCount(origins.length - maxOrigins)} more hosts</p>`
+      : nothing
+  }`;
+}
+
+const maxOrigins = 20;
+const numberColumn = (name: string) => ({ title: capitalize(name), kind: 'number' }) as const;
+const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
