@@ -1,26 +1,16 @@
 // TLS to PostgreSQL, as libpq reads it from the URL: which certificates are taken, and what is said about the others.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { openssl, find, skipWithout } from '../../scripts/install-test-tools.ts';
+import { openssl, skipWithout } from '../../scripts/install-test-tools.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
+import { certify, makeAuthority, type Authority } from './certificates.ts';
 import { useSharedServer } from './postgres-server.ts';
 
 const getServer = useSharedServer();
-
-interface Authority {
-  /** Path of its certificate. */
-  readonly certificate: string;
-  readonly key: string;
-}
-
-const run = (...parameters: readonly string[]) =>
-  execFileSync(find(openssl)!, parameters, { stdio: ['ignore', 'pipe', 'pipe'] });
-const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
 const isEncrypted = async (address: string): Promise<boolean | undefined> => {
   const database = await PostgresDatabase.open({ url: address });
@@ -42,44 +32,9 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
   let other: Authority;
   let url: string;
 
-  const at = (name: string) => join(folder, name);
-
-  const makeAuthority = (name: string): Authority => {
-    const [certificate, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
-    run('req', '-x509', ...newKey, '-keyout', key, '-out', certificate, '-days', '1', '-subj', `/CN=${name}`);
-    return { certificate, key };
-  };
-
-  /** Of the host "localhost" only. */
-  const certify = ({ certificate, key }: Authority) => {
-    writeFileSync(at('names'), 'subjectAltName=DNS:localhost');
-    run('req', ...newKey, '-keyout', at('server.key'), '-out', at('server.csr'), '-subj', '/CN=localhost');
-    run(
-      'x509',
-      '-req',
-      '-in',
-      at('server.csr'),
-      '-CA',
-      certificate,
-      '-CAkey',
-      key,
-      '-CAcreateserial',
-      '-out',
-      at('server.crt'),
-      '-days',
-      '1',
-      '-extfile',
-      at('names'),
-    );
-    return {
-      certificate: readFileSync(at('server.crt'), 'utf8'),
-      key: readFileSync(at('server.key'), 'utf8'),
-    };
-  };
-
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'deskbell-tls-'));
-    [trusted, other] = [makeAuthority('trusted'), makeAuthority('other')];
+    [trusted, other] = [makeAuthority(folder, 'trusted'), makeAuthority(folder, 'other')];
     url = (await (await getServer()).createDatabase()).url;
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
@@ -102,7 +57,7 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
   });
 
   test('checks what sslmode says, and no less', async () => {
-    await (await getServer()).useTls(certify(trusted));
+    await (await getServer()).useTls(certify(trusted, folder, 'localhost'));
     const { certificate: sslrootcert } = trusted;
     assert.equal(await isEncrypted(url), false, 'not without sslmode');
     assert.equal(await isEncrypted(withTls('127.0.0.1', { sslmode: 'require' })), true);
