@@ -12,10 +12,6 @@ import { startNginxSink } from './nginx-sink.ts';
 import { numberOfPath, seedSubscriptions } from './seed.ts';
 import type { SendingOrder, SendingReport } from './sending-process.ts';
 
-/** `receipts`: each row has a payload of its own. `metrics`: they are read once a second. */
-export const broadcastOptions = ['plain', 'receipts', 'metrics'] as const;
-export type BroadcastOption = (typeof broadcastOptions)[number];
-
 /** A database that is no file in the data directory. */
 export interface DatabaseServer {
   readonly url: string;
@@ -26,8 +22,6 @@ export interface DatabaseServer {
 }
 
 export interface BroadcastSetup {
-  /** Default: plain. */
-  readonly option?: BroadcastOption | undefined;
   /** Sending processes. Default: 1. */
   readonly senders?: number | undefined;
   /** Of each. Default: 2. */
@@ -53,7 +47,7 @@ export interface MeasuredBroadcast {
 
 /** @throws {Error} where a process fails, or somebody did not get the message exactly once */
 export async function measureBroadcast(rows: number, setup: BroadcastSetup = {}): Promise<MeasuredBroadcast> {
-  const { option = 'plain', senders = 1, threads = 2, database, away } = setup;
+  const { senders = 1, threads = 2, database, away } = setup;
   const directory = await mkdtemp(join(tmpdir(), 'deskbell-broadcast-'));
   const program = await compileSendingProcess();
   const sink = await startNginxSink();
@@ -72,7 +66,6 @@ export async function measureBroadcast(rows: number, setup: BroadcastSetup = {})
           origin,
           caFile: sink.caFile,
           threads,
-          option,
           inFlight: away?.inFlight,
         }),
       ),

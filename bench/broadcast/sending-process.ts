@@ -2,6 +2,7 @@
 // standard output how it is doing. `node sending-process.js ORDER_JSON`
 import { readFileSync } from 'node:fs';
 import { createSender, openDataDirectory } from 'deskbell';
+import { broadcastMessage } from './message.ts';
 
 export interface SendingOrder {
   readonly directory: string;
@@ -10,7 +11,6 @@ export interface SendingOrder {
   readonly origin: string;
   readonly caFile: string;
   readonly threads: number;
-  readonly option: 'plain' | 'receipts' | 'metrics';
   /** Messages in flight at most, of each thread. */
   readonly inFlight: number | undefined;
 }
@@ -23,17 +23,10 @@ export interface SendingReport {
 }
 
 const order = JSON.parse(process.argv[2] ?? '') as SendingOrder;
-const { directory, database, origin, caFile, threads, option, inFlight } = order;
+const { directory, database, origin, caFile, threads, inFlight } = order;
 const data = await openDataDirectory(directory, { database });
-const metrics =
-  option === 'metrics'
-    ? (await import('../../src/operator/metrics/metrics.ts')).createMetrics(data.store)
-    : undefined;
-const reading = metrics && setInterval(() => void metrics.render(undefined), 1000);
 const sender = createSender({
   store: data.store,
-  receiptKey: data.receiptKey,
-  onFigures: metrics?.recordFigures,
   vapid: { ...data.vapidKeys, subject: 'mailto:bench@example.org' },
   pushServices: [origin],
   ca: [readFileSync(caFile, 'utf8')],
@@ -41,16 +34,13 @@ const sender = createSender({
   worker: inFlight === undefined ? {} : { minPageRows: inFlight, maxPageRows: inFlight },
 });
 const createdAtMs = Date.now();
-// 218 bytes of payload
-const message = { title: 'Ding dong', message: 'Tea is ready. '.repeat(14).slice(0, 184) };
 // whoever comes later goes on with the same one
 const idempotencyKey = 'bench';
-const run = await sender.broadcast('all', message, { receipts: option === 'receipts', idempotencyKey });
+const run = await sender.broadcast('all', broadcastMessage, { idempotencyKey });
 for await (const { settled, broadcast } of run.progress()) {
   console.log(JSON.stringify({ settled, state: broadcast.state }));
 }
 const { state, counts, audience } = await run.finished;
-clearInterval(reading);
 await sender.close();
 await data.close();
 const endedAtMs = Date.now();

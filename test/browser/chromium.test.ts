@@ -16,14 +16,15 @@ import {
   waitFor,
 } from '../../tools/browser/demo-page.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
-import { testConsole } from './console-suite.ts';
+import { testConsole, testConsoleForAll } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { onScreen, testNotifications } from './notification-suite.ts';
 
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(browserTest);
 testNotifications(browserTest, []);
-testConsole(browserTest, { rows: 100_000, hasSchemes: true });
+testConsole(browserTest, { rows: 100_000 });
+testConsoleForAll(browserTest, ['light', 'dark']);
 
 browserTest(
   'whatever JSON values title and message have, a notification is shown',

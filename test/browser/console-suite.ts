@@ -38,11 +38,9 @@ interface Console {
 export interface ConsoleTests {
   /** Of the broadcast that is watched. */
   readonly rows: number;
-  /** Whether the browser can be told to prefer dark pages. */
-  readonly hasSchemes: boolean;
 }
 
-export function testConsole(browserTest: BrowserTest, { rows, hasSchemes }: ConsoleTests): void {
+export function testConsole(browserTest: BrowserTest, { rows }: ConsoleTests): void {
   browserTest(
     'console: sign in, compose, preview, send to this browser, review and send',
     async (context) => {
@@ -124,9 +122,15 @@ export function testConsole(browserTest: BrowserTest, { rows, hasSchemes }: Cons
       assert.deepEqual(faults, []);
     },
   );
+}
 
+type Scheme = 'light' | 'dark';
+
+/** @param schemes that pages are looked at in: one that the browser prefers by itself, or some that it is told to prefer */
+export function testConsoleForAll(browserTest: BrowserTest, schemes: readonly Scheme[]): void {
+  const names = schemes.join(' and ');
   browserTest(
-    'console: no page has a fault of accessibility, light, dark or narrow',
+    `console: no page has a fault of accessibility, ${names}, wide and narrow`,
     async ({ testBrowser }) => {
       await using bench = await openBroadcastBench();
       await bench.startPushService({ rows: 20 });
@@ -146,9 +150,12 @@ export function testConsole(browserTest: BrowserTest, { rows, hasSchemes }: Cons
       await signIn(page, site.token);
       for (const path of paths) {
         await go(page, site.url + path);
-        for (const [scheme, width] of appearances) {
+        for (const [index, width] of widths.entries()) {
+          // both of them, with one width each
+          const scheme = schemes[index % schemes.length]!;
           await page.setViewport({ width, height: 800 });
-          if (hasSchemes) await emulate(page, scheme);
+          if (schemes.length > 1) await emulate(page, scheme);
+          assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
           found.push(await faultsOf(page, `${path} ${scheme} ${width}`));
           assert.ok(
             Number(await page.evaluate('document.documentElement.scrollWidth')) <= width,
@@ -174,10 +181,7 @@ const paths = [
   '/console/keys',
 ];
 
-const appearances = [
-  ['light', 1280],
-  ['dark', 375],
-] as const;
+const widths = [1280, 375];
 
 /** Sinks of a push service with one pair of keys: it takes a while to make a hundred thousand. */
 async function subscribeMany(bench: BroadcastBench, rows: number): Promise<void> {
@@ -246,7 +250,7 @@ async function type(page: Page, name: string, text: string): Promise<void> {
   await page.type(`[name="${name}"]`, text);
 }
 
-async function emulate(page: Page, scheme: 'light' | 'dark'): Promise<void> {
+async function emulate(page: Page, scheme: Scheme): Promise<void> {
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
 }
 

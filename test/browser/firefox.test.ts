@@ -4,15 +4,22 @@ import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, textOf } from '../../tools/browser/demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
-import { testConsole } from './console-suite.ts';
+import { testConsole, testConsoleForAll } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { testNotifications } from './notification-suite.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 
-const browserTest = createBrowserTests(startFirefox, skipWithout('the Firefox tests', [firefox]));
+const skip = skipWithout('the Firefox tests', [firefox]);
+const browserTest = createBrowserTests(startFirefox, skip);
 testDemoPage(browserTest);
 testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
-testConsole(browserTest, { rows: 20_000, hasSchemes: false });
+testConsole(browserTest, { rows: 20_000 });
+testConsoleForAll(browserTest, ['light']);
+// It cannot be told later.
+testConsoleForAll(
+  createBrowserTests(() => startFirefox({ isDark: true }), skip),
+  ['dark'],
+);
 
 browserTest(
   'a refusal by the server is told with its reason, also on the console',

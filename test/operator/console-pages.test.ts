@@ -1,8 +1,10 @@
 // What the console's pages show and do, without a browser: real requests to a real listener with a real database.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { commitSlice } from '../store/store-under-test.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
@@ -48,6 +50,17 @@ async function refusedBroadcast(
       })),
       leaseMs,
     });
+  }
+}
+
+const accept = (recipient: Recipient) =>
+  ({ recipient, origin: 'https://fcm.googleapis.com', attempts: 1, result: 'accepted' }) as const;
+
+async function acceptAll(store: Store, broadcastId: number): Promise<void> {
+  for (;;) {
+    const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
+    if (slice === undefined) return;
+    await commitSlice(store, slice, accept, leaseMs);
   }
 }
 
@@ -136,6 +149,30 @@ test('a broadcast shows its counts, and attempts by outcome, subscription and us
   assert.equal(await rows('subscription=2'), 1);
   assert.equal(await rows('user=user-2'), 1);
   assert.equal(await rows('user=nobody'), 0);
+});
+
+test('with receipts, the page of a broadcast shows what browsers reported, in all and by push service', async (t) => {
+  const operator = await startOperator(t, { senderOptions: { receiptKey: new Uint8Array(32) } });
+  const { store, sender } = operator;
+  await addPeople(store, 3);
+  const message = { title: 'Hello', message: '', actions: [{ action: 'buy', title: 'Buy' }] };
+  const { broadcast } = await sender.createBroadcast('all', message, { receipts: true });
+  const visitor = await signIn(operator);
+  const figures = async (): Promise<string> =>
+    wordsOf(await visitor.open(`/console/broadcasts/${broadcast.id}`));
+  assert.match(await figures(), /Shown 0 .* Clicked 0 /);
+  await acceptAll(store, broadcast.id);
+  const [first, second] = await store.subscriptions.page({ afterId: 0, limit: 2 });
+  const reported = { broadcastId: broadcast.id, subscriptionId: first!.id };
+  await store.receipts.add([
+    { ...reported, event: 'shown' },
+    { ...reported, event: 'shown', subscriptionId: second!.id },
+    { ...reported, event: 'clicked', action: 'buy' },
+  ]);
+  const words = await figures();
+  assert.match(words, /Shown 2 .* Clicked 1 .* Dismissed 0 /);
+  assert.match(words, /Clicked: buy 1 of these, on this action/);
+  assert.match(words, /Attempts Accepted Shown Clicked Dismissed fcm\.googleapis\.com 3 3 2 1 0 /);
 });
 
 test('broadcasts are found by words, state and day', async (t) => {

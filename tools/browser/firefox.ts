@@ -8,9 +8,14 @@ import { until } from './until.ts';
 export interface FirefoxOptions {
   /** A desktop that shows notifications; without one Firefox has no window and shows them itself. */
   readonly desktopEnvironment?: NodeJS.ProcessEnv;
+  /** Prefers dark pages. */
+  readonly isDark?: boolean;
 }
 
-export async function startFirefox({ desktopEnvironment }: FirefoxOptions = {}): Promise<TestBrowser> {
+export async function startFirefox({
+  desktopEnvironment,
+  isDark = false,
+}: FirefoxOptions = {}): Promise<TestBrowser> {
   let pushService = await startPushService();
   const { origin, port, webSocketUrl } = pushService;
   const browser = await launch({
@@ -31,6 +36,8 @@ export async function startFirefox({ desktopEnvironment }: FirefoxOptions = {}):
       // Automation makes every page believe that it has the focus; then none is brought to the front.
       'focusmanager.testmode': desktopEnvironment === undefined,
       'network.dns.disabled': true,
+      // as numbered there: dark, light
+      'layout.css.prefers-color-scheme.content-override': isDark ? 0 : 1,
     },
   });
   let failure: unknown;

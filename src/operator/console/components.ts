@@ -52,7 +52,7 @@ export function card(heading: string, content: Html, id = idOf(heading)): Html {
 }
 
 /** A figure that matters, with what is to be known of it. */
-export const tile = (label: string, value: string | Html, note: string | Html): Html =>
+export const tile = (label: string | Html, value: string | Html, note: string | Html): Html =>
   html`<div class="tile">
     <dt>${label}</dt>
     <dd>${value}</dd>

@@ -5,14 +5,16 @@ import {
   formatDuration,
   hostOf,
   nonZeroCounts,
+  receiptMeanings,
   stateOf,
+  totalReceipts,
 } from '../../../delivery/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { settlements, type Broadcast } from '../../../store/broadcasts.ts';
+import { settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
-import { empty, nothing, stateBadge, table, tile, time } from '../components.ts';
+import { empty, nothing, stateBadge, strange, table, tile, time } from '../components.ts';
 
 export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
   const { audience, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
@@ -46,7 +48,19 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
             : countMeanings[name],
         ),
       )}
-    </dl>`;
+    </dl>
+    ${renderReceipts(broadcast)}`;
+}
+
+/** Beside the counts that add up: of the accepted messages, what browsers say became of them. */
+function renderReceipts(broadcast: Broadcast): Html {
+  const total = totalReceipts(broadcast);
+  if (total === undefined) return html``;
+  const clicks = Object.entries(total.actions);
+  return html`<dl class="tiles">
+    ${receiptEvents.map((event) => tile(capitalize(event), formatCount(total[event]), receiptMeanings[event]))}
+    ${clicks.map(([action, count]) => tile(html`Clicked: ${strange(action)}`, formatCount(count), 'of these, on this action'))}
+  </dl>`;
 }
 
 function timing({ startAtMs, finishedAtMs, state }: Broadcast): string {
@@ -82,20 +96,25 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
   const held = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
   const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
   const events = receipts === undefined ? [] : receiptEvents;
+  // What none of them has would only take room.
+  const outcomes = settlements.filter((name) => origins.some((counts) => counts[name] > 0));
+  const figures = [
+    ['attempts', ({ attempts }: OriginCounts) => attempts],
+    ...outcomes.map((name) => [name, (counts: OriginCounts) => counts[name]] as const),
+    ...(held.size > 0 ? [['held back', ({ origin }: OriginCounts) => held.get(origin) ?? 0] as const] : []),
+    ...events.map(
+      (event) => [event, ({ origin }: OriginCounts) => reported.get(origin)?.[event] ?? 0] as const,
+    ),
+  ] as const;
   const columns = [
     { title: 'Push service', kind: 'short' },
-    ...['attempts', ...settlements, 'held back', ...events].map(numberColumn),
+    ...figures.map(([name]) => ({ title: capitalize(name), kind: 'number' }) as const),
   ] as const;
   const rows = origins
     .slice(0, maxOrigins)
     .map((counts) => [
       hostOf(counts.origin),
-      ...[
-        counts.attempts,
-        ...settlements.map((name) => counts[name]),
-        held.get(counts.origin) ?? 0,
-        ...events.map((event) => reported.get(counts.origin)?.[event] ?? 0),
-      ].map(formatCount),
+      ...figures.map(([, figureOf]) => formatCount(figureOf(counts))),
     ]);
   return html`${table('Outcomes per push service', columns, rows)}
   ${
@@ -106,5 +125,4 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
 }
 
 const maxOrigins = 20;
-const numberColumn = (name: string) => ({ title: capitalize(name), kind: 'number' }) as const;
 const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
