@@ -43,3 +43,13 @@ test('rows come as tuples and integers as bigint where that is asked for', () =>
   const asBigints = prepareStatement<{ id: number }, { id: bigint }>(database, sql, { bigints: true });
   assert.equal(asBigints.first({ id: 1 })?.id, 1n);
 });
+
+test('a statement is prepared when it is first run, and what is wrong with it is thrown then', () => {
+  const count = prepareStatement<Record<string, never>, { n: number }>(
+    database,
+    'select count(*) as n from later',
+  );
+  assert.throws(() => count.first({}), /no such table: later/);
+  database.exec('create table later (id integer primary key) strict');
+  assert.equal(count.first({})?.n, 0);
+});

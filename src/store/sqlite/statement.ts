@@ -1,4 +1,4 @@
-// SQL with a name for each value (`:nowMs`), prepared once and run often. All of it is synchronous, so that a
+// SQL with a name for each value (`:nowMs`), prepared when it is first run, and run often. All of it is synchronous, so that a
 // transaction is a plain function which nothing can interleave with.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
@@ -19,11 +19,28 @@ export interface StatementOptions {
   readonly arrays?: boolean;
 }
 
-/** Prepares a statement for running many times: see `SqliteDatabase.prepare`. */
+/**
+ * A statement for running many times: see `SqliteDatabase.prepare`. A store has 200 of them, of which a process or a thread
+ * runs a few: those that it never runs cost it nothing.
+ */
 export function prepareStatement<Given extends Values, Row = never>(
   database: DatabaseSync,
   sql: string,
-  { bigints = false, arrays = false }: StatementOptions = {},
+  options: StatementOptions = {},
+): Statement<Given, Row> {
+  let prepared: Statement<Given, Row> | undefined;
+  const statement = (): Statement<Given, Row> => (prepared ??= prepareNow(database, sql, options));
+  return {
+    all: (values) => statement().all(values),
+    first: (values) => statement().first(values),
+    run: (values) => statement().run(values),
+  };
+}
+
+function prepareNow<Given extends Values, Row>(
+  database: DatabaseSync,
+  sql: string,
+  { bigints = false, arrays = false }: StatementOptions,
 ): Statement<Given, Row> {
   const names: string[] = [];
   // node:sqlite looks names up at every call, which doubles the time of a short statement; places cost nothing
