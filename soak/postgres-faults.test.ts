@@ -2,8 +2,7 @@
 // server is killed, or the network between them fails, in random order. Nobody may be left out and nobody counted twice, and the
 // broadcast ends by itself. A limit on the rate makes it last long enough.
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -13,6 +12,7 @@ import { parseSubscription } from '../src/protocol/subscription.ts';
 import { startPushService } from '../src/push-service/index.ts';
 import { openPostgresStore } from '../src/store/postgres/open-postgres-store.ts';
 import { assertDone, quickRetries, timesReceived, vapidKeys } from '../test/delivery/broadcast-bench.ts';
+import { startSendingChild } from '../test/delivery/start-sending-child.ts';
 import { useSharedServer } from '../test/store/postgres-server.ts';
 import { startFaultyProxy } from './faulty-proxy.ts';
 import { scaled } from './scale.ts';
@@ -68,21 +68,16 @@ test(`${Object.values(times).reduce((sum, count) => sum + count)} faults leave n
   const children = new Set<ChildProcess>();
   const failures: string[] = [];
   const start = (): void => {
-    const child = spawn(
-      process.execPath,
-      [
-        join(import.meta.dirname, '../test/delivery/sending-child.ts'),
-        JSON.stringify(address),
-        pushService.origin,
-        JSON.stringify(vapidKeys),
-        '1',
-        JSON.stringify({
-          maxRate: [`${pushService.origin}=${Math.ceil((60 * rows) / secondsAtLeast)}/min`],
-          retryPolicy: quickRetries,
-        }),
-      ],
-      { stdio: ['ignore', 'inherit', 'inherit'] },
-    );
+    const child = startSendingChild({
+      address,
+      origin: pushService.origin,
+      vapidKeys,
+      options: {
+        threads: 1,
+        maxRate: [`${pushService.origin}=${Math.ceil((60 * rows) / secondsAtLeast)}/min`],
+        retryPolicy: quickRetries,
+      },
+    });
     children.add(child);
     child.on('exit', (code, signal) => {
       children.delete(child);

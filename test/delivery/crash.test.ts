@@ -1,13 +1,12 @@
 // What a broadcast promises when the process that sends it dies: nobody is left out, counts add up, and a kill
 // repeats at most one page per worker.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { maxUncommittedRows } from '../../src/delivery/settings.ts';
 import { assertDone, openBroadcastBench, timesReceived, vapidKeys } from './broadcast-bench.ts';
+import { startSendingChild } from './start-sending-child.ts';
 
 const rows = 6000;
 
@@ -16,17 +15,12 @@ for (const threads of [1, 2]) {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ rows: rows });
     const start = () =>
-      spawn(
-        process.execPath,
-        [
-          fileURLToPath(new URL('sending-child.ts', import.meta.url)),
-          JSON.stringify(bench.store.address),
-          pushService.origin,
-          JSON.stringify(vapidKeys),
-          String(threads),
-        ],
-        { stdio: ['ignore', 'inherit', 'inherit'] },
-      );
+      startSendingChild({
+        address: bench.store.address,
+        origin: pushService.origin,
+        vapidKeys,
+        options: { threads },
+      });
     const messages = () => pushService.tallySinks()[0]?.messages ?? 0;
 
     let kills = 0;

@@ -1,10 +1,8 @@
 // `maxRate`: how limits are written, and that all who deliver keep them together without holding others up.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { createSender } from '../../src/delivery/sender.ts';
 import { parseMaxRates } from '../../src/delivery/max-rate.ts';
 import { openAgain } from '../store/test-database.ts';
@@ -16,6 +14,7 @@ import {
   vapid,
   vapidKeys,
 } from './broadcast-bench.ts';
+import { startSendingChild } from './start-sending-child.ts';
 
 describe('a rate limit', () => {
   test('names a host or an origin, and a number per second, minute or hour', () => {
@@ -89,18 +88,12 @@ describe('a rate limit', () => {
     const pushService = await bench.startPushService({ rows });
     const startedMs = performance.now();
     const start = () =>
-      spawn(
-        process.execPath,
-        [
-          fileURLToPath(new URL('sending-child.ts', import.meta.url)),
-          JSON.stringify(bench.store.address),
-          pushService.origin,
-          JSON.stringify(vapidKeys),
-          '0',
-          JSON.stringify({ maxRate: [`${pushService.origin}=${perSecond}/s`] }),
-        ],
-        { stdio: ['ignore', 'inherit', 'inherit'] },
-      );
+      startSendingChild({
+        address: bench.store.address,
+        origin: pushService.origin,
+        vapidKeys,
+        options: { threads: 0, maxRate: [`${pushService.origin}=${perSecond}/s`] },
+      });
     const messages = () => pushService.tallySinks()[0]?.messages ?? 0;
     const [killed, other] = [start(), start()];
     const ended = once(other, 'exit');

@@ -1,19 +1,16 @@
 // A process for the crash tests: sends one broadcast to all, or goes on with it. What it has done stands in the store.
-// `node sending-child.ts STORE_ADDRESS_JSON ORIGIN VAPID_KEYS_JSON THREADS [OPTIONS_JSON]`
-import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
-import type { StoreAddress } from '../../src/store/store.ts';
+import { createSender } from '../../src/delivery/sender.ts';
 import { openAgain } from '../store/test-database.ts';
-import type { VapidKeys } from '../../src/protocol/vapid.ts';
+import type { SendingTask } from './start-sending-child.ts';
 
-const [address = '', origin = '', keys = '', threads = '0', options = '{}'] = process.argv.slice(2);
-const store = await openAgain({ address: JSON.parse(address) as StoreAddress });
+const { address, origin, vapidKeys, options } = JSON.parse(process.argv[2] ?? '') as SendingTask;
+const store = await openAgain({ address });
 const sender = createSender({
-  vapid: { ...(JSON.parse(keys) as VapidKeys), subject: 'mailto:push@example.org' },
+  vapid: { ...vapidKeys, subject: 'mailto:push@example.org' },
   store,
   pushServices: [origin],
-  threads: Number(threads),
   worker: { leaseMs: 1000 },
-  ...(JSON.parse(options) as Partial<SenderOptions>),
+  ...options,
 });
 const run = await sender.broadcast(
   'all',
