@@ -81,7 +81,7 @@ export const defaultWorkerSettings: WorkerSettings = {
   maxDetachedRows: 4096,
   maxRetryRows: 512,
   retryLeaseRows: 256,
-  readRows: 256,
+  readRows: 1024,
   batchRows: 64,
   commitRows: 256,
   commitAcceptedRows: 1024,

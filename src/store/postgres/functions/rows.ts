@@ -14,6 +14,16 @@ const widthByAge = broadcastWidths
   )
   .join(' ');
 
+/** Stored subscriptions behind a position, in order, as one row of texts. */
+const pageOf = (table: string, after: string, through: string, maxRows: string): string => `
+  select string_agg(s.id::text, ',' order by s.id),
+         null,
+         string_agg(s.endpoint, chr(10) order by s.id),
+         string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
+         string_agg(s.vapid_key_id::text, ',' order by s.id),
+         string_agg(s.updated_at_ms::text, ',' order by s.id)
+  from (select * from ${table} where id > ${after} and id <= ${through} order by id limit ${maxRows}) s`;
+
 /** @param schema where the functions are */
 export const rowFunctions = (schema: string): string => `
   -- Rows of a slice behind a position, in order, as one row of texts: reading them takes a third of the time that as many
@@ -21,11 +31,14 @@ export const rowFunctions = (schema: string): string => `
   create function ${schema}.read_rows(of_broadcast bigint, slice int, after bigint, through bigint, max_rows int)
   returns table (
     positions text, subscription_ids text, endpoints text, keys text, vapid_key_ids text, updated_at_ms text
-  ) language plpgsql as $$
+  ) language plpgsql
+  -- planning for all partitions takes longer than reading a page of them: it is done once, for the index of ids
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
   #variable_conflict use_column
   declare
     head record;
-    source text := 'deskbell.subscriptions';
   begin
     select b.rows_in, b.audience_id into head from deskbell.broadcasts b where b.id = of_broadcast;
     if head.rows_in = 'list' then
@@ -47,19 +60,16 @@ export const rowFunctions = (schema: string): string => `
           on s.endpoint_hash = m.endpoint_hash and (m.subscription_id is null or s.id = m.subscription_id);
       return;
     end if;
-    if head.rows_in = 'partition' then source := source || '_' || slice % ${partitions}; end if;
-    return query execute format('
-      select string_agg(s.id::text, '','' order by s.id),
-             null,
-             string_agg(s.endpoint, chr(10) order by s.id),
-             string_agg(encode(s.p256dh || s.auth, ''hex''), '''' order by s.id),
-             string_agg(s.vapid_key_id::text, '','' order by s.id),
-             string_agg(s.updated_at_ms::text, '','' order by s.id)
-      from (select * from %s where id > $1 and id <= $2 order by id limit $3) s', source)
+    if head.rows_in = 'all' then
+      return query ${pageOf('deskbell.subscriptions', 'after', 'through', 'max_rows')};
+      return;
+    end if;
+    return query execute format($page$${pageOf('deskbell.subscriptions_%s', '$1', '$2', '$3')}$page$, slice % ${partitions})
       using after, through, max_rows;
   end $$;
 
-  -- the work of "commit_page" under the locks of origins: marks, and answers for judging them; the alarms that this raises
+  -- the work of "commit_page" under the locks of origins: marks, and answers for judging them; the alarms that this raises.
+  -- counted: the positions of rows that are this worker's; null: all
   create function ${schema}.mark_page(
     of_broadcast bigint, now_ms bigint, counted bigint[], origins text[], positions bigint[], row_origins int[],
     results text[], answered boolean[], gone jsonb, accepted_ids bigint[], accepted_hashes uuid[]
@@ -74,7 +84,7 @@ export const rowFunctions = (schema: string): string => `
       select origins[r.origin] as origin, count(*) filter (where r.answered) as answers,
              count(*) filter (where r.result = 'accepted') as accepted
       from unnest(positions, row_origins, results, answered) as r (position, origin, result, answered)
-      where r.position = any (counted)
+      where counted is null or r.position = any (counted)
       group by 1 having bool_or(r.answered or r.result = 'gone')
       -- in one order, so that commits do not wait for each other in a circle
       order by 1
@@ -85,7 +95,7 @@ export const rowFunctions = (schema: string): string => `
         from jsonb_to_recordset(gone) as g (
           "position" bigint, "origin" text, "id" bigint, "hash" uuid, "updatedAtMs" bigint, "p256dh" text, "auth" text)
         join deskbell.subscriptions s on s.endpoint_hash = g."hash"
-        where g."origin" = told.origin and g."position" = any (counted)
+        where g."origin" = told.origin and (counted is null or g."position" = any (counted))
           -- unless it was renewed since it was read
           and case when g."id" is null
                 then s.p256dh = decode(g."p256dh", 'hex') and s.auth = decode(g."auth", 'hex')
@@ -119,7 +129,7 @@ export const rowFunctions = (schema: string): string => `
         "position" bigint, "subscriptionId" bigint, "atMs" bigint, "origin" text, "attempt" int, "outcome" text,
         "status" int, "reason" text, "detail" text)) with ordinality as r (
         "position", "subscriptionId", "atMs", "origin", "attempt", "outcome", "status", "reason", "detail", number)
-      where r."position" = any (counted)
+      where counted is null or r."position" = any (counted)
     ), added as (
       insert into deskbell.attempts
         (broadcast_id, subscription_id, at_ms, origin, attempt, outcome, status, reason, detail)
@@ -219,7 +229,8 @@ export const rowFunctions = (schema: string): string => `
     now_ms bigint := ${schema}.clock(given_ms);
     head record;
     through bigint;
-    counted bigint[] := positions;
+    -- null: all; looking a thousand up among a thousand would cost more than all else
+    counted bigint[];
     may_be_over boolean := false;
     raised jsonb := '[]';
     alarm record;
@@ -277,7 +288,7 @@ export const rowFunctions = (schema: string): string => `
            count(*) filter (where r.result = 'rejected'), count(*) filter (where r.result = 'expired'),
            count(*) filter (where r.result = 'exhausted'), count(*) filter (where r.result = 'capped')
     from unnest(positions, row_origins, results, attempts) as r (position, origin, result, attempts)
-    where slice is not null or r.position = any (counted)
+    where counted is null or r.position = any (counted)
     group by 3 order by 3
     on conflict (broadcast_id, shard, origin) do update set
       attempts = c.attempts + excluded.attempts,
@@ -296,14 +307,14 @@ export const rowFunctions = (schema: string): string => `
         count(*) filter (where r.result = 'rejected'), count(*) filter (where r.result = 'expired'),
         count(*) filter (where r.result = 'exhausted'), count(*) filter (where r.result = 'capped')]::bigint[] as counts
       from unnest(positions, row_origins, results, attempts) as r (position, origin, result, attempts)
-      where slice is not null or r.position = any (counted)
+      where counted is null or r.position = any (counted)
       group by 1 order by 1
     ) t;
 
     for alarm in
       select a."origin", a."reason", min(a."detail") as detail, count(*) as rows
       from jsonb_to_recordset(alarms) as a ("position" bigint, "origin" text, "reason" text, "detail" text)
-      where a."position" = any (counted) group by 1, 2 order by 1, 2
+      where counted is null or a."position" = any (counted) group by 1, 2 order by 1, 2
     loop
       raised := raised || coalesce(
         ${schema}.raise_alarm(of_broadcast, alarm."origin", alarm."reason", alarm.detail, alarm.rows, now_ms), '[]');
