@@ -318,6 +318,27 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(broadcast.counts.accepted, 10);
     });
 
+    test('a slice whose worker dies five times still ends complete, with each row counted once', async () => {
+      await addSubscriptions(store, 10);
+      const { id } = await createBroadcast();
+      const dead: SliceLease[] = [];
+      for (let deaths = 0; deaths < 5; deaths += 1) {
+        const slice = await lease(id);
+        // one row is committed; then nothing more is heard of the worker
+        const [row] = await store.ledger.readRows(slice, slice.cursor, 1);
+        assert.ok(row);
+        const page = { slice: { number: slice.slice, cursor: row.position }, rows: [accepted(row)] };
+        await store.ledger.commit({ ...held(slice), ...page, leaseMs });
+        dead.push(slice);
+        nowMs += leaseMs;
+      }
+      const last = await lease(id);
+      for (const slice of dead) assert.equal((await settle(slice)).isLeaseLost, true);
+      await settle(last);
+      const broadcast = await found(id);
+      assert.deepEqual([broadcast.state, broadcast.counts.accepted], ['done', 10]);
+    });
+
     test('a lease is held longer by renewing it, and given back by releasing it', async () => {
       await addSubscriptions(store, 10);
       await createBroadcast();
