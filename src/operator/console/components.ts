@@ -71,24 +71,32 @@ export function table(
   columns: readonly Column[],
   rows: readonly (readonly (string | Html)[])[],
 ): Html {
+  // The roles are said since a phone shows each row as a list, and styles take from a table what it is.
   return html`<div class="table" role="region" aria-label="${label}" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          ${columns.map(({ title, kind = '' }) => html`<th scope="col" class="${kind}">${title}</th>`)}
+    <table role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map(
+            ({ title, kind = '' }) => html`<th scope="col" role="columnheader" class="${kind}">${title}</th>`,
+          )}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${rows.map(
           (cells) =>
-            html`<tr>
-              ${cells.map((cell, index) => html`<td class="${columns[index]?.kind ?? ''}">${cell}</td>`)}
+            html`<tr role="row">
+              ${cells.map((cell, index) => renderCell(cell, columns[index]))}
             </tr>`,
         )}
       </tbody>
     </table>
   </div>`;
 }
+
+const renderCell = (cell: string | Html, column: Column | undefined): Html =>
+  html`<td role="cell" class="${column?.kind ?? ''}" data-title="${column?.title ?? ''}">
+    <div>${cell}</div>
+  </td>`;
 
 export const facts = (entries: readonly (readonly [string, string | Html])[]): Html =>
   html`<dl class="facts">

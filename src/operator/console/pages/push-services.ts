@@ -118,7 +118,9 @@ function renderState({ breaker, breakerReason, refusedKeys, throttled }: PushSer
   ${
     throttled === 0
       ? nothing
-      : html`<span class="quiet">${formatCount(throttled)} answers asked for fewer messages</span>`
+      : html`<span class="quiet"
+          >${formatCount(throttled)} ${throttled === 1 ? 'answer' : 'answers'} asked for fewer messages</span
+        >`
   }`;
 }
 
