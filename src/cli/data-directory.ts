@@ -13,7 +13,7 @@ import {
   readKeyFile,
 } from '../keys/key-file.ts';
 import { copyCurrentPair, readKeyRing } from '../keys/key-ring.ts';
-import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/open-sqlite-store.ts';
+import type { SqliteStoreOptions } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 
 export interface DataDirectory {
@@ -98,7 +98,10 @@ export async function openStore(
   directory: string,
   { database, subscriptionLimit, onWarning }: DataDirectoryOptions,
 ): Promise<Store> {
-  if (database === undefined) return openSqliteStore({ path: databasePathOf(directory), subscriptionLimit });
+  if (database === undefined) {
+    const { openSqliteStore } = await import('../store/sqlite/open-sqlite-store.ts');
+    return openSqliteStore({ path: databasePathOf(directory), subscriptionLimit });
+  }
   const { openPostgresStore } = await import('../store/postgres/open-postgres-store.ts');
   return openPostgresStore({ url: database, subscriptionLimit, onWarning });
 }

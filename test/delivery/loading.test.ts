@@ -19,3 +19,8 @@ test('a process whose threads deliver its broadcasts opens no connections itself
   assert.match(loadedBy('delivery/open-single-messages.ts'), /NativeModule tls$/m);
   assert.doesNotMatch(loadedBy('delivery/open-broadcaster.ts'), /NativeModule tls$/m);
 });
+
+test('a command loads the database only when it opens one', () => {
+  assert.match(loadedBy('store/sqlite/open-sqlite-store.ts'), /NativeModule sqlite$/m);
+  assert.doesNotMatch(loadedBy('cli/program.ts'), /NativeModule (?:sqlite|tls|http)$/m);
+});
