@@ -1,5 +1,5 @@
 // `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
-import { formatCount } from '../delivery/format-broadcast.ts';
+import { formatAudience, formatCount } from '../delivery/format-broadcast.ts';
 import type { Audience } from '../delivery/audience.ts';
 import { countAudience } from '../delivery/count-audience.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
@@ -38,7 +38,7 @@ export async function printDryRun(
     };
     return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
   }
-  const recipients = `${formatCount(count)} subscription${count === 1 ? '' : 's'}`;
+  const recipients = formatAudience(count);
   await output.line(
     `Would be sent to ${recipients}; nothing was sent. The payload has ${formatCount(payload.length)} of ` +
       `at most ${formatCount(maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0))} bytes:`,

@@ -8,6 +8,7 @@ import {
   formatCount,
   formatDuration,
   formatProgress,
+  nameBroadcast,
   stateOf,
 } from '../delivery/format-broadcast.ts';
 import type { Progress } from '../delivery/progress.ts';
@@ -107,10 +108,9 @@ function assertDelivered({ id, state, counts }: Broadcast): void {
 }
 
 function formatStart({ broadcast, isNew }: BroadcastRun): string {
-  const { id, audience, state } = broadcast;
-  if (isNew) return `Broadcast ${id} to ${formatCount(audience)}.`;
-  const next = state === 'running' ? ' Continuing.' : '';
-  return `Broadcast ${id} to ${formatCount(audience)} is already ${stateOf(broadcast)}.${next}`;
+  if (isNew) return `${nameBroadcast(broadcast)}.`;
+  const next = broadcast.state === 'running' ? ' Continuing.' : '';
+  return `${nameBroadcast(broadcast)} is already ${stateOf(broadcast)}.${next}`;
 }
 
 const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });

@@ -1,6 +1,6 @@
 // `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
 import type { Audience } from '../delivery/audience.ts';
-import { broadcastToJson, formatCount, isoTime, stateOf } from '../delivery/format-broadcast.ts';
+import { broadcastToJson, isoTime, nameBroadcast, stateOf } from '../delivery/format-broadcast.ts';
 import { scheduleToJson } from '../delivery/format-schedule.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
@@ -135,13 +135,11 @@ async function printStored(
   output: Output,
   hint: CommandHint,
 ): Promise<void> {
-  const { id, audience, startAtMs } = broadcast;
+  const { id, startAtMs } = broadcast;
   if (json) return output.line(JSON.stringify({ event: 'broadcast', isNew, ...broadcastToJson(broadcast) }));
   const state = stateOf(broadcast);
   const time = state === 'scheduled' ? ` for ${new Date(startAtMs).toISOString()}` : '';
-  await output.line(
-    `Broadcast ${id} to ${formatCount(audience)} is ${isNew ? '' : 'already '}${state}${time}.`,
-  );
+  await output.line(`${nameBroadcast(broadcast)} is ${isNew ? '' : 'already '}${state}${time}.`);
   output.diagnostic(
     `To deliver it, run one of these:\n  ${hint('worker')}\n  ${hint('serve --deliver')}\n  ${hint(`broadcasts resume ${id}`)}`,
   );

@@ -70,11 +70,19 @@ export function stateOf({ state, startAtMs }: Broadcast, nowMs = Date.now()): Br
   return state === 'running' && startAtMs > nowMs ? 'scheduled' : state;
 }
 
-/** `Broadcast 7 to 1,000 is done: 990 accepted, 10 rejected.` */
+/** `1,000 subscriptions` */
+export const formatAudience = (count: number): string =>
+  `${formatCount(count)} subscription${count === 1 ? '' : 's'}`;
+
+/** `Broadcast 7 to 1,000 subscriptions` */
+export const nameBroadcast = ({ id, audience }: Pick<Broadcast, 'id' | 'audience'>): string =>
+  `Broadcast ${id} to ${formatAudience(audience)}`;
+
+/** `Broadcast 7 to 1,000 subscriptions is done: 990 accepted, 10 rejected.` */
 export function formatState(broadcast: Broadcast): string {
   const counts = nonZeroCounts(broadcast).map(([name, count]) => `${formatCount(count)} ${name}`);
   const details = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
-  return `Broadcast ${broadcast.id} to ${formatCount(broadcast.audience)} is ${stateOf(broadcast)}${details}.`;
+  return `${nameBroadcast(broadcast)} is ${stateOf(broadcast)}${details}.`;
 }
 
 /** An alarm, or the state, of a broadcast in one line. */

@@ -65,7 +65,7 @@ suite('broadcasts of the command line', () => {
     const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
     assert.equal(exitCode, 0, stderr);
     assert.equal(stderr, '');
-    assert.match(stdout, /^Broadcast 1 to 40\.\n/);
+    assert.match(stdout, /^Broadcast 1 to 40 subscriptions\.\n/);
     assert.match(stdout, /Broadcast 1 is done in \d+:\d\d:\n/);
     assert.match(stdout, /^ +39 accepted /m);
     assert.match(stdout, /^ +1 gone /m);

@@ -41,7 +41,7 @@ suite('deskbell demo', () => {
     const elsewhere = { cwd: environment.TMPDIR, env: { ...process.env, ...environment } };
     const { stdout } = await promisify(exec)(command, elsewhere);
     assert.match(stdout, /^ +1 accepted /m);
-    await demo.waitFor(/ms {2}sender +Broadcast 1 to 1 is done: 1 accepted\.$/);
+    await demo.waitFor(/ms {2}sender +Broadcast 1 to 1 subscription is done: 1 accepted\.$/);
     await demo.waitFor(/^notification {"title":"Hello","message":"From another terminal"}$/);
 
     const [, shownCommand = ''] = /<code id="command">(.+)<\/code>/.exec(html)!;

@@ -194,7 +194,7 @@ suite('deskbell send', () => {
     assert.equal(sent.at(-1).counts.accepted, 1);
     await userAgent.nextMessage();
 
-    assert.match((await send('--user', '42', '--all')).stderr, /--user .*cannot be used with .*--all/);
+    assert.match((await send('--user', '42', '--all')).stderr, /--all.* cannot be used with .*--user/);
     assert.match((await send('--tag', 'a b')).stderr, /A tag must be .*ERR_FIELD_VALUE/);
     assert.match((await send()).stderr, /Choose the audience: .*--user/);
   });
