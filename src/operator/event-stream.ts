@@ -9,13 +9,13 @@ import { escapeControls } from '../errors/escape-controls.ts';
 export interface ServerEvent {
   readonly event: string;
   /** What a client that comes back sends as `Last-Event-ID`: one line. */
-  readonly id: string;
+  readonly id?: string | undefined;
   /** Sent as JSON, or as it is where it is text. */
   readonly data: object | string;
 }
 
 /** Proxies close connections that are silent for a minute; and it shows that a client is gone. */
-const heartbeatMs = 15_000;
+const usualHeartbeatMs = 15_000;
 /** When a client comes back after its connection was lost. */
 const retryMs = 2000;
 
@@ -28,22 +28,24 @@ export function sendEvents(
   reply: FastifyReply,
   events: AsyncGenerator<ServerEvent>,
   isPermitted: () => Promise<boolean>,
+  heartbeatMs: number = usualHeartbeatMs,
 ): FastifyReply {
   // Without the latter, nginx would keep events back.
   reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no');
-  return reply.send(Readable.from(toText(events, isPermitted)));
+  return reply.send(Readable.from(toText(events, isPermitted, heartbeatMs)));
 }
 
 async function* toText(
   events: AsyncGenerator<ServerEvent>,
   isPermitted: () => Promise<boolean>,
+  heartbeatMs: number,
 ): AsyncGenerator<string> {
   let next: Promise<IteratorResult<ServerEvent>> | undefined;
   try {
     yield `retry: ${retryMs}\n\n`;
     for (;;) {
       next ??= events.next();
-      const result = await orHeartbeat(next);
+      const result = await orHeartbeat(next, heartbeatMs);
       if (!(await isPermitted())) return;
       if (result === undefined) {
         yield ': still here\n\n';
@@ -59,7 +61,7 @@ async function* toText(
   }
 }
 
-async function orHeartbeat<Result>(next: Promise<Result>): Promise<Result | undefined> {
+async function orHeartbeat<Result>(next: Promise<Result>, heartbeatMs: number): Promise<Result | undefined> {
   const timer = new AbortController();
   try {
     const silence = sleep(heartbeatMs, undefined, { signal: timer.signal, ref: false });
@@ -72,5 +74,5 @@ async function orHeartbeat<Result>(next: Promise<Result>): Promise<Result | unde
 function format({ event, id, data }: ServerEvent): string {
   const text = typeof data === 'string' ? data : escapeControls(JSON.stringify(data));
   const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
-  return `event: ${event}\nid: ${id}\n${lines.join('')}\n`;
+  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}${lines.join('')}\n`;
 }
