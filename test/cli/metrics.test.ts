@@ -49,8 +49,8 @@ suite('metrics', () => {
     assert.equal((await fetch(`${address}/metrics`)).status, 404, 'not on the public listener');
     assert.equal(await serve.end(), 0);
     const log = await readFile(logFile, 'utf8');
-    assert.match(log, /"event":"worker","state":"started","threads":1/);
-    assert.match(log, /"event":"worker","state":"stopped"/);
+    assert.match(log, /"event":"worker","machine":"[^"]+","processId":\d+,"state":"started","threads":1/);
+    assert.match(log, /"event":"worker","machine":"[^"]+","processId":\d+,"state":"stopped"/);
   });
 
   test('a worker has metrics of its own, and says where', async () => {
