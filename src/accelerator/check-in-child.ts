@@ -1,6 +1,5 @@
 // A file that is to be loaded into this process is first loaded and checked in another one: a crash there costs
 // nothing. The verdict is remembered by the file's hash.
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, homedir } from 'node:os';
@@ -61,6 +60,8 @@ function hashOf(file: string): string {
 }
 
 function check(file: string): { readonly fault: string | undefined; readonly isLasting: boolean } {
+  // loaded here, since as a rule the verdict is known, and each thread would load it
+  const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { status, signal, stdout, stderr, error } = spawnSync(process.execPath, [child, file], {
     encoding: 'utf8',
     timeout: timeoutMs,

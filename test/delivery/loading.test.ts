@@ -15,6 +15,10 @@ test('a worker loads neither node:http nor the fetch that comes with it before i
   assert.doesNotMatch(loadedBy('delivery/create-worker.ts'), /undici|NativeModule http$/m);
 });
 
+test('a worker loads no way to start processes: that the accelerator works is known, as a rule', () => {
+  assert.doesNotMatch(loadedBy('delivery/create-worker.ts'), /NativeModule child_process$/m);
+});
+
 test('a process whose threads deliver its broadcasts opens no connections itself', () => {
   assert.match(loadedBy('delivery/open-single-messages.ts'), /NativeModule tls$/m);
   assert.doesNotMatch(loadedBy('delivery/open-broadcaster.ts'), /NativeModule tls$/m);
