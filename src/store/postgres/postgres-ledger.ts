@@ -121,14 +121,14 @@ function toValues(
     slice?.cursor ?? null,
     origins,
     origins.map(pushServiceName),
-    rows.map(({ recipient }) => recipient.position),
-    rows.map(({ origin }) => indexOf.get(origin) ?? 0),
-    rows.map(({ result }) => result),
-    rows.map(({ attempts }) => attempts),
-    rows.map(isAnswered),
+    toArrayText(rows.map(({ recipient }) => recipient.position)),
+    toArrayText(rows.map(({ origin }) => indexOf.get(origin) ?? 0)),
+    toArrayText(rows.map(({ result }) => result)),
+    toArrayText(rows.map(({ attempts }) => attempts)),
+    toArrayText(rows.map(isAnswered)),
     JSON.stringify(rows.flatMap(toRetry)),
     JSON.stringify(rows.flatMap(toGone)),
-    accepted.flatMap(({ subscriptionId }) => subscriptionId ?? []),
+    toArrayText(accepted.flatMap(({ subscriptionId }) => subscriptionId ?? [])),
     accepted.flatMap(({ subscriptionId, endpoint }) =>
       subscriptionId === undefined ? [hashEndpoint(endpoint)] : [],
     ),
@@ -147,6 +147,11 @@ function toValues(
     ),
     JSON.stringify(answers),
   ];
+}
+
+/** An array as PostgreSQL reads it, of what needs no quotation marks: "pg" would examine each member for them. */
+function toArrayText(members: readonly (number | boolean | RowResult['result'])[]): string {
+  return `{${members.join(',')}}`;
 }
 
 /** The push service itself answered, if only "later". */
