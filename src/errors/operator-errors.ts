@@ -68,5 +68,3 @@ export const operatorErrors = {
   ERR_BROADCAST_STATE: answer(409, libraryErrors.ERR_BROADCAST_STATE),
   ERR_IDEMPOTENCY_KEY: answer(422, libraryErrors.ERR_IDEMPOTENCY_KEY),
 } as const satisfies Record<string, ServiceErrorEntry>;
-
-export type OperatorErrorCode = keyof typeof operatorErrors;
