@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDataDirectory } from '../src/cli/data-directory.ts';
+import { openDataDirectory } from '../src/cli/data/data-directory.ts';
 import { startNginxSink } from './broadcast/nginx-sink.ts';
 import { seedSubscriptions } from './broadcast/seed.ts';
 import {

@@ -10,7 +10,7 @@ const source = join(root, 'src');
 /** Modules that are loaded by their URL, beside what package.json exports; all by their paths in src/. */
 const loadedByUrl = [
   'cli/run-process',
-  'delivery/worker-thread',
+  'delivery/worker/worker-thread',
   'store/sqlite/open-sqlite-store',
   'store/postgres/open-postgres-store',
   // read to tell one version of the check from another: they name the chunks they are made of by hashes

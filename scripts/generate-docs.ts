@@ -5,9 +5,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { glob } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { flagOf, settings, variableOf, type SettingName } from '../src/cli/configuration.ts';
-import { settingGroups } from '../src/cli/setting-groups.ts';
-import type { Setting } from '../src/cli/setting.ts';
+import { flagOf, settings, variableOf, type SettingName } from '../src/cli/configuration/configuration.ts';
+import { settingGroups } from '../src/cli/configuration/setting-groups.ts';
+import type { Setting } from '../src/cli/configuration/setting.ts';
 import type { CatalogueEntry } from '../src/errors/catalogue-entry.ts';
 import { fieldErrors } from '../src/errors/field-errors.ts';
 import { libraryErrors } from '../src/errors/library-errors.ts';
@@ -84,7 +84,7 @@ function renderConfiguration(): string {
   ]);
   return page(
     'Configuration',
-    'src/cli/configuration.ts',
+    'src/cli/configuration/configuration.ts',
     `Each entry has a name in the configuration file, a flag and an environment variable. A flag wins over the
 variable, the variable over the file, the file over the default. The file is one JSON object, named by \`--config FILE\`
 or \`DESKBELL_CONFIG\`; paths in it are relative to the file's directory. Lists are arrays in the file and are

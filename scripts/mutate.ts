@@ -24,8 +24,11 @@ const modules: Readonly<Record<string, Module>> = {
     files: ['src/protocol/*.ts', '!src/protocol/index.ts'],
     tests: ['test/protocol/!(interoperability).test.ts'],
   },
-  'retry-policy': { files: ['src/delivery/retry-policy.ts'], tests: ['test/delivery/retry-policy.test.ts'] },
-  'row-results': { files: ['src/delivery/record.ts'], tests: ['test/delivery/record.test.ts'] },
+  'retry-policy': {
+    files: ['src/delivery/worker/retry-policy.ts'],
+    tests: ['test/delivery/retry-policy.test.ts'],
+  },
+  'row-results': { files: ['src/delivery/worker/record.ts'], tests: ['test/delivery/record.test.ts'] },
   mechanisms: {
     files: ['src/service/demonstration/mechanisms/*.ts'],
     tests: ['test/service/{logging-mechanisms,session,request-time}.test.ts'],

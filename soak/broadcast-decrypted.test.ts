@@ -15,7 +15,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { loadAccelerator } from '../src/accelerator/load-accelerator.ts';
-import { openDataDirectory } from '../src/cli/data-directory.ts';
+import { openDataDirectory } from '../src/cli/data/data-directory.ts';
 import { createSender } from '../src/index.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
 import { scaled } from './scale.ts';

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { residentMegabytesOf } from '../bench/measure/process-usage.ts';
 import { createSessionCookie } from '../src/service/demonstration/session-cookie.ts';
-import { openDataDirectory } from '../src/cli/data-directory.ts';
+import { openDataDirectory } from '../src/cli/data/data-directory.ts';
 import { fuzz } from '../test/service/description-fuzz.ts';
 import { scaled } from './scale.ts';
 

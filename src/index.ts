@@ -13,12 +13,12 @@
 
 export { createSender } from './delivery/sender.ts';
 export type { Sender, SenderOptions, SenderVapid, SendResult, SubscriptionInput } from './delivery/sender.ts';
-export type { Audience } from './delivery/audience.ts';
-export type { BroadcastOptions } from './delivery/create-broadcast.ts';
-export type { RecurringAudience, ScheduleOptions } from './delivery/create-schedule.ts';
-export type { BroadcastRun } from './delivery/broadcaster.ts';
-export type { Progress } from './delivery/progress.ts';
-export type { RetryPolicy } from './delivery/retry-policy.ts';
+export type { Audience } from './delivery/broadcast/audience.ts';
+export type { BroadcastOptions } from './delivery/broadcast/create-broadcast.ts';
+export type { RecurringAudience, ScheduleOptions } from './delivery/schedule/create-schedule.ts';
+export type { BroadcastRun } from './delivery/broadcast/broadcaster.ts';
+export type { Progress } from './delivery/broadcast/progress.ts';
+export type { RetryPolicy } from './delivery/worker/retry-policy.ts';
 export type {
   Alarm,
   AttemptRecord,
@@ -36,7 +36,7 @@ export type { PushOptions, Urgency } from './protocol/request.ts';
 export type { ResolvedAddress, TransportOptions } from './transport/transport.ts';
 
 export { openDataDirectory, openPostgresStore, openSqliteStore } from './open.ts';
-export type { DataDirectory, DataDirectoryKeys, DataDirectoryOptions } from './cli/data-directory.ts';
+export type { DataDirectory, DataDirectoryKeys, DataDirectoryOptions } from './cli/data/data-directory.ts';
 export type { PostgresStoreOptions } from './store/postgres/open-postgres-store.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
 export type { GoneHook } from './delivery/gone-hook.ts';

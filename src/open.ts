@@ -1,5 +1,5 @@
 // What a sender's data is opened with. SQLite and the file system are loaded then, so that importing the sender is cheap.
-import type { DataDirectory, DataDirectoryOptions } from './cli/data-directory.ts';
+import type { DataDirectory, DataDirectoryOptions } from './cli/data/data-directory.ts';
 import type { PostgresStoreOptions } from './store/postgres/open-postgres-store.ts';
 import type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
 import type { Store } from './store/store.ts';
@@ -14,7 +14,7 @@ export async function openDataDirectory(
   directory: string,
   options?: DataDirectoryOptions,
 ): Promise<DataDirectory> {
-  const dataDirectory = await import('./cli/data-directory.ts');
+  const dataDirectory = await import('./cli/data/data-directory.ts');
   return dataDirectory.openDataDirectory(directory, options);
 }
 

@@ -1,6 +1,6 @@
 // Fills a data directory with subscriptions of distinct keys and endpoints at one push service.
 import { createECDH, randomBytes } from 'node:crypto';
-import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 
 const rowsAtOnce = 5000;
 

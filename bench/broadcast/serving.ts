@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DataDirectory } from '../../src/cli/data-directory.ts';
+import type { DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
 import { cpuSecondsOf } from '../measure/process-usage.ts';

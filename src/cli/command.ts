@@ -1,9 +1,9 @@
 // What all commands of `deskbell` have in common: options made from the configuration schema, examples in the help,
 // and usage errors in the same form as every other error.
 import { Command, Help, Option } from 'commander';
-import { flagOf, settings, type SettingName } from './configuration.ts';
-import { settingGroups } from './setting-groups.ts';
-import type { Setting } from './setting.ts';
+import { flagOf, settings, type SettingName } from './configuration/configuration.ts';
+import { settingGroups } from './configuration/setting-groups.ts';
+import type { Setting } from './configuration/setting.ts';
 
 export interface CommandDescription {
   readonly name: string;

@@ -1,6 +1,6 @@
 // What every command gets from the process, so that nothing else reads `process`.
 import type { Readable } from 'node:stream';
-import type { Output } from './output.ts';
+import type { Output } from './output/output.ts';
 
 export interface Context {
   /** How to run this command in another terminal, such as `npx deskbell`. */

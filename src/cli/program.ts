@@ -23,7 +23,7 @@ import { webPushCommand } from './commands/web-push.ts';
 import { workerCommand } from './commands/worker.ts';
 import { webhookSecretCommand } from './commands/webhook-secret.ts';
 import type { Context } from './context.ts';
-import { formatError, exitCodeOf, exitCodes } from './failure.ts';
+import { formatError, exitCodeOf, exitCodes } from './output/failure.ts';
 import { packageVersion } from './package-version.ts';
 
 /** Runs one command line and resolves to its exit code; errors have been reported on standard error. */

@@ -1,8 +1,8 @@
 // Connects one run of the command line with the process: signals, streams, exit code.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { formatError, exitCodes } from './failure.ts';
-import { invocationOf } from './invocation.ts';
-import { createOutput } from './output.ts';
+import { formatError, exitCodes } from './output/failure.ts';
+import { invocationOf } from './output/invocation.ts';
+import { createOutput } from './output/output.ts';
 import { runCommandLine } from './program.ts';
 
 /** Runs the command line that this process was started with. */

@@ -3,8 +3,8 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { maxTimeoutMs } from '../transport/check-options.ts';
-import { parseMaxRates } from './max-rate.ts';
-import { defaultRetryPolicy } from './retry-policy.ts';
+import { parseMaxRates } from './limits/max-rate.ts';
+import { defaultRetryPolicy } from './worker/retry-policy.ts';
 import { defaultWorkerSettings } from './settings.ts';
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, naming the option, what is wrong with it and what to give instead */

@@ -12,21 +12,21 @@ import type { Schedule } from '../store/schedules.ts';
 import type { Store } from '../store/store.ts';
 import { checkOptions as checkTransportOptions } from '../transport/check-options.ts';
 import type { TransportOptions } from '../transport/transport.ts';
-import type { Audience } from './audience.ts';
-import type { BroadcastRun } from './broadcaster.ts';
+import type { Audience } from './broadcast/audience.ts';
+import type { BroadcastRun } from './broadcast/broadcaster.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
-import type { BroadcastOptions } from './create-broadcast.ts';
-import type { RecurringAudience, ScheduleOptions } from './create-schedule.ts';
+import type { BroadcastOptions } from './broadcast/create-broadcast.ts';
+import type { RecurringAudience, ScheduleOptions } from './schedule/create-schedule.ts';
 import type { OnFigures } from './figures.ts';
 import { startGoneReports, type GoneHook } from './gone-hook.ts';
-import type { RetryPolicy } from './retry-policy.ts';
+import type { RetryPolicy } from './worker/retry-policy.ts';
 import type { SenderVapid, WorkerSettings } from './settings.ts';
-import type { SendResult } from './single-messages.ts';
+import type { SendResult } from './single/single-messages.ts';
 import type { SubscriptionInput } from './subscription-input.ts';
-import { resolveThreadCount } from './thread-count.ts';
+import { resolveThreadCount } from './worker/thread-count.ts';
 
 export type { SenderVapid } from './settings.ts';
-export type { SendResult } from './single-messages.ts';
+export type { SendResult } from './single/single-messages.ts';
 export type { SubscriptionInput } from './subscription-input.ts';
 
 export interface SenderOptions extends TransportOptions {
@@ -138,8 +138,12 @@ export function createSender(options: SenderOptions): Sender {
       opened: () => loaded?.catch(() => undefined),
     };
   };
-  const single = lazily(async () => (await import('./open-single-messages.ts')).openSingleMessages(options));
-  const broadcaster = lazily(async () => (await import('./open-broadcaster.ts')).openBroadcaster(options));
+  const single = lazily(async () =>
+    (await import('./single/open-single-messages.ts')).openSingleMessages(options),
+  );
+  const broadcaster = lazily(async () =>
+    (await import('./broadcast/open-broadcaster.ts')).openBroadcaster(options),
+  );
   const { store, onGone, onWarning = () => {} } = options;
   // From now on, whether anything is sent or not.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);

@@ -3,8 +3,8 @@
 import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import type { VapidKeys } from '../protocol/vapid.ts';
 import type { TransportOptions } from '../transport/transport.ts';
-import type { MaxRates } from './max-rate.ts';
-import type { RetryPolicy } from './retry-policy.ts';
+import type { MaxRates } from './limits/max-rate.ts';
+import type { RetryPolicy } from './worker/retry-policy.ts';
 
 /** The pair that subscriptions were made with, and the contact that push services are told. */
 export interface SenderVapid extends VapidKeys {

@@ -1,7 +1,7 @@
 // The events of one broadcast: `progress`, `alarm` and `done`. What is sent follows from the state of the broadcast alone, and
 // an event's id says how much of that a client has, so that one that comes back misses nothing, to another process too.
-import type { Progress } from '../delivery/progress.ts';
-import { alarmToJson, broadcastToJson } from '../delivery/format-broadcast.ts';
+import type { Progress } from '../delivery/broadcast/progress.ts';
+import { alarmToJson, broadcastToJson } from '../delivery/broadcast/format-broadcast.ts';
 import { isOver } from '../store/broadcasts.ts';
 import type { ServerEvent } from './event-stream.ts';
 

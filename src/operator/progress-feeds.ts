@@ -1,5 +1,5 @@
 // How far broadcasts are, for any number of followers.
-import { watchProgress, type Progress } from '../delivery/progress.ts';
+import { watchProgress, type Progress } from '../delivery/broadcast/progress.ts';
 import type { BroadcastStore } from '../store/broadcasts.ts';
 import { createFeeds, type Feeds } from './feeds.ts';
 

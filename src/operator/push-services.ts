@@ -1,5 +1,5 @@
 // Push services as all senders of all processes know them together.
-import { isoTime } from '../delivery/format-broadcast.ts';
+import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import type { ReportedPushService, StoredSenderReport } from '../store/senders.ts';
 import type { Store } from '../store/store.ts';
 

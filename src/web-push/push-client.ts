@@ -5,7 +5,7 @@
 // An application may start any number of messages at once, as it can with the original: those that wait hold no
 // connection and no encrypted body, and their time-out does not run yet.
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
-import { gatherTurn } from '../delivery/gather.ts';
+import { gatherTurn } from '../delivery/single/gather.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
 import { createTransport } from '../transport/create-transport.ts';

@@ -1,7 +1,7 @@
 // Commands that are suggested repeat the options in use, quoted for the shell.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCommandHint } from '../../src/cli/command-hint.ts';
+import { createCommandHint } from '../../src/cli/output/command-hint.ts';
 
 test('flags and variables that delivering needs are repeated; a flag wins over its variable', () => {
   const hint = createCommandHint(

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
-import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { describeRoom, examineData, examineSubject } from '../../src/cli/doctor/examine-data.ts';
 import { examineOpenFiles } from '../../src/cli/doctor/examine-machine.ts';
 import { examineNetwork, vendorOrigins } from '../../src/cli/doctor/examine-network.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
-import { formatError } from '../../src/cli/failure.ts';
+import { formatError } from '../../src/cli/output/failure.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 
 function catchError(work: () => unknown): unknown {

@@ -1,7 +1,7 @@
 // `deskbell held-deletions`: an operator decides about subscriptions that a push service called gone.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
 

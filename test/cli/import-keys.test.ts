@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { parseKeyPair } from '../../src/cli/import-keys.ts';
+import { parseKeyPair } from '../../src/cli/input/import-keys.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { openssl, skipWithout } from '../../scripts/install-test-tools.ts';
 

@@ -5,8 +5,8 @@ import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
-import { databasePathOf, openDataDirectory } from '../../src/cli/data-directory.ts';
-import { withRetention } from '../../src/cli/keep-retention.ts';
+import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { withRetention } from '../../src/cli/data/keep-retention.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { temporaryFolder } from './run-command.ts';
 

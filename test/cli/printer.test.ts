@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import { createPrinter } from '../../src/cli/printer.ts';
+import { createPrinter } from '../../src/cli/output/printer.ts';
 
 const terminal = Object.assign(new Writable(), {
   isTTY: true,

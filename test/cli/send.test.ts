@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import {
   createUserAgent,
   startPushService,

@@ -4,7 +4,7 @@ import { cp, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openDataDirectory, type DataDirectory } from '../../src/cli/data-directory.ts';
+import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { isSecretFile } from '../../src/keys/secret-files.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';

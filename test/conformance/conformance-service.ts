@@ -9,7 +9,7 @@ import { createUserAgent, startPushService, type UserAgent } from '../../src/pus
 import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session-cookie.ts';
-import { openDataDirectory, type DataDirectory } from '../../src/cli/data-directory.ts';
+import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 
 export type LogRecord = Readonly<Record<string, unknown>>;
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from '../../src/service/create-server.ts';
-import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 
 const subscription = JSON.parse(process.argv[2]!) as { endpoint: string };
 const folder = await mkdtemp(join(tmpdir(), 'deskbell-registering-'));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Assignment, type AssignedRow } from '../../src/delivery/assignment.ts';
-import type { Destination } from '../../src/delivery/destinations.ts';
-import { OriginGate } from '../../src/delivery/origin-gate.ts';
+import { Assignment, type AssignedRow } from '../../src/delivery/worker/assignment.ts';
+import type { Destination } from '../../src/delivery/message-path/destinations.ts';
+import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import { defaultWorkerSettings } from '../../src/delivery/settings.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';

@@ -1,6 +1,6 @@
 // A store, a sender and push services for tests of broadcasts; everything is real and on loopback.
 import assert from 'node:assert/strict';
-import type { RetryPolicy } from '../../src/delivery/retry-policy.ts';
+import type { RetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceOptions } from '../../src/push-service/index.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';

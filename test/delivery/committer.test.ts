@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Committer, type CommitterParts } from '../../src/delivery/committer.ts';
+import { Committer, type CommitterParts } from '../../src/delivery/worker/committer.ts';
 import { defaultWorkerSettings } from '../../src/delivery/settings.ts';
-import { Workload, type WorkloadParts } from '../../src/delivery/workload.ts';
+import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 
 const { commitRows, commitAcceptedRows } = defaultWorkerSettings;

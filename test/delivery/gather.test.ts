@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { gatherTurn } from '../../src/delivery/gather.ts';
+import { gatherTurn } from '../../src/delivery/single/gather.ts';
 
 function open(): {
   readonly taken: (readonly number[])[];

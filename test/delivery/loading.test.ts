@@ -12,16 +12,16 @@ function loadedBy(module: string): string {
 
 test('a worker loads neither node:http nor the fetch that comes with it before it is needed', () => {
   assert.match(loadedBy('transport/http1.ts'), /undici/, 'node:http brings fetch with it');
-  assert.doesNotMatch(loadedBy('delivery/create-worker.ts'), /undici|NativeModule http$/m);
+  assert.doesNotMatch(loadedBy('delivery/worker/create-worker.ts'), /undici|NativeModule http$/m);
 });
 
 test('a worker loads no way to start processes: that the accelerator works is known, as a rule', () => {
-  assert.doesNotMatch(loadedBy('delivery/create-worker.ts'), /NativeModule child_process$/m);
+  assert.doesNotMatch(loadedBy('delivery/worker/create-worker.ts'), /NativeModule child_process$/m);
 });
 
 test('a process whose threads deliver its broadcasts opens no connections itself', () => {
-  assert.match(loadedBy('delivery/open-single-messages.ts'), /NativeModule tls$/m);
-  assert.doesNotMatch(loadedBy('delivery/open-broadcaster.ts'), /NativeModule tls$/m);
+  assert.match(loadedBy('delivery/single/open-single-messages.ts'), /NativeModule tls$/m);
+  assert.doesNotMatch(loadedBy('delivery/broadcast/open-broadcaster.ts'), /NativeModule tls$/m);
 });
 
 test('a command loads the database only when it opens one', () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSender } from '../../src/delivery/sender.ts';
-import { parseMaxRates } from '../../src/delivery/max-rate.ts';
+import { parseMaxRates } from '../../src/delivery/limits/max-rate.ts';
 import { openAgain } from '../store/test-database.ts';
 import {
   assertDone,

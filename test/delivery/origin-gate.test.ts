@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { OriginGate } from '../../src/delivery/origin-gate.ts';
+import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import { defaultWorkerSettings } from '../../src/delivery/settings.ts';
 
 const key = { origin: 'https://fcm.googleapis.com', vapidPublicKey: 'key' };

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { createPost, type Result } from '../../src/delivery/post.ts';
-import { toRowResult, type Row } from '../../src/delivery/record.ts';
-import { defaultRetryPolicy } from '../../src/delivery/retry-policy.ts';
+import { createPost, type Result } from '../../src/delivery/message-path/post.ts';
+import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
+import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { startWire, type Wire } from '../transport/http2-wire.ts';
 import { certificate } from '../transport/peers.ts';

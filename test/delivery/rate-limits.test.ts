@@ -1,8 +1,8 @@
 // A worker's share of a rate limit, with a clock of its own.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RateLimits } from '../../src/delivery/rate-limits.ts';
-import { defaultRetryPolicy, retryAfterDeferral } from '../../src/delivery/retry-policy.ts';
+import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
+import { defaultRetryPolicy, retryAfterDeferral } from '../../src/delivery/worker/retry-policy.ts';
 import { openTestStore } from '../store/test-database.ts';
 
 const origin = 'https://push.example.org';

@@ -1,8 +1,8 @@
 // What is stored of a row: settled, tried again, deferred, held back, or detached until its answer is there.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Result } from '../../src/delivery/post.ts';
-import { toDetached, toRowResult, type Row } from '../../src/delivery/record.ts';
+import type { Result } from '../../src/delivery/message-path/post.ts';
+import { toDetached, toRowResult, type Row } from '../../src/delivery/worker/record.ts';
 import type { Outcome } from '../../src/protocol/outcome.ts';
 
 const nowMs = 1_800_000_000_000;

@@ -1,7 +1,7 @@
 // Times of schedules: cron in a time zone, where clocks are put forward and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readRecurrence } from '../../src/delivery/recurrence.ts';
+import { readRecurrence } from '../../src/delivery/schedule/recurrence.ts';
 
 function times(cron: string, timezone: string, after: string, count: number): readonly string[] {
   const recurrence = readRecurrence(cron, timezone);

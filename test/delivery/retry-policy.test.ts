@@ -5,7 +5,7 @@ import {
   retryAfterAttempt,
   retryAfterDeferral,
   type Tries,
-} from '../../src/delivery/retry-policy.ts';
+} from '../../src/delivery/worker/retry-policy.ts';
 
 const nowMs = 1_800_000_000_000;
 const policy = {

@@ -1,9 +1,9 @@
 // Schedules by a given clock: each occurrence becomes one broadcast, whoever looks; late and missed ones.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createSchedule, type ScheduleOptions } from '../../src/delivery/create-schedule.ts';
-import { createBroadcast } from '../../src/delivery/create-broadcast.ts';
-import { startDueBroadcasts } from '../../src/delivery/run-schedules.ts';
+import { createSchedule, type ScheduleOptions } from '../../src/delivery/schedule/create-schedule.ts';
+import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
+import { startDueBroadcasts } from '../../src/delivery/schedule/run-schedules.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { addSubscriptions } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 
-import { createHeaderSource } from '../../src/delivery/header-source.ts';
+import { createHeaderSource } from '../../src/delivery/message-path/header-source.ts';
 import {
   createSender,
   type Sender,

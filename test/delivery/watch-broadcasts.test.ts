@@ -1,7 +1,7 @@
 // What is reported of broadcasts: each change of state once, the result of what ends last, and errors of the store once.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { watchBroadcasts, type BroadcastEvent } from '../../src/delivery/watch-broadcasts.ts';
+import { watchBroadcasts, type BroadcastEvent } from '../../src/delivery/broadcast/watch-broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore, type OpenedStore } from '../store/test-database.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { watchWorkers, type WorkerEvent } from '../../src/delivery/watch-workers.ts';
+import { watchWorkers, type WorkerEvent } from '../../src/delivery/broadcast/watch-workers.ts';
 import type { SenderReports } from '../../src/store/senders.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 

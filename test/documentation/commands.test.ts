@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { settingNames, variableOf } from '../../src/cli/configuration.ts';
+import { settingNames, variableOf } from '../../src/cli/configuration/configuration.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { codeBlocks, pages, root } from './pages.ts';
 

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { openDataDirectory } from '../../src/cli/data-directory.ts';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import {
   loadOrCreateKeyFile,
   loadOrCreateReceiptKey,

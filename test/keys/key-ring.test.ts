@@ -5,8 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { openDataDirectory, type DataDirectory } from '../../src/cli/data-directory.ts';
-import { retireKey, rotateKeys } from '../../src/cli/key-rotation.ts';
+import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
+import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { readKeyFile } from '../../src/keys/key-file.ts';
 import { addKeyPair, readKeyRing } from '../../src/keys/key-ring.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';

@@ -9,7 +9,7 @@ const putSubscription = 'const stored = await store.subscriptions.put(subscripti
 
 export const sender: ClaimChanges = {
   'Server-side code sends to the subscription that a client has registered, and the client gets it': [
-    ...changesOf('src/delivery/destinations.ts', {
+    ...changesOf('src/delivery/message-path/destinations.ts', {
       'the message goes to another path of the push service': ['endpoint.slice(root.length - 1)', "'/'"],
     }),
     ...changesOf('src/protocol/keying-material.ts', {
@@ -35,14 +35,14 @@ export const sender: ClaimChanges = {
       'the payload is not UTF-8': [': whole));', ": whole), 'latin1');"],
     },
   ),
-  'The result is the push service’s HTTP response': changesOf('src/delivery/post.ts', {
+  'The result is the push service’s HTTP response': changesOf('src/delivery/message-path/post.ts', {
     'the status of the result is always 200': [
       'const { response } = result;',
       'const response = { ...result.response, status: 200 };',
     ],
   }),
   'One push request is sent to the subscription’s endpoint': [
-    ...changesOf('src/delivery/destinations.ts', {
+    ...changesOf('src/delivery/message-path/destinations.ts', {
       'the path of the endpoint is decoded': [
         'endpoint.slice(root.length - 1)',
         'decodeURIComponent(endpoint.slice(root.length - 1))',
@@ -57,7 +57,7 @@ export const sender: ClaimChanges = {
     ...changesOf(vapid, {
       'the token is for the host without its port': ['aud: origin,', 'aud: origin.replace(/:\\d+$/, ""),'],
     }),
-    ...changesOf('src/delivery/post.ts', {
+    ...changesOf('src/delivery/message-path/post.ts', {
       'the request is sent twice': [
         'transport.send(request, (result) =>',
         'transport.send(request, () => {}); transport.send(request, (result) =>',

@@ -24,12 +24,15 @@ export const service: ClaimChanges = {
       "represent(JSON.stringify(`B${'A'.repeat(86)}`), jsonContentType)",
     ],
   }),
-  'The pair is generated once and need not be regenerated per run': changesOf('src/cli/data-directory.ts', {
-    'each run makes a pair': [
-      'return { ...pair, previousKeys',
-      "return { ...(await import('../protocol/vapid.ts')).generateVapidKeys(), previousKeys",
-    ],
-  }),
+  'The pair is generated once and need not be regenerated per run': changesOf(
+    'src/cli/data/data-directory.ts',
+    {
+      'each run makes a pair': [
+        'return { ...pair, previousKeys',
+        "return { ...(await import('../protocol/vapid.ts')).generateVapidKeys(), previousKeys",
+      ],
+    },
+  ),
   'GET /vapidKey returns the public half, with which a client can subscribe': changesOf(vapidKey, {
     'the key is cut short': [keyText, 'represent(JSON.stringify(vapidPublicKey.slice(1)), jsonContentType)'],
   }),

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { refuseDatabase } from '../refuse-database.ts';
-import { dataSettings, requireData } from '../data.ts';
-import { formatBytes } from '../format-bytes.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { refuseDatabase } from '../data/refuse-database.ts';
+import { dataSettings, requireData } from '../data/with-data.ts';
+import { formatBytes } from '../output/format-bytes.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 
 interface BackupFlags {
   readonly withKeys?: true;
@@ -32,7 +32,7 @@ export function backupCommand({ environment, output }: Context): Command {
       const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
       refuseDatabase(database, 'pg_dump');
       await requireData(data);
-      const { backUp } = await import('../back-up.ts');
+      const { backUp } = await import('../data/back-up.ts');
       const withKeys = flags.withKeys ?? false;
       const bytes = await backUp(data, file, { withKeys });
       if (flags.json) return output.line(JSON.stringify({ file, bytes, withKeys }));

@@ -1,10 +1,10 @@
 // `deskbell broadcasts pause` and `cancel`: control a broadcast, whichever process delivers it.
 import type { Command } from 'commander';
-import { parsePositiveInteger } from '../arguments.ts';
-import { broadcastToJson, formatCount, stateOf } from '../../delivery/format-broadcast.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
+import { broadcastToJson, formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
 
 export function controlCommand(
   { environment, output }: Context,

@@ -1,17 +1,17 @@
 // `deskbell broadcasts list`: one line per broadcast, newest first.
 import type { Command } from 'commander';
 import type { Broadcast } from '../../store/broadcasts.ts';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
 import {
   broadcastToJson,
   countNames,
   formatCount,
   stateOf,
   type CountName,
-} from '../../delivery/format-broadcast.ts';
+} from '../../delivery/broadcast/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
 
 const defaultLimit = 20;
 

@@ -1,13 +1,13 @@
 // `deskbell broadcasts resume`: delivers a broadcast that was paused or whose process ended.
 import type { Command } from 'commander';
-import { parsePositiveInteger } from '../arguments.ts';
-import { createCommandHint } from '../command-hint.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
+import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data.ts';
-import { senderSettings, openSender } from '../open-sender.ts';
-import { readConfiguration } from '../read-configuration.ts';
-import { runBroadcast } from '../run-broadcast.ts';
+import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { senderSettings, openSender } from '../send/open-sender.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { runBroadcast } from '../send/run-broadcast.ts';
 
 export function resumeCommand(context: Context): Command {
   return createCommand({

@@ -2,12 +2,12 @@
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { AttemptRecord } from '../../store/broadcasts.ts';
-import { parsePositiveInteger } from '../arguments.ts';
-import { broadcastToJson, stateOf } from '../../delivery/format-broadcast.ts';
-import { summarize } from '../broadcast-summary.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
+import { broadcastToJson, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { summarize } from '../send/broadcast-summary.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
 
 interface ShowFlags {
   readonly attempts?: true;

@@ -1,6 +1,6 @@
 // `deskbell demo`: one notification from end to end, on this machine.
 import type { Command } from 'commander';
-import { parsePort } from '../arguments.ts';
+import { parsePort } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 
@@ -15,7 +15,7 @@ export function demoCommand(context: Context): Command {
     .option('--once', 'Exits after the first notification. Without it, the demo page is served until Ctrl-C.')
     .option('--port <port>', 'Port of the service. (default: 8080, or a free one if it is in use)', parsePort)
     .action(async ({ once, port }: { readonly once?: true; readonly port?: number }) => {
-      const { runDemo } = await import('../run-demo.ts');
+      const { runDemo } = await import('../demo/run-demo.ts');
       await runDemo(context, { isOnce: once ?? false, port });
     });
 }

@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings } from '../data.ts';
+import { dataSettings } from '../data/with-data.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { readCertificates, senderSettings } from '../open-sender.ts';
-import type { Output } from '../output.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { readCertificates, senderSettings } from '../send/open-sender.ts';
+import type { Output } from '../output/output.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function doctorCommand({ environment, output }: Context): Command {
   return createCommand({

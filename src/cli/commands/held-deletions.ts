@@ -1,12 +1,12 @@
 // `deskbell held-deletions`: lists, confirms and discards the deletions that wait for an operator.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { formatCount, isoTime } from '../../delivery/format-broadcast.ts';
+import { formatCount, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import type { HeldDeletions } from '../../store/held-deletions.ts';
-import { parseOrigin } from '../arguments.ts';
+import { parseOrigin } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
 
 export function heldDeletionsCommand(context: Context): Command {
   return createCommand({

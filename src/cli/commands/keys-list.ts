@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
 
 interface ListedKey {
   readonly publicKey: string;

@@ -4,8 +4,8 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 
 /** Of the public key; all of them begin with B. */
 const minPrefixLength = 8;
@@ -25,7 +25,7 @@ export function retireCommand({ environment, output }: Context): Command {
     .action(async (key: string, flags: { readonly force?: true; readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
       await withExistingData(configuration, async ({ store }) => {
-        const { retireKey } = await import('../key-rotation.ts');
+        const { retireKey } = await import('../data/key-rotation.ts');
         const publicKey = await findKey(store.vapidKeys, key);
         const subscriptions = await retireKey(configuration.data, store, publicKey, {
           force: flags.force ?? false,

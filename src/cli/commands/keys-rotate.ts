@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function rotateCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -18,7 +18,7 @@ export function rotateCommand({ environment, output }: Context): Command {
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
       await withExistingData(configuration, async ({ store }) => {
-        const { rotateKeys } = await import('../key-rotation.ts');
+        const { rotateKeys } = await import('../data/key-rotation.ts');
         const publicKey = await rotateKeys(configuration.data, store);
         await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
       });

@@ -4,10 +4,10 @@ import type { Command } from 'commander';
 import { generateVapidKeys } from '../../protocol/vapid.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, requireData } from '../data.ts';
-import { parseKeyPair } from '../import-keys.ts';
-import { readInput } from '../read-input.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { dataSettings, requireData } from '../data/with-data.ts';
+import { parseKeyPair } from '../input/import-keys.ts';
+import { readInput } from '../input/read-input.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 import { listCommand } from './keys-list.ts';
 import { retireCommand } from './keys-retire.ts';
 import { rotateCommand } from './keys-rotate.ts';
@@ -59,7 +59,7 @@ function generateCommand(context: Context): Command {
           ? generateVapidKeys()
           : parseKeyPair(await text(readInput(flags.import, context)));
       const force = flags.force ?? false;
-      const { replaceKeys } = await import('../replace-keys.ts');
+      const { replaceKeys } = await import('../data/replace-keys.ts');
       await replaceKeys(data, keys, { force, database });
       const { publicKey } = keys;
       await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);

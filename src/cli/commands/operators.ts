@@ -1,13 +1,13 @@
 // `deskbell operators`: who may use the operator's listener, each with a token.
 import { Argument, Option, type Command } from 'commander';
-import { isoTime } from '../../delivery/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { generateOperatorToken } from '../../keys/operator-token.ts';
 import type { Operator, OperatorRole } from '../../store/operators.ts';
-import { parseOperatorName } from '../arguments.ts';
+import { parseOperatorName } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
 
 export function operatorsCommand(context: Context): Command {
   return createCommand({

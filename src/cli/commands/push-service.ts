@@ -1,9 +1,9 @@
 // `deskbell push-service`: runs the local push service until it is told to stop.
 import type { Command } from 'commander';
-import { parsePort } from '../arguments.ts';
+import { parsePort } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { ignoreHangup, listenOn, untilStopped } from '../listening.ts';
+import { ignoreHangup, listenOn, untilStopped } from '../serve/listening.ts';
 
 interface PushServiceFlags {
   readonly port: number;

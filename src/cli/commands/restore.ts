@@ -1,12 +1,12 @@
 // `deskbell restore`: makes a data directory of a backup.
 import type { Command } from 'commander';
-import { createCommandHint } from '../command-hint.ts';
+import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { refuseDatabase } from '../refuse-database.ts';
-import { dataSettings } from '../data.ts';
-import { formatCount } from '../../delivery/format-broadcast.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { refuseDatabase } from '../data/refuse-database.ts';
+import { dataSettings } from '../data/with-data.ts';
+import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function restoreCommand(context: Context): Command {
   const { environment, output } = context;
@@ -23,7 +23,7 @@ export function restoreCommand(context: Context): Command {
     .action(async (file: string, flags: { readonly json?: true }) => {
       const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
       refuseDatabase(database, 'pg_restore');
-      const { restore } = await import('../back-up.ts');
+      const { restore } = await import('../data/back-up.ts');
       const restored = await restore(file, data);
       if (flags.json) return output.line(JSON.stringify({ data, ...restored }));
       const { subscriptions, paused } = restored;

@@ -1,11 +1,11 @@
 // `deskbell schedules`: broadcasts that recur, which `deskbell send --cron` stores.
 import type { Command } from 'commander';
-import { formatSchedule, scheduleToJson } from '../../delivery/format-schedule.ts';
+import { formatSchedule, scheduleToJson } from '../../delivery/schedule/format-schedule.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
 
 export function schedulesCommand(context: Context): Command {
   return createCommand({

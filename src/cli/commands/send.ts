@@ -1,22 +1,22 @@
 // `deskbell send`: one push message to one subscription immediately, or to many as a broadcast.
 import { Option, type Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { DataDirectory } from '../data-directory.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { urgencies, type PushOptions, type Urgency } from '../../protocol/request.ts';
-import { parseCap, parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../arguments.ts';
+import { parseCap, parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
-import type { Configuration } from '../configuration.ts';
+import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data.ts';
-import { printDryRun } from '../dry-run.ts';
-import { addMessageFlags, readMessage, type MessageFlags } from '../message-flags.ts';
-import { senderSettings, openSender } from '../open-sender.ts';
-import { addPeopleFlags, peopleFlagNames } from '../people-flags.ts';
-import { readConfiguration } from '../read-configuration.ts';
-import { audienceOf, sendBroadcast, type BroadcastFlags } from '../send-broadcast.ts';
-import { printSendResult } from '../send-result.ts';
+import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { printDryRun } from '../send/dry-run.ts';
+import { addMessageFlags, readMessage, type MessageFlags } from '../flags/message-flags.ts';
+import { senderSettings, openSender } from '../send/open-sender.ts';
+import { addPeopleFlags, peopleFlagNames } from '../flags/people-flags.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { audienceOf, sendBroadcast, type BroadcastFlags } from '../send/send-broadcast.ts';
+import { printSendResult } from '../send/send-result.ts';
 
 interface SendFlags extends BroadcastFlags, MessageFlags {
   readonly endpoint?: string;

@@ -2,31 +2,31 @@
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { isoTime, nonZeroCounts, stateOf } from '../../delivery/format-broadcast.ts';
+import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { isLoopback } from '../../http/loopback.ts';
 import type { OpenLog } from '../../http/log.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
-import { countRegistrations } from '../count-registrations.ts';
-import { createCommandHint } from '../command-hint.ts';
+import { countRegistrations } from '../serve/count-registrations.ts';
+import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
-import type { Configuration } from '../configuration.ts';
+import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { exampleUsersPathOf } from '../data-directory.ts';
-import { dataSettings, withData } from '../data.ts';
-import { withReport, type DeliveryReport } from '../report-delivery.ts';
-import { formatError } from '../failure.ts';
-import { retentionSettings, withRetention } from '../keep-retention.ts';
-import { underSystemd } from '../tell-systemd.ts';
-import { addressOf, ignoreHangup, listenOn, untilStopped } from '../listening.ts';
+import { exampleUsersPathOf } from '../data/data-directory.ts';
+import { dataSettings, withData } from '../data/with-data.ts';
+import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
+import { formatError } from '../output/failure.ts';
+import { retentionSettings, withRetention } from '../data/keep-retention.ts';
+import { underSystemd } from '../serve/tell-systemd.ts';
+import { addressOf, ignoreHangup, listenOn, untilStopped } from '../serve/listening.ts';
 import {
   assertListenerIsAskedFor,
   openConfiguredOperator,
   operatorSettings,
   type OpenOperator,
-} from '../open-operator.ts';
-import { senderSettings, openSender } from '../open-sender.ts';
-import { readConfiguration } from '../read-configuration.ts';
-import { readSubscriberTokens, subscriberTokenSettings } from '../subscriber-tokens.ts';
+} from '../serve/open-operator.ts';
+import { senderSettings, openSender } from '../send/open-sender.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { readSubscriberTokens, subscriberTokenSettings } from '../serve/subscriber-tokens.ts';
 
 export function serveCommand(context: Context): Command {
   const { environment, output, stop } = context;

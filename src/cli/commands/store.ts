@@ -2,16 +2,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { formatCount } from '../../delivery/format-broadcast.ts';
+import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { vapidFileName } from '../../keys/key-file.ts';
 import type { Progress } from '../../store/copy/copy-ends.ts';
 import type { CopyState } from '../../store/copy/copy-store.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import type { CopyPlace, CopyPlaces } from '../copy-places.ts';
-import { dataSettings } from '../data.ts';
-import type { Output } from '../output.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import type { CopyPlace, CopyPlaces } from '../data/copy-places.ts';
+import { dataSettings } from '../data/with-data.ts';
+import type { Output } from '../output/output.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 
 interface CopyFlags {
   readonly from?: string;
@@ -49,7 +49,7 @@ function copyCommand({ environment, output, stop }: Context): Command {
     .option('--json', 'Prints JSON, with rows and checksum of each table.')
     .action(async ({ from, to, json, ...flags }: CopyFlags) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      const { readPlaces } = await import('../copy-places.ts');
+      const { readPlaces } = await import('../data/copy-places.ts');
       const places = readPlaces({ from, to }, configuration);
       const copied = await copy(places, { output, stop });
       const names = { from: places.from.label, to: places.to.label };
@@ -67,7 +67,7 @@ async function copy(
   places: CopyPlaces,
   { output, stop }: Pick<Context, 'output' | 'stop'>,
 ): Promise<Progress> {
-  const { openCopySource, openCopyTarget } = await import('../copy-places.ts');
+  const { openCopySource, openCopyTarget } = await import('../data/copy-places.ts');
   const { copyStore } = await import('../../store/copy/copy-store.ts');
   const from = await openCopySource(places.from);
   try {

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
-import { formatLine } from '../subscription-line.ts';
-import { subscriptionPages } from '../subscription-pages.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { formatLine } from '../input/subscription-line.ts';
+import { subscriptionPages } from '../input/subscription-pages.ts';
 
 export function exportCommand({ environment, output, stop }: Context): Command {
   return createCommand({

@@ -3,16 +3,16 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import type { DataDirectory } from '../data-directory.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
-import { readInput } from '../read-input.ts';
-import type { Line } from '../read-lines.ts';
-import { readRows } from '../read-rows.ts';
-import { maxLineBytes, parseLine, type ImportedRow } from '../subscription-line.ts';
+import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { readInput } from '../input/read-input.ts';
+import type { Line } from '../input/read-lines.ts';
+import { readRows } from '../input/read-rows.ts';
+import { maxLineBytes, parseLine, type ImportedRow } from '../input/subscription-line.ts';
 
 /** Rows per transaction. */
 const batchSize = 1000;

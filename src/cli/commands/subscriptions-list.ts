@@ -4,9 +4,9 @@ import { checkExpression } from '../../store/check-people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
-import { addPeopleFlags, expressionOf, type PeopleFlags } from '../people-flags.ts';
-import { subscriptionPages } from '../subscription-pages.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
+import { subscriptionPages } from '../input/subscription-pages.ts';
 
 export function listCommand({ environment, output, stop }: Context): Command {
   const command = createCommand({

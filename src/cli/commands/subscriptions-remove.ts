@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkUser } from '../../store/check-people.ts';
 import type { RemovedPerson } from '../../store/people.ts';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
 
 export function removeCommand({ environment, output }: Context): Command {
   return createCommand({

@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkExpression, checkTags } from '../../store/check-people.ts';
 import type { Store } from '../../store/store.ts';
-import { parseIds } from '../arguments.ts';
+import { parseIds } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data.ts';
-import { addPeopleFlags, expressionOf, parseTags, type PeopleFlags } from '../people-flags.ts';
-import { subscriptionPages } from '../subscription-pages.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { addPeopleFlags, expressionOf, parseTags, type PeopleFlags } from '../flags/people-flags.ts';
+import { subscriptionPages } from '../input/subscription-pages.ts';
 
 interface TagFlags extends PeopleFlags {
   readonly ids?: readonly number[];

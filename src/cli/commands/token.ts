@@ -1,13 +1,13 @@
 // `deskbell token`: makes a subscriber token, as an application's backend does.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data.ts';
-import { parseTags } from '../people-flags.ts';
-import { readConfiguration } from '../read-configuration.ts';
-import { readSubscriberTokens, subscriberTokenSettings } from '../subscriber-tokens.ts';
+import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { parseTags } from '../flags/people-flags.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { readSubscriberTokens, subscriberTokenSettings } from '../serve/subscriber-tokens.ts';
 
 interface TokenFlags {
   readonly user: string;

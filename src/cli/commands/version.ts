@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 import { packageVersion } from '../package-version.ts';
 
 /** What the methods of encryption are, in words. */

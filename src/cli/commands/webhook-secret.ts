@@ -4,8 +4,8 @@ import { loadOrCreateWebhookSecret } from '../../keys/key-file.ts';
 import { formatWebhookSecret } from '../../operator/webhook/sign-webhook.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, requireData } from '../data.ts';
-import { readConfiguration } from '../read-configuration.ts';
+import { dataSettings, requireData } from '../data/with-data.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function webhookSecretCommand({ environment, output }: Context): Command {
   return createCommand({

@@ -1,22 +1,22 @@
 // `deskbell worker`: delivers all broadcasts of the store, current and future, until it is told to stop.
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
-import type { BroadcastEvent } from '../../delivery/watch-broadcasts.ts';
-import { alarmToJson, broadcastToJson, formatEvent } from '../../delivery/format-broadcast.ts';
+import type { BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { alarmToJson, broadcastToJson, formatEvent } from '../../delivery/broadcast/format-broadcast.ts';
 import { isOver } from '../../store/broadcasts.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import type { Context } from '../context.ts';
 import { createCommand } from '../command.ts';
-import { dataSettings, withExistingData } from '../data.ts';
-import { accessSettings, openMetricsListener, type OpenOperator } from '../open-operator.ts';
-import { senderSettings, openSender } from '../open-sender.ts';
-import { readConfiguration } from '../read-configuration.ts';
-import { withReport, type DeliveryReport } from '../report-delivery.ts';
-import { formatError } from '../failure.ts';
-import { retentionSettings, withRetention } from '../keep-retention.ts';
-import { underSystemd } from '../tell-systemd.ts';
-import { ignoreHangup } from '../listening.ts';
-import type { Output } from '../output.ts';
+import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { accessSettings, openMetricsListener, type OpenOperator } from '../serve/open-operator.ts';
+import { senderSettings, openSender } from '../send/open-sender.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
+import { formatError } from '../output/failure.ts';
+import { retentionSettings, withRetention } from '../data/keep-retention.ts';
+import { underSystemd } from '../serve/tell-systemd.ts';
+import { ignoreHangup } from '../serve/listening.ts';
+import type { Output } from '../output/output.ts';
 
 export function workerCommand(context: Context): Command {
   return createCommand({

@@ -8,10 +8,10 @@ import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
 import type { DatabaseState as PostgresState } from '../../store/postgres/inspect-database.ts';
 import { inspectDatabase, type DatabaseState } from '../../store/sqlite/existing-file.ts';
-import { variableOf } from '../configuration.ts';
-import { requireData } from '../data.ts';
-import { databasePathOf } from '../data-directory.ts';
-import { formatBytes } from '../format-bytes.ts';
+import { variableOf } from '../configuration/configuration.ts';
+import { requireData } from '../data/with-data.ts';
+import { databasePathOf } from '../data/data-directory.ts';
+import { formatBytes } from '../output/format-bytes.ts';
 import { examine, type Finding } from './finding.ts';
 
 /** Below the first a broadcast may fill it soon; below the second commits fail. */

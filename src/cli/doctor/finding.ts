@@ -1,7 +1,7 @@
 // What `deskbell doctor` has found out about one thing.
 import { catalogue } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { describeError } from '../failure.ts';
+import { describeError } from '../output/failure.ts';
 
 export interface Finding {
   /** What was looked at: `keys`, `fcm.googleapis.com`. */

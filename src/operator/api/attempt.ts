@@ -1,5 +1,5 @@
 // An attempt as the API shows it.
-import { isoTime } from '../../delivery/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../../http/schema.ts';
 import type { AttemptRecord } from '../../store/broadcasts.ts';
 

@@ -1,5 +1,5 @@
 // GET /v1/audit: what operators have changed, newest first.
-import { isoTime } from '../../delivery/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';

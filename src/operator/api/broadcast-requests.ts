@@ -1,5 +1,5 @@
 // What requests about broadcasts may have: the body that makes one, the queries of lists, and a header.
-import type { Audience } from '../../delivery/audience.ts';
+import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { Type } from '../../http/schema.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
 import { states } from './broadcast-schema.ts';

@@ -1,5 +1,5 @@
 // A broadcast as the API shows it: what `broadcastToJson` makes.
-import { countMeanings } from '../../delivery/format-broadcast.ts';
+import { countMeanings } from '../../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../../http/schema.ts';
 import { settlements } from '../../store/broadcasts.ts';
 import { perPersonSchema } from './message-schema.ts';

@@ -1,5 +1,5 @@
 // /v1/held-deletions: deletions that wait for an operator's decision.
-import { isoTime } from '../../delivery/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';

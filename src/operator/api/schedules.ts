@@ -1,6 +1,6 @@
 // /v1/schedules: makes, lists and removes schedules, by which broadcasts recur.
-import type { RecurringAudience } from '../../delivery/create-schedule.ts';
-import { scheduleToJson } from '../../delivery/format-schedule.ts';
+import type { RecurringAudience } from '../../delivery/schedule/create-schedule.ts';
+import { scheduleToJson } from '../../delivery/schedule/format-schedule.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { emptyResponse } from '../../http/description/openapi-responses.ts';
 import { sendJson } from '../../http/json-text.ts';

@@ -1,5 +1,5 @@
 // /v1/subscriptions: lists, shows, assigns and removes subscriptions. Endpoints and keys are never shown.
-import { isoTime } from '../../delivery/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { emptyResponse } from '../../http/description/openapi-responses.ts';
 import { sendJson } from '../../http/json-text.ts';

@@ -1,6 +1,6 @@
 // An alarm on a page: what is wrong, in the push service's own words too, and what to do.
-import { formatCount, hostOf } from '../../delivery/format-broadcast.ts';
-import { meaningOf } from '../../delivery/reason-meanings.ts';
+import { formatCount, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../store/broadcasts.ts';
 import { nothing, strange, time } from './components.ts';

@@ -1,6 +1,6 @@
 // Attempts as a table: when, to whom or of which broadcast, and what the push service said.
-import { hostOf } from '../../delivery/format-broadcast.ts';
-import { meaningOf } from '../../delivery/reason-meanings.ts';
+import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { AttemptRecord } from '../../store/broadcasts.ts';
 import { badge, nothing, strange, table, time, type Tone } from './components.ts';

@@ -1,6 +1,6 @@
 // The parts that pages are made of. Text that comes from push services, browsers and users of the site goes through
 // `strange`.
-import { stateOf } from '../../delivery/format-broadcast.ts';
+import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/escape-controls.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';

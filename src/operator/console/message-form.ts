@@ -1,7 +1,7 @@
 // The fields of the composer, and the message, audience and options that they mean. What a field holds is checked by the
 // sender, whose errors name the member.
-import type { Audience } from '../../delivery/audience.ts';
-import type { BroadcastOptions } from '../../delivery/create-broadcast.ts';
+import type { Audience } from '../../delivery/broadcast/audience.ts';
+import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import { urgencies } from '../../protocol/request.ts';

@@ -1,5 +1,5 @@
 // The body of a webhook: `{type, timestamp, data}`.
-import { broadcastToJson, isoTime } from '../../delivery/format-broadcast.ts';
+import { broadcastToJson, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/escape-controls.ts';
 import type { BroadcastStore } from '../../store/broadcasts.ts';
 import type { WebhookEvent } from '../../store/webhook-outbox.ts';

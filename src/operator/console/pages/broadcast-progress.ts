@@ -8,7 +8,7 @@ import {
   receiptMeanings,
   stateOf,
   totalReceipts,
-} from '../../../delivery/format-broadcast.ts';
+} from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';

@@ -1,6 +1,6 @@
 // One broadcast: how far it is, what came of it at each push service and when, what is wrong, and how to stop it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { formatCount, stateOf } from '../../../delivery/format-broadcast.ts';
+import { formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';

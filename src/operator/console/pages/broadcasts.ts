@@ -1,6 +1,6 @@
 // All broadcasts, newest first, found by words, state and time.
 import type { FastifyInstance } from 'fastify';
-import { formatCount, nonZeroCounts } from '../../../delivery/format-broadcast.ts';
+import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../../store/broadcast-search.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';

@@ -1,7 +1,7 @@
 // The first page: how fast messages leave, what runs, what is wrong, and how subscriptions come and go.
 import type { FastifyInstance } from 'fastify';
-import { alarmKey } from '../../../delivery/watch-broadcasts.ts';
-import { formatCount, stateOf } from '../../../delivery/format-broadcast.ts';
+import { alarmKey } from '../../../delivery/broadcast/watch-broadcasts.ts';
+import { formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';

@@ -1,7 +1,7 @@
 // Push services: who takes our messages, who refuses them and why in its own words, and deletions that wait for a decision.
 import type { FastifyInstance } from 'fastify';
-import { formatCount, hostOf } from '../../../delivery/format-broadcast.ts';
-import { meaningOf } from '../../../delivery/reason-meanings.ts';
+import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { meaningOf } from '../../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { pushServiceName } from '../../../protocol/push-service-name.ts';
 import type { AttemptRecord } from '../../../store/broadcasts.ts';

@@ -1,9 +1,9 @@
 // Sending: a message is composed, looked at with the number of its recipients, and only then sent.
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { countAudience } from '../../../delivery/count-audience.ts';
+import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
-import { formatCount } from '../../../delivery/format-broadcast.ts';
+import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-text.ts';

@@ -1,7 +1,7 @@
 // Subscriptions by user, tag, push service and id; and one of them with what was sent to it. Endpoints and keys are never
 // shown.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hostOf } from '../../../delivery/format-broadcast.ts';
+import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { checkExpression } from '../../../store/check-people.ts';

@@ -1,0 +1,337 @@
+// The configuration schema: every entry once, with its default and description. Flags, environment variables,
+// docs/configuration.md and the checks of a configuration file all come from this table.
+import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { encryptionMethods } from '../../accelerator/encryption-methods.ts';
+import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
+import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { checkVapidSubject } from '../../protocol/vapid.ts';
+import { parseListenAddress } from './listen-address.ts';
+import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
+import { boolean, integer, list, enumList, oneOf, orLiteral, text, type Setting } from './setting.ts';
+
+export const settings = {
+  data: text({
+    description:
+      'Directory of the database and the key files, readable by its owner only. Created by serve and keys generate.',
+    default: 'deskbell-data',
+    valid: 'a path',
+    isPath: true,
+  }),
+  database: text({
+    description:
+      'PostgreSQL database to use instead of the SQLite file in the data directory, as a URL. It may hold a password: then ' +
+      'set it as an environment variable or in a configuration file that others cannot read. The data directory still holds ' +
+      'the key files.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
+    isSecret: true,
+    check: checkDatabaseUrl,
+  }),
+  maxSubscriptions: integer({
+    description:
+      'Maximum number of stored subscriptions. Further registrations get 503; stored ones can still be updated.',
+    default: undefined,
+    defaultLabel: 'no limit',
+    unit: 'subscriptions',
+    min: 1,
+    max: 1_000_000_000,
+  }),
+  keepBroadcastsDays: orLiteral(
+    'forever',
+    integer({
+      description: 'How long broadcasts are kept after their end, with their counts, alarms and receipts.',
+      default: 400,
+      unit: 'days',
+      min: 1,
+      max: 36_500,
+    }),
+  ),
+  keepAttemptsDays: orLiteral(
+    'forever',
+    integer({
+      description: 'How long attempts are kept after the end of their broadcast.',
+      default: 90,
+      unit: 'days',
+      min: 1,
+      max: 36_500,
+    }),
+  ),
+  keepAuditDays: orLiteral(
+    'forever',
+    integer({
+      description: 'How long audit records of operators are kept.',
+      default: 400,
+      unit: 'days',
+      min: 1,
+      max: 36_500,
+    }),
+  ),
+  host: text({
+    description: 'Address to listen on.',
+    default: '127.0.0.1',
+    valid: 'a host name or an IP address',
+  }),
+  port: integer({
+    description: 'Port to listen on; 0 lets the system choose a free one.',
+    default: 8080,
+    min: 0,
+    max: 65535,
+  }),
+  prefix: text({
+    description: 'Path under which everything is served, such as "/push".',
+    default: '',
+    defaultLabel: 'none',
+    valid: 'a path that starts with "/" and does not end with "/"',
+    pattern: /^(\/[\w.~-]+)+$/,
+  }),
+  pushOnly: boolean({
+    description:
+      'Serves only /vapidKey, /webPush, health, the client’s files and their description, as for production. Without it, ' +
+      'the demonstration endpoints are served too.',
+    default: false,
+  }),
+  authenticate: orLiteral(
+    'all',
+    orLiteral(
+      'none',
+      enumList({
+        description: 'Demonstration actions that require a session.',
+        default: undefined,
+        defaultLabel: 'all if authenticator logging is enabled, otherwise none',
+        names: ['get', 'getWithArg', 'post'],
+      }),
+    ),
+  ),
+  trustProxy: list({
+    description: 'Proxies in front of the service whose X-Forwarded-For header is trusted.',
+    default: [],
+    defaultLabel: 'none',
+    valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
+    check: checkAddressRanges,
+  }),
+  bodyLimitBytes: integer({
+    description: 'Maximum size of a request body.',
+    default: 16_384,
+    unit: 'bytes',
+    min: 1024,
+    max: 1_048_576,
+  }),
+  registrationsPerMinute: orLiteral(
+    'off',
+    integer({
+      description:
+        'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together.',
+      default: 60,
+      unit: 'requests per minute',
+      min: 1,
+      max: 1_000_000,
+    }),
+  ),
+  receiptsPerMinute: orLiteral(
+    'off',
+    integer({
+      description: 'POST /webPush/receipts requests allowed for each client address.',
+      default: 600,
+      unit: 'requests per minute',
+      min: 1,
+      max: 1_000_000,
+    }),
+  ),
+  subscriberTokens: oneOf({
+    description:
+      'How subscriber tokens are signed; with them an application says whose a subscription is. HS256: with the key in the ' +
+      'data directory. EdDSA: with the application’s own key. With "off" the header Authorization is ignored.',
+    default: 'off',
+    names: ['off', 'HS256', 'EdDSA'],
+  }),
+  subscriberTokenKey: text({
+    description: 'The application’s public key (Ed25519, PEM), for EdDSA.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a path',
+    isPath: true,
+  }),
+  subscriberTokenAudience: text({
+    description: 'Audience that subscriber tokens must name ("aud").',
+    default: 'deskbell',
+    valid: 'text',
+  }),
+  logging: enumList({
+    description: 'Logging mechanisms to enable.',
+    default: ['filter'],
+    names: ['action', 'filter', 'authenticator', 'action-creator'],
+  }),
+  logFile: text({
+    description:
+      'File to append log records to, as JSON Lines, instead of standard output. SIGHUP reopens it, for log rotation. ' +
+      'Other users cannot read it.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a path',
+    isPath: true,
+  }),
+  redactSubscriptions: boolean({
+    description: 'Omits endpoint, p256dh and auth of new subscriptions from the log.',
+    default: false,
+  }),
+  subject: text({
+    description: 'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a mailto: or https: URI',
+    check: checkVapidSubject,
+  }),
+  pushServices: list({
+    description:
+      'Push services to accept besides the known ones. The ones listed here may be local and use http.',
+    default: [],
+    defaultLabel: 'none',
+    valid: 'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090',
+    check: createEndpointPolicy,
+  }),
+  ca: list({
+    description: 'Files with certificates (PEM) of authorities to trust besides the system’s own.',
+    default: [],
+    defaultLabel: 'none',
+    valid: 'paths',
+    isPath: true,
+  }),
+  maxRate: list({
+    description:
+      'Maximum rate at which a push service gets the messages of broadcasts, from all threads and processes together. Give ' +
+      'each process that delivers the same value.',
+    default: [],
+    defaultLabel: 'no limit',
+    valid: 'limits such as fcm.googleapis.com=500/s (or /min, /h)',
+    check: parseMaxRates,
+  }),
+  connectTimeoutMs: integer({
+    description: 'Time limit for a connection to a push service to be established.',
+    default: 10_000,
+    unit: 'milliseconds',
+    min: 1,
+    max: 600_000,
+  }),
+  responseTimeoutMs: integer({
+    description: 'Time limit for a push service to answer one message.',
+    default: 30_000,
+    unit: 'milliseconds',
+    min: 1,
+    max: 600_000,
+  }),
+  deliver: boolean({
+    description: 'Also delivers broadcasts, in threads of their own.',
+    default: false,
+  }),
+  threads: integer({
+    description: 'Threads that deliver broadcasts.',
+    default: availableParallelism(),
+    defaultLabel: 'one per core',
+    min: 1,
+    max: 256,
+  }),
+  encryption: oneOf({
+    description:
+      'Fastest method of encryption to use: the accelerator with eight messages at a time, the accelerator on OpenSSL, ' +
+      'or Node’s builtins. Where a method is not available, the next one is used.',
+    default: 'multi-buffer',
+    names: encryptionMethods,
+  }),
+  receipts: boolean({
+    description:
+      'Asks browsers to report whether the notifications of broadcasts were shown, clicked or dismissed: broadcasts sent ' +
+      'with it ask, a service run with it takes the reports.',
+    default: false,
+  }),
+  operator: text({
+    description:
+      'Address of the operator’s listener: the console and the API to send and to manage with, for those that ' +
+      '"deskbell operators add" names. Beyond loopback it needs TLS.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'HOST:PORT, such as 127.0.0.1:8081',
+    check: parseListenAddress,
+  }),
+  operatorHosts: list({
+    description:
+      'Host names of the operator’s listener, besides its own address. Requests to other hosts are refused.',
+    default: [],
+    defaultLabel: 'none',
+    valid: 'hosts as browsers name them, such as ops.example.org or ops.example.org:8443',
+    check: checkHosts,
+  }),
+  operatorCert: text({
+    description: 'Certificate chain (PEM) of the operator’s listener.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a path',
+    isPath: true,
+  }),
+  operatorKey: text({
+    description: 'Private key (PEM) of that certificate.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'a path',
+    isPath: true,
+  }),
+  operatorBehindProxy: boolean({
+    description: 'Says that a proxy in front of the operator’s listener provides TLS.',
+    default: false,
+  }),
+  webhook: text({
+    description:
+      'URL that events are posted to: a subscription gone, a broadcast done, an alarm. They are posted by the process with ' +
+      'the operator’s listener, and signed with the secret of "deskbell webhook-secret".',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'an https URL, or an http URL of an IP address or localhost',
+    check: parseWebhookUrl,
+  }),
+  metrics: text({
+    description:
+      'Address where a worker serves /metrics, for those that "deskbell operators add NAME --metrics" names. Beyond loopback ' +
+      'it needs TLS, as the operator’s listener does. Needs the package @prometheus-io/client.',
+    default: undefined,
+    defaultLabel: 'none',
+    valid: 'HOST:PORT, such as 127.0.0.1:9464',
+    check: parseListenAddress,
+  }),
+} satisfies Record<string, Setting<unknown>>;
+
+export type SettingName = keyof typeof settings;
+
+type ValueOf<Entry> = Entry extends Setting<infer Value> ? Value : never;
+
+/** The configuration as read: every entry has a value. */
+export type Configuration = { readonly [Name in SettingName]: ValueOf<(typeof settings)[Name]> };
+
+/** In the order in which the help and docs/configuration.md show them. */
+export const settingNames = Object.keys(settings) as readonly SettingName[];
+
+/** `pushServices` → `--push-services` */
+export const flagOf = (name: SettingName): string =>
+  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** `pushServices` → `DESKBELL_PUSH_SERVICES` */
+export const variableOf = (name: SettingName): string =>
+  `DESKBELL_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+function checkHosts(hosts: readonly string[]): void {
+  for (const host of hosts) {
+    if (/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)) continue;
+    throw new DeskbellError('ERR_CONFIGURATION', `${host} is not a host with an optional port`);
+  }
+}
+
+function checkAddressRanges(ranges: readonly string[]): void {
+  for (const range of ranges) {
+    const [address = '', bits = '0', ...rest] = range.split('/');
+    const maxBits = { 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    if (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits && rest.length === 0) continue;
+    throw new DeskbellError('ERR_CONFIGURATION', `${range} is neither an IP address nor a range of them`);
+  }
+}

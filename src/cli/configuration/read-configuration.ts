@@ -1,0 +1,123 @@
+// Reads the configuration: defaults, then a file, then DESKBELL_* variables, then flags, each overriding the one
+// before. Unknown entries and values that are not valid are errors that list what is valid.
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import {
+  flagOf,
+  settingNames,
+  settings,
+  variableOf,
+  type Configuration,
+  type SettingName,
+} from './configuration.ts';
+import type { Setting } from './setting.ts';
+
+export interface ConfigurationSources {
+  /** Flag values by setting name, as text; names that are not settings are ignored. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** DESKBELL_* variables that are not settings. */
+const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG'];
+
+/**
+ * @throws {DeskbellError} ERR_CONFIGURATION for an unknown entry or variable, a value that is not valid, or a file
+ *   that is not a JSON object; ERR_FILE for one that cannot be read
+ */
+export async function readConfiguration({
+  flags,
+  environment,
+}: ConfigurationSources): Promise<Configuration> {
+  const values: Record<string, unknown> = {};
+  for (const name of settingNames) values[name] = settings[name].default;
+
+  const file = flags['config'] ?? environment['DESKBELL_CONFIG'];
+  if (typeof file === 'string') Object.assign(values, await readConfigurationFile(file));
+  Object.assign(values, readEnvironment(environment));
+  for (const name of settingNames) {
+    if (flags[name] !== undefined) values[name] = readSetting(name, flags[name], flagOf(name));
+  }
+  return values as unknown as Configuration;
+}
+
+async function readConfigurationFile(path: string): Promise<Record<string, unknown>> {
+  const entries = parseObject(path, await readText(path));
+  const values: Record<string, unknown> = {};
+  for (const [name, input] of Object.entries(entries)) {
+    if (!isSettingName(name)) {
+      throw new DeskbellError(
+        'ERR_CONFIGURATION',
+        `${path} has an unknown entry "${name}"; valid entries are ${settingNames.join(', ')}`,
+      );
+    }
+    const value = readSetting(name, input, `"${name}" in ${path}`);
+    values[name] = (settings[name] as Setting<unknown>).isPath ? resolveFrom(dirname(path), value) : value;
+  }
+  return values;
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `The configuration file ${path} cannot be read`, { cause });
+  }
+}
+
+function parseObject(path: string, content: string): object {
+  let value: unknown;
+  try {
+    // trim removes a byte order mark too
+    value = JSON.parse(content.trim());
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new DeskbellError('ERR_CONFIGURATION', `${path} is not well-formed JSON: ${message}`, { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new DeskbellError('ERR_CONFIGURATION', `${path} must contain one JSON object with the entries`);
+  }
+  return value;
+}
+
+function readEnvironment(environment: ConfigurationSources['environment']): Record<string, unknown> {
+  const nameOf = new Map(settingNames.map((name) => [variableOf(name), name]));
+  const values: Record<string, unknown> = {};
+  for (const [variable, input] of Object.entries(environment)) {
+    if (!variable.startsWith('DESKBELL_') || furtherVariables.includes(variable)) continue;
+    const name = nameOf.get(variable);
+    if (!name) {
+      throw new DeskbellError(
+        'ERR_CONFIGURATION',
+        `The environment has an unknown variable ${variable}; valid ones are ` +
+          [...nameOf.keys(), ...furtherVariables].join(', '),
+      );
+    }
+    values[name] = readSetting(name, input, variable);
+  }
+  return values;
+}
+
+function readSetting(name: SettingName, input: unknown, where: string): unknown {
+  const setting: Setting<unknown> = settings[name];
+  const shown = setting.isSecret
+    ? `${where} is not valid`
+    : `${where} is ${JSON.stringify(input)}, which is not valid`;
+  let value: unknown;
+  try {
+    value = setting.read(input);
+  } catch (cause) {
+    throw new DeskbellError('ERR_CONFIGURATION', `${shown}: ${(cause as Error).message}`, { cause });
+  }
+  if (value !== undefined) return value;
+  throw new DeskbellError('ERR_CONFIGURATION', `${shown}: it must be ${setting.valid}`);
+}
+
+function resolveFrom(folder: string, value: unknown): unknown {
+  return Array.isArray(value)
+    ? value.map((path: string) => resolve(folder, path))
+    : resolve(folder, value as string);
+}
+
+const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);

@@ -1,0 +1,154 @@
+// Writes a data directory into one file, and makes a data directory of one again. While processes use the directory, they
+// are neither waited for nor stopped.
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { vapidFileName } from '../../keys/key-file.ts';
+import { createPrivateFile, linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
+import { isSecretFile, readSecretFiles, writeSecretFiles, type SecretFile } from '../../keys/secret-files.ts';
+import {
+  checkBackup,
+  completeBackup,
+  copyDatabase,
+  takeBackupFiles,
+  type BackupFile,
+} from '../../store/sqlite/backup.ts';
+import type { Store } from '../../store/store.ts';
+import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
+
+/**
+ * Writes a backup, which only its owner can read.
+ *
+ * @param file must not exist
+ * @param options `withKeys`: with all secrets of the directory
+ * @returns how many bytes the file has
+ * @throws {DeskbellError} ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED
+ */
+export async function backUp(
+  directory: string,
+  file: string,
+  { withKeys }: { readonly withKeys: boolean },
+): Promise<number> {
+  const fill = async (temporary: string): Promise<void> => {
+    await copyDatabase(databasePathOf(directory), temporary);
+    // later than the database: a pair is in its file before the database names it
+    const secrets = withKeys ? await readSecretFiles(directory) : [];
+    const files = [...secrets.map(toBackupFile), ...(await readExampleUsers(directory, temporary))];
+    completeBackup(temporary, files);
+  };
+  if (await createPrivateFile(file, fill, { replace: false })) return (await stat(file)).size;
+  throw new DeskbellError('ERR_FILE', `${file} exists already; a backup replaces no file`);
+}
+
+export interface Restored {
+  readonly subscriptions: number;
+  /** Broadcasts that were running, and are paused. */
+  readonly paused: readonly number[];
+}
+
+/**
+ * Makes a data directory of a backup. It has its database only when all of it is there and was opened once. Broadcasts that
+ * were running are paused: what they have sent since the backup would be sent again.
+ *
+ * @param directory may hold keys, which the backup needs where it has none
+ * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS for keys that are others than those
+ *   of the backup, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
+ */
+export async function restore(file: string, directory: string): Promise<Restored> {
+  await stat(file);
+  checkBackup(file);
+  await makeDirectory(directory);
+  assertNoDatabase(directory);
+  const draft = join(directory, `.restore-${randomBytes(6).toString('hex')}`);
+  await mkdir(draft, { mode: 0o700 });
+  try {
+    await fillDraft(file, draft, directory);
+    const restored = await useDraft(draft, directory);
+    await writeSecretFiles(directory, await readSecretFiles(draft));
+    for (const path of [exampleUsersPathOf, databasePathOf]) await place(path(draft), path(directory));
+    await syncDirectory(directory);
+    return restored;
+  } finally {
+    await rm(draft, { recursive: true });
+  }
+}
+
+function assertNoDatabase(directory: string): void {
+  if (!existsSync(databasePathOf(directory))) return;
+  throw new DeskbellError('ERR_DATA_EXISTS', `The data directory ${directory} has a database already`);
+}
+
+/** Its users are no secret, and need no moment in common with the subscriptions. */
+async function readExampleUsers(directory: string, temporary: string): Promise<readonly BackupFile[]> {
+  const from = exampleUsersPathOf(directory);
+  if (!existsSync(from)) return [];
+  const copy = `${temporary}.users`;
+  try {
+    await copyDatabase(from, copy);
+    return [{ name: exampleUsersName, content: await readFile(copy) }];
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+const exampleUsersName = exampleUsersPathOf('');
+
+/** The backup, with the secrets that the directory has already. */
+async function fillDraft(file: string, draft: string, directory: string): Promise<void> {
+  const database = databasePathOf(draft);
+  await copyFile(file, database);
+  await chmod(database, 0o600);
+  const files = takeBackupFiles(database);
+  await writeSecretFiles(draft, await readSecretFiles(directory));
+  await writeSecretFiles(draft, files.filter(({ name }) => isSecretFile(name)).map(toSecretFile));
+  const users = files.find(({ name }) => name === exampleUsersName);
+  if (users !== undefined) await writeFile(exampleUsersPathOf(draft), users.content, { mode: 0o600 });
+  if ((await readdir(draft)).includes(vapidFileName)) return;
+  throw new DeskbellError(
+    'ERR_KEY_FILE_MISSING',
+    `The backup ${file} was made without --with-keys, and ${directory} has no ${vapidFileName}`,
+  );
+}
+
+/** Opens the draft as the data directory that it will be. */
+async function useDraft(draft: string, directory: string): Promise<Restored> {
+  try {
+    const { store, close } = await openDataDirectory(draft);
+    try {
+      return { subscriptions: await store.subscriptions.count(), paused: await pauseAll(store) };
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    throw new DeskbellError(error.code, error.message.replaceAll(draft, directory), { cause: error.cause });
+  }
+}
+
+async function pauseAll({ broadcasts }: Pick<Store, 'broadcasts'>): Promise<readonly number[]> {
+  const paused: number[] = [];
+  for (let beforeId: number | undefined; ;) {
+    const page = await broadcasts.list({ beforeId, limit: 100 });
+    for (const { id, state } of page) {
+      if (state !== 'running') continue;
+      await broadcasts.pause(id);
+      paused.push(id);
+    }
+    beforeId = page.at(-1)?.id;
+    if (beforeId === undefined) return paused;
+  }
+}
+
+async function place(from: string, to: string): Promise<void> {
+  if (!existsSync(from)) return;
+  if (await linkUnlessThere(from, to)) return;
+  throw new DeskbellError('ERR_DATA_EXISTS', `${to} has been made by another process meanwhile`);
+}
+
+const toBackupFile = ({ name, text }: SecretFile): BackupFile => ({ name, content: Buffer.from(text) });
+const toSecretFile = ({ name, content }: BackupFile): SecretFile => ({
+  name,
+  text: Buffer.from(content).toString(),
+});

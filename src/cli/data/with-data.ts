@@ -1,0 +1,64 @@
+// The data directory as commands use it: opened, used, and closed whether or not the work succeeds.
+import { stat } from 'node:fs/promises';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';
+import type { Configuration, SettingName } from '../configuration/configuration.ts';
+import { readConfiguration, type ConfigurationSources } from '../configuration/read-configuration.ts';
+
+/** The configuration entries that say where data are. */
+export const dataSettings = ['data', 'database'] as const satisfies readonly SettingName[];
+
+export type DataSettings = Pick<Configuration, (typeof dataSettings)[number]>;
+
+/**
+ * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
+ * `serve` and `keys generate` create one.
+ *
+ * @throws {DeskbellError} ERR_DATA_MISSING, and what opening it throws
+ */
+export async function withExistingData<Result>(
+  settings: DataSettings,
+  work: (data: DataDirectory) => Promise<Result>,
+): Promise<Result> {
+  await requireData(settings.data);
+  return withData(settings, {}, work);
+}
+
+/** The same for the directory that flags, environment or configuration file name. */
+export async function withNamedData<Result>(
+  flags: object,
+  environment: ConfigurationSources['environment'],
+  work: (data: DataDirectory) => Promise<Result>,
+): Promise<Result> {
+  return withExistingData(await readConfiguration({ flags: { ...flags }, environment }), work);
+}
+
+/** @throws {DeskbellError} ERR_DATA_MISSING */
+export async function requireData(directory: string): Promise<void> {
+  if (await exists(directory)) return;
+  throw new DeskbellError('ERR_DATA_MISSING', `The data directory ${directory} does not exist`);
+}
+
+/** The same for a directory that is created if it does not exist. */
+export async function withData<Result>(
+  { data: directory, database }: DataSettings,
+  options: Omit<DataDirectoryOptions, 'database'>,
+  work: (data: DataDirectory) => Promise<Result>,
+): Promise<Result> {
+  const { openDataDirectory } = await import('./data-directory.ts');
+  const data = await openDataDirectory(directory, { ...options, database });
+  try {
+    return await work(data);
+  } finally {
+    await data.close();
+  }
+}
+
+export const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw new DeskbellError('ERR_FILE', `${path} cannot be used`, { cause: error });
+    },
+  );

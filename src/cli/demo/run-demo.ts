@@ -1,0 +1,199 @@
+// One notification from end to end on loopback: a push service, the service with a database of its own, a user agent that
+// subscribes with the service's key, and the sender. The user agent decrypts with another implementation than the
+// sender encrypts with.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { formatEvent } from '../../delivery/broadcast/format-broadcast.ts';
+import { createSender } from '../../delivery/sender.ts';
+import { startPushService } from '../../push-service/start-push-service.ts';
+import {
+  createUserAgent,
+  type ReceivedMessage,
+  type UserAgent,
+} from '../../push-service/browser-side/user-agent.ts';
+import type { Log } from '../../http/log.ts';
+import { createServer } from '../../service/create-server.ts';
+import { openDemoOperator, type DemoOperator } from './demo-operator.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import type { Context } from '../context.ts';
+import { withData } from '../data/with-data.ts';
+import { quote } from '../output/invocation.ts';
+import { addressOf, listenOn, untilStopped } from '../serve/listening.ts';
+import type { Output } from '../output/output.ts';
+
+export interface DemoOptions {
+  readonly isOnce: boolean;
+  /** Default: 8080, or a free one if that is in use; with `isOnce` a free one. */
+  readonly port?: number | undefined;
+}
+
+/** Prints one step: which party does what. */
+type Tell = (party: string, what: string) => Promise<void>;
+
+const host = '127.0.0.1';
+const subject = 'mailto:demo@example.org';
+const firstMessage = { title: 'Ding dong', message: 'This notification was delivered from end to end.' };
+
+export async function runDemo(context: Context, options: DemoOptions): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
+  try {
+    await withData({ data: folder, database: undefined }, {}, (data) =>
+      runIn(folder, data, context, options),
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function runIn(
+  folder: string,
+  data: DataDirectory,
+  context: Context,
+  options: DemoOptions,
+): Promise<void> {
+  const { output, stop } = context;
+  const startedAt = performance.now();
+  const tell: Tell = async (party, what) => {
+    const elapsedMs = (performance.now() - startedAt).toFixed(0).padStart(5);
+    await output.line(
+      `${output.style('dim', `${elapsedMs} ms`)}  ${output.style('cyan', party.padEnd(12))}  ${what}`,
+    );
+  };
+  const open: { close(): Promise<unknown> }[] = [];
+  try {
+    const pushService = await startPushService();
+    open.push(pushService);
+    await tell('push service', `listens on ${pushService.origin}`);
+
+    // The page shows the command, so the file is there before the page is.
+    const config = join(folder, 'deskbell.json');
+    await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
+    const sendCommand = `${context.invocation} send --config ${quote(config)}`;
+    const { address, server } = await serve(data, pushService.origin, options, sendCommand, tell, output);
+    open.push(server);
+    await tell(
+      'service',
+      `listens on ${output.style('bold', address)}, with a new key pair and an empty database`,
+    );
+
+    const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    open.push(userAgent);
+    const endpoint = await subscribe(userAgent, address, tell);
+
+    await send(data, endpoint, pushService.origin, tell);
+    await show(await userAgent.nextMessage(), context, tell);
+    if (options.isOnce) return;
+
+    const sender = createSender({
+      vapid: { ...data.vapidKeys, subject },
+      pushServices: [pushService.origin],
+      store: data.store,
+      threads: 0,
+    });
+    open.push(sender);
+    const operator = await openDemoOperator(data, sender, logTo(output), host, (event) =>
+      tell('sender', formatEvent(event)),
+    );
+    open.push(operator);
+    await output.line(describeNext(address, sendCommand, operator));
+    await Promise.race([untilStopped(stop), showAll(userAgent, context, tell)]);
+  } finally {
+    for (const part of open.reverse()) await part.close();
+  }
+}
+
+async function serve(
+  { store, vapidKeys, sessionKey }: DataDirectory,
+  pushService: string,
+  { isOnce, port }: DemoOptions,
+  sendCommand: string,
+  tell: Tell,
+  output: Output,
+): Promise<{ readonly address: string; readonly server: ReturnType<typeof createServer> }> {
+  const open = async (wanted: number): Promise<ReturnType<typeof createServer>> => {
+    const server = createServer({
+      store,
+      vapidPublicKey: vapidKeys.publicKey,
+      sessionKey,
+      sendCommand,
+      pushServices: [pushService],
+      logging: [],
+      log: logTo(output),
+      onSubscribe: ({ id, endpoint }) =>
+        tell('store', `stores the subscription of ${new URL(endpoint).origin} as row ${id}`),
+    });
+    await listenOn({ host, port: wanted }, () => server.listen({ host, port: wanted }));
+    return server;
+  };
+  const server = await open(port ?? (isOnce ? 0 : 8080)).catch((error: unknown) => {
+    if (port !== undefined) throw error;
+    return open(0);
+  });
+  return { address: addressOf(host, (server.server.address() as AddressInfo).port), server };
+}
+
+/** Does what the page does in a browser. Resolves to the endpoint. */
+async function subscribe(userAgent: UserAgent, address: string, tell: Tell): Promise<string> {
+  const vapidKey = (await (await fetch(`${address}/vapidKey`)).json()) as string;
+  await tell('user agent', `calls GET /vapidKey and gets ${vapidKey.slice(0, 8)}…${vapidKey.slice(-4)}`);
+  const subscription = await userAgent.subscribe(vapidKey);
+  await tell('user agent', 'subscribes at the push service with that key');
+  await tell('user agent', 'sends its subscription to POST /webPush');
+  const response = await fetch(`${address}/webPush`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(subscription),
+  });
+  await tell('service', `answers ${response.status} ${await response.text()}`);
+  return subscription.endpoint;
+}
+
+async function send(
+  { store, vapidKeys }: DataDirectory,
+  endpoint: string,
+  pushService: string,
+  tell: Tell,
+): Promise<void> {
+  const subscription = await store.subscriptions.findByEndpoint(endpoint);
+  if (!subscription) throw new Error('the subscription that was acknowledged is not in the store');
+  const sender = createSender({ vapid: { ...vapidKeys, subject }, pushServices: [pushService] });
+  try {
+    await tell('sender', 'reads the row, encrypts the message, signs a VAPID token and posts the message');
+    const { outcome, response } = await sender.send(subscription, firstMessage);
+    await tell('push service', `answers ${response?.status ?? 'nothing'}: ${outcome.kind}`);
+  } finally {
+    await sender.close();
+  }
+}
+
+async function show(message: ReceivedMessage, { output }: Context, tell: Tell): Promise<void> {
+  await tell('user agent', 'receives the message and decrypts it');
+  await output.line(`${output.style('bold', 'notification')} ${message.text()}`);
+}
+
+async function showAll(userAgent: UserAgent, context: Context, tell: Tell): Promise<void> {
+  for await (const message of userAgent.messages) await show(message, context, tell);
+}
+
+const logTo = (output: Output): Log => ({
+  info: () => {},
+  error: (record) => output.diagnostic(inspect(record)),
+});
+
+const describeNext = (address: string, command: string, operator: DemoOperator): string => `
+The demo page is at ${address}/
+Send the next message from another terminal:
+
+  ${command} --all --title Hello --message 'From another terminal'
+
+The operator's console is at ${operator.address}/, its API at ${operator.address}/openapi.json, with this token:
+
+  ${operator.token}
+
+  curl -H 'authorization: Bearer ${operator.token}' ${operator.address}/v1/keys
+
+Press Ctrl-C to end the demo and remove its data.
+`;

@@ -1,0 +1,70 @@
+// Parses the values of flags and arguments that are not configuration.
+import { InvalidArgumentError } from 'commander';
+import { parsePerPerson } from '../../store/per-person.ts';
+
+export function parsePositiveInteger(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : 0;
+  if (!Number.isSafeInteger(value) || value === 0)
+    throw new InvalidArgumentError('It must be a positive integer.');
+  return value;
+}
+
+export function parsePort(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : -1;
+  if (value < 0 || value > 65_535) throw new InvalidArgumentError('It must be an integer from 0 to 65535.');
+  return value;
+}
+
+export function parseSeconds(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : -1;
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new InvalidArgumentError('It must be a whole number of seconds.');
+  return value;
+}
+
+export function parseIds(text: string): readonly number[] {
+  return text.split(',').map((id) => parsePositiveInteger(id.trim()));
+}
+
+/** Of an operator: it stands in audit records, and in one column of a list. */
+export function parseOperatorName(text: string): string {
+  if (/^[\w.@-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 64 letters, digits, or any of "." "_" "-" "@".');
+}
+
+/** Scheme, host and port of a push service, as `URL.origin` gives it. */
+export function parseOrigin(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
+    throw new InvalidArgumentError(
+      'It must be the origin of a push service, such as https://fcm.googleapis.com.',
+    );
+  }
+  return url.origin;
+}
+
+/** ISO 8601 with a zone: a time without one would mean another moment on another machine. */
+export function parseTime(text: string): Date {
+  const time = new Date(text);
+  if (
+    !/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) ||
+    Number.isNaN(time.getTime())
+  ) {
+    throw new InvalidArgumentError(
+      'It must be a time with a zone, such as 2027-01-01T09:00:00Z or 2027-01-01T09:00+01:00.',
+    );
+  }
+  return time;
+}
+
+/** A cap per person, as it is stored. */
+export function parseCap(text: string): string {
+  try {
+    parsePerPerson(text);
+  } catch {
+    throw new InvalidArgumentError(
+      'It must be a number from 1 to 9999 per hour, day or week, such as 3/day.',
+    );
+  }
+  return text;
+}

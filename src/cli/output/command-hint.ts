@@ -1,0 +1,40 @@
+// Commands to suggest to the user, with the configuration that is in use, so that they work as they are.
+import { flagOf, variableOf, type SettingName } from '../configuration/configuration.ts';
+import type { Context } from '../context.ts';
+import { dataSettings } from '../data/with-data.ts';
+import { quote } from './invocation.ts';
+import { senderSettings } from '../send/open-sender.ts';
+import { maskPassword } from '../../store/postgres/database-url.ts';
+
+/** Commands that deliver broadcasts take these. */
+const repeatedSettings: readonly SettingName[] = [...dataSettings, ...senderSettings];
+
+/** `deskbell broadcasts resume 7 --data /srv/push` → what to type, given `broadcasts resume 7` */
+export type CommandHint = (words: string) => string;
+
+/**
+ * Repeats the flags and the environment variables of this run as flags.
+ *
+ * @param flags as commander gives them
+ */
+export function createCommandHint(
+  { invocation, environment }: Pick<Context, 'invocation' | 'environment'>,
+  flags: Readonly<Record<string, unknown>>,
+): CommandHint {
+  const used = [
+    ...repeatedSettings.map((name) => [flagOf(name), shown(name, flags, environment)] as const),
+    ['--config', flags['config'] ?? environment['DESKBELL_CONFIG']] as const,
+  ].filter(([, value]) => value !== undefined);
+  const options = used.map(([flag, value]) => ` ${flag} ${quote(String(value))}`).join('');
+  return (words) => `${invocation} ${words}${options}`;
+}
+
+/** What holds a password stays in the environment, where it is. */
+function shown(
+  name: SettingName,
+  flags: Readonly<Record<string, unknown>>,
+  environment: Context['environment'],
+): unknown {
+  if (name !== 'database') return flags[name] ?? environment[variableOf(name)];
+  return typeof flags[name] === 'string' ? maskPassword(flags[name]) : undefined;
+}

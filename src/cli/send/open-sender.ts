@@ -1,0 +1,90 @@
+// Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Sender, SenderOptions } from '../../delivery/sender.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { variableOf, type Configuration, type SettingName } from '../configuration/configuration.ts';
+import type { Context } from '../context.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+
+/** The configuration entries that a sender uses. */
+export const senderSettings = [
+  'subject',
+  'pushServices',
+  'ca',
+  'connectTimeoutMs',
+  'responseTimeoutMs',
+  'maxRate',
+  'threads',
+  'encryption',
+] as const satisfies readonly SettingName[];
+
+/**
+ * @param options `onWarning`: by default, warnings are lines on standard error
+ * @throws {DeskbellError} ERR_CONFIGURATION for a missing subject or a proxy that is not valid; ERR_FILE
+ */
+export async function openSender(
+  {
+    subject,
+    pushServices,
+    ca,
+    connectTimeoutMs,
+    responseTimeoutMs,
+    maxRate,
+    threads,
+    encryption,
+  }: Configuration,
+  { store, vapidKeys, receiptKey }: Pick<DataDirectory, 'store' | 'vapidKeys' | 'receiptKey'>,
+  { environment, output }: Pick<Context, 'environment' | 'output'>,
+  {
+    onWarning = (warning) => output.diagnostic(`deskbell: ${warning}`),
+    onFigures,
+  }: Pick<SenderOptions, 'onWarning' | 'onFigures'> = {},
+): Promise<Sender> {
+  if (subject === undefined) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'Sending needs a contact for push services: give --subject mailto:you@example.org, ' +
+        `${variableOf('subject')}, or the entry "subject" of the configuration file`,
+    );
+  }
+  const { createSender } = await import('../../delivery/sender.ts');
+  const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
+  return createSender({
+    vapid: { ...vapidKeys, subject },
+    pushServices,
+    ca: await readCertificates(ca),
+    connectTimeoutMs,
+    responseTimeoutMs,
+    encryption,
+    maxRate,
+    store,
+    receiptKey,
+    threads,
+    onWarning,
+    onFigures,
+    ...proxyFromEnvironment(environment),
+  });
+}
+
+/** @throws {DeskbellError} ERR_FILE, ERR_CONFIGURATION for a file without a certificate */
+export const readCertificates = (paths: readonly string[]): Promise<string[]> =>
+  Promise.all(paths.map(readCertificate));
+
+async function readCertificate(path: string): Promise<string> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `The certificate file ${path} cannot be read`, { cause });
+  }
+  try {
+    // TLS would silently ignore a file without a certificate.
+    void new X509Certificate(text);
+  } catch (cause) {
+    throw new DeskbellError('ERR_CONFIGURATION', `${path} does not start with a certificate (PEM)`, {
+      cause,
+    });
+  }
+  return text;
+}

@@ -1,0 +1,151 @@
+// `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
+import type { Audience } from '../../delivery/broadcast/audience.ts';
+import {
+  broadcastToJson,
+  isoTime,
+  nameBroadcast,
+  stateOf,
+} from '../../delivery/broadcast/format-broadcast.ts';
+import { scheduleToJson } from '../../delivery/schedule/format-schedule.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
+import type { Schedule } from '../../store/schedules.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import type { Message } from '../../protocol/message/message.ts';
+import type { PushOptions } from '../../protocol/request.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import type { Configuration } from '../configuration/configuration.ts';
+import { createCommandHint, type CommandHint } from '../output/command-hint.ts';
+import type { Context } from '../context.ts';
+import { openSender } from './open-sender.ts';
+import type { Output } from '../output/output.ts';
+import { readInput } from '../input/read-input.ts';
+import { readLines } from '../input/read-lines.ts';
+import { expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
+import { runBroadcast } from './run-broadcast.ts';
+import { maxLineBytes, parseLine } from '../input/subscription-line.ts';
+
+export interface BroadcastFlags extends PeopleFlags {
+  readonly all?: true;
+  readonly ids?: readonly number[];
+  /** JSON Lines; `-` is standard input. */
+  readonly file?: string;
+  readonly idempotencyKey?: string;
+  readonly at?: Date;
+  readonly perPerson?: string;
+  readonly cron?: string;
+  readonly timezone?: string;
+  readonly detach?: true;
+  readonly json?: true;
+}
+
+/** @throws {DeskbellError} as `runBroadcast`, `Sender.broadcast` and `Sender.createSchedule` do; ERR_LINES_REFUSED, ERR_FILE */
+export async function sendBroadcast(
+  flags: BroadcastFlags,
+  message: Message,
+  options: PushOptions,
+  data: DataDirectory,
+  configuration: Configuration,
+  context: Context,
+): Promise<void> {
+  const hint = createCommandHint(context, { ...flags });
+  const sender = await openSender(configuration, data, context);
+  try {
+    if (flags.cron !== undefined) {
+      const { cron, timezone, perPerson } = flags;
+      const { receipts } = configuration;
+      const times = { ...options, cron, timezone, receipts, perPerson };
+      const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
+      return await printNewSchedule(schedule, flags, context.output, hint);
+    }
+    const audience = audienceOf(flags, configuration, data.vapidKeys.publicKey, context);
+    const broadcastOptions = {
+      ...options,
+      idempotencyKey: flags.idempotencyKey,
+      startAt: flags.at,
+      receipts: configuration.receipts,
+      perPerson: flags.perPerson,
+    };
+    const isForLater = flags.at !== undefined && flags.at.getTime() > Date.now();
+    if (flags.detach || isForLater) {
+      const stored = await sender.createBroadcast(audience, message, broadcastOptions);
+      await printStored(stored, flags, context.output, hint);
+    } else {
+      const run = await sender.broadcast(audience, message, broadcastOptions);
+      await runBroadcast(run, data.store.broadcasts, context, { json: flags.json ?? false, hint });
+    }
+  } finally {
+    await sender.close();
+  }
+}
+
+/** @throws {DeskbellError} ERR_CONFIGURATION; reading the file throws ERR_LINES_REFUSED, ERR_FILE */
+export function audienceOf(
+  { ids, file, ...people }: BroadcastFlags,
+  { pushServices }: Configuration,
+  publicKey: string,
+  context: Context,
+): Audience {
+  if (ids !== undefined) return { ids };
+  if (file === undefined) return expressionOf(people) ?? 'all';
+  return { subscriptions: readSubscriptions(file, pushServices, publicKey, context) };
+}
+
+/** A line that is not valid is an error before anything is sent: a list cannot be half sent. */
+async function* readSubscriptions(
+  file: string,
+  pushServices: readonly string[],
+  publicKey: string,
+  context: Context,
+): AsyncGenerator<Subscription> {
+  const policy = createEndpointPolicy(pushServices);
+  for await (const { number, text } of readLines(readInput(file, context), { maxLineBytes })) {
+    yield readLine(number, text, () => parseLine(text ?? '', policy, publicKey).subscription);
+  }
+}
+
+function readLine(number: number, text: string | undefined, parse: () => Subscription): Subscription {
+  try {
+    if (text === undefined) {
+      throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
+    }
+    return parse();
+  } catch (cause) {
+    if (!(cause instanceof DeskbellError)) throw cause;
+    throw new DeskbellError(
+      'ERR_LINES_REFUSED',
+      `Line ${number} is not a subscription: ${cause.message.replace(/\.$/, '')}; nothing was sent`,
+      { cause },
+    );
+  }
+}
+
+async function printNewSchedule(
+  schedule: Schedule,
+  { json }: BroadcastFlags,
+  output: Output,
+  hint: CommandHint,
+): Promise<void> {
+  if (json) return output.line(JSON.stringify({ event: 'schedule', ...scheduleToJson(schedule) }));
+  await output.line(`Schedule ${schedule.id} sends first at ${isoTime(schedule.nextAtMs)}.`);
+  output.diagnostic(
+    `It needs one of these to be running:\n  ${hint('worker')}\n  ${hint('serve --deliver')}`,
+  );
+}
+
+async function printStored(
+  { broadcast, isNew }: { readonly broadcast: Broadcast; readonly isNew: boolean },
+  { json }: BroadcastFlags,
+  output: Output,
+  hint: CommandHint,
+): Promise<void> {
+  const { id, startAtMs } = broadcast;
+  if (json) return output.line(JSON.stringify({ event: 'broadcast', isNew, ...broadcastToJson(broadcast) }));
+  const state = stateOf(broadcast);
+  const time = state === 'scheduled' ? ` for ${new Date(startAtMs).toISOString()}` : '';
+  await output.line(`${nameBroadcast(broadcast)} is ${isNew ? '' : 'already '}${state}${time}.`);
+  output.diagnostic(
+    `To deliver it, run one of these:\n  ${hint('worker')}\n  ${hint('serve --deliver')}\n  ${hint(`broadcasts resume ${id}`)}`,
+  );
+}

@@ -1,0 +1,37 @@
+// What commands that serve have in common: listening on a port, with a clear error where that fails, and running until
+// they are told to stop.
+import { once } from 'node:events';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Context } from '../context.ts';
+
+/**
+ * Runs `open`, which listens on `host` and `port`.
+ *
+ * @throws {DeskbellError} ERR_LISTEN
+ */
+export async function listenOn<Result>(
+  { host, port }: { readonly host: string; readonly port: number },
+  open: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await open();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    throw new DeskbellError('ERR_LISTEN', `Cannot listen on ${host} port ${port}`, { cause });
+  }
+}
+
+/** Resolves when `stop` is aborted, for whatever reason. */
+export async function untilStopped(stop: AbortSignal): Promise<void> {
+  if (!stop.aborted) await once(stop, 'abort');
+}
+
+/** Lets a service that has nothing to reload survive SIGHUP, unless that says that its terminal was closed. */
+export function ignoreHangup({ output, onHangup }: Pick<Context, 'output' | 'onHangup'>): void {
+  if (!output.isTerminal) onHangup(() => {});
+}
+
+/** `http://127.0.0.1:8080` */
+export function addressOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,190 @@
+// Opens the operator's listener from the configuration.
+import { createHmac, hkdfSync } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Sender } from '../../delivery/sender.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { TlsFiles } from '../../http/create-http-server.ts';
+import type { Log } from '../../http/log.ts';
+import type { Metrics } from '../../operator/metrics/metrics.ts';
+import type { Store } from '../../store/store.ts';
+import { loadOrCreateWebhookSecret } from '../../keys/key-file.ts';
+import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
+import type { Configuration, SettingName } from '../configuration/configuration.ts';
+import type { Context } from '../context.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import { parseListenAddress, type ListenAddress } from '../configuration/listen-address.ts';
+import { addressOf, listenOn } from './listening.ts';
+import { readCertificates } from '../send/open-sender.ts';
+
+/** The configuration entries that say how the listener is reached. */
+export const accessSettings = [
+  'operatorCert',
+  'operatorKey',
+  'operatorBehindProxy',
+  'operatorHosts',
+] as const satisfies readonly SettingName[];
+
+type AccessConfiguration = Pick<Configuration, (typeof accessSettings)[number]>;
+
+/** The configuration entries of the operator's listener. */
+export const operatorSettings = [
+  'operator',
+  'webhook',
+  ...accessSettings,
+] as const satisfies readonly SettingName[];
+
+export interface OpenOperator {
+  /** With scheme and port. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/** What a listener shows and uses. */
+export interface ListenerParts {
+  readonly sender: Sender;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+type OperatorConfiguration = Pick<
+  Configuration,
+  (typeof operatorSettings)[number] | 'ca' | 'connectTimeoutMs'
+>;
+
+export interface OperatorAccess {
+  readonly tls: TlsFiles | undefined;
+  readonly isBehindProxy: boolean;
+  readonly hosts: readonly string[];
+}
+
+/** @throws {DeskbellError} ERR_CONFIGURATION for entries that mean nothing without a listener */
+export function assertListenerIsAskedFor({
+  operator,
+  webhook,
+}: Pick<Configuration, 'operator' | 'webhook'>): void {
+  if (webhook === undefined || operator !== undefined) return;
+  throw new DeskbellError(
+    'ERR_CONFIGURATION',
+    'A webhook belongs to the operator’s listener: give --operator too',
+  );
+}
+
+/**
+ * @returns `undefined` where no operator's listener is asked for
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, ERR_LISTEN
+ */
+export async function openConfiguredOperator(
+  configuration: OperatorConfiguration,
+  data: Pick<DataDirectory, 'store' | 'sessionKey' | 'vapidKeys'>,
+  parts: ListenerParts,
+  environment: Context['environment'],
+): Promise<OpenOperator | undefined> {
+  const { operator, webhook } = configuration;
+  if (operator === undefined) return undefined;
+  const access = await readAccess(configuration);
+  const listener = await openOperator(parseListenAddress(operator), access, data, parts);
+  const posting =
+    webhook === undefined
+      ? undefined
+      : await openWebhook(webhook, configuration, data, parts.log, environment);
+  return {
+    address: listener.address,
+    close: async () => {
+      await listener.close();
+      await posting?.close();
+    },
+  };
+}
+
+async function openWebhook(
+  url: string,
+  { ca, connectTimeoutMs }: OperatorConfiguration,
+  { store, vapidKeys }: Pick<DataDirectory, 'store' | 'vapidKeys'>,
+  log: Log,
+  environment: Context['environment'],
+): Promise<{ close(): Promise<void> }> {
+  const { startWebhook } = await import('../../operator/webhook/start-webhook.ts');
+  const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
+  return startWebhook({
+    store,
+    log,
+    target: parseWebhookUrl(url),
+    secret: await loadOrCreateWebhookSecret(vapidKeys.keyDirectory),
+    transport: { ca: await readCertificates(ca), connectTimeoutMs, ...proxyFromEnvironment(environment) },
+  });
+}
+
+/**
+ * Opens a listener with `/metrics` alone.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, ERR_LISTEN, ERR_METRICS_PACKAGE
+ */
+export async function openMetricsListener(
+  where: string,
+  configuration: AccessConfiguration,
+  parts: { readonly store: Store; readonly metrics: Metrics; readonly log: Log },
+): Promise<OpenOperator> {
+  const { createMetricsListener } = await import('../../operator/create-operator.ts');
+  const { loadClient } = await import('../../operator/metrics/metrics.ts');
+  await loadClient();
+  const access = await readAccess(configuration);
+  const address = parseListenAddress(where);
+  return listen(createMetricsListener({ ...access, ...address, ...parts }), address, access);
+}
+
+/** @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
+export async function openOperator(
+  address: ListenAddress,
+  access: OperatorAccess,
+  { store, sessionKey }: Pick<DataDirectory, 'store' | 'sessionKey'>,
+  parts: ListenerParts,
+): Promise<OpenOperator> {
+  const { createOperator } = await import('../../operator/create-operator.ts');
+  const hashPerson = createPersonHash(sessionKey);
+  return listen(createOperator({ ...access, ...address, ...parts, store, hashPerson }), address, access);
+}
+
+async function listen(
+  app: FastifyInstance,
+  { host, port }: ListenAddress,
+  { tls }: OperatorAccess,
+): Promise<OpenOperator> {
+  await listenOn({ host, port }, () => app.listen({ host, port }));
+  const address = addressOf(host, (app.server.address() as AddressInfo).port);
+  return {
+    address: tls === undefined ? address : address.replace(/^http/, 'https'),
+    close: () => app.close(),
+  };
+}
+
+async function readAccess(configuration: AccessConfiguration): Promise<OperatorAccess> {
+  const { operatorBehindProxy: isBehindProxy, operatorHosts: hosts } = configuration;
+  return { isBehindProxy, hosts, tls: await readTls(configuration) };
+}
+
+async function readTls({
+  operatorCert,
+  operatorKey,
+}: Pick<Configuration, 'operatorCert' | 'operatorKey'>): Promise<TlsFiles | undefined> {
+  if (operatorCert === undefined && operatorKey === undefined) return undefined;
+  if (operatorCert === undefined || operatorKey === undefined) {
+    throw new DeskbellError('ERR_CONFIGURATION', 'Give both --operator-cert and --operator-key, or neither');
+  }
+  return { cert: await readPem(operatorCert), key: await readPem(operatorKey) };
+}
+
+async function readPem(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `${path} cannot be read`, { cause });
+  }
+}
+
+/** The key is made from the installation's own, so that nobody else can try ids out. */
+function createPersonHash(sessionKey: Uint8Array): (user: string) => string {
+  const key = Buffer.from(hkdfSync('sha256', sessionKey, '', 'deskbell audit of people', 32));
+  return (user) => createHmac('sha256', key).update(user).digest('base64url').slice(0, 22);
+}

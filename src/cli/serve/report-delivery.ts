@@ -1,0 +1,42 @@
+// Reports what happens to the broadcasts of a store, and which other processes deliver them, while this one works.
+import { hostname } from 'node:os';
+import { watchBroadcasts, type BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { watchWorkers, type WorkerEvent } from '../../delivery/broadcast/watch-workers.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface DeliveryReport {
+  event(event: BroadcastEvent): void | Promise<void>;
+  /** Absent where nobody is to be told of other processes. */
+  worker?(event: WorkerEvent): void;
+  /** Delivery, or what is reported of it, was interrupted by this error and is tried again. */
+  error(error: unknown): void;
+}
+
+/** How often a process looks at broadcasts that others deliver. */
+const othersEveryMs = 2000;
+
+/** Runs `work`, and reports until it ends. @param delivers whether `work` delivers broadcasts itself */
+export async function withReport(
+  store: Pick<Store, 'broadcasts' | 'senders'>,
+  report: DeliveryReport,
+  { delivers, work }: { readonly delivers: boolean; readonly work: () => Promise<void> },
+): Promise<void> {
+  // Watching ends after the work, so that the last results are reported too.
+  const workEnded = new AbortController();
+  const onError = (error: unknown): void => report.error(error);
+  const everyMs = delivers ? undefined : othersEveryMs;
+  const watch = async (): Promise<void> => {
+    for await (const event of watchBroadcasts(store.broadcasts, workEnded.signal, onError, everyMs))
+      await report.event(event);
+  };
+  const watchOthers = async (): Promise<void> => {
+    if (report.worker === undefined) return;
+    for await (const event of watchWorkers(store.senders, workEnded.signal, onError, { isLeftOut: isThis }))
+      report.worker(event);
+  };
+  const ends = await Promise.allSettled([work().finally(() => workEnded.abort()), watch(), watchOthers()]);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+const isThis = ({ machine, processId }: Pick<WorkerEvent, 'machine' | 'processId'>): boolean =>
+  machine === hostname() && processId === process.pid;

@@ -1,0 +1,42 @@
+// Subscriber tokens as the configuration has them: which algorithm, whose key, and for whom.
+import { readFile } from 'node:fs/promises';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { SubscriberTokens } from '../../service/push/subscriber-token.ts';
+import type { Configuration, SettingName } from '../configuration/configuration.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+
+/** The configuration entries of subscriber tokens. */
+export const subscriberTokenSettings = [
+  'subscriberTokens',
+  'subscriberTokenKey',
+  'subscriberTokenAudience',
+] as const satisfies readonly SettingName[];
+
+type TokenConfiguration = Pick<Configuration, (typeof subscriberTokenSettings)[number]>;
+
+/**
+ * @returns `undefined` where they are off
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, and what reading the key of the data directory throws
+ */
+export async function readSubscriberTokens(
+  { subscriberTokens: algorithm, subscriberTokenKey, subscriberTokenAudience: audience }: TokenConfiguration,
+  data: Pick<DataDirectory, 'subscriberTokenKey'>,
+): Promise<SubscriberTokens | undefined> {
+  if (algorithm === 'off') return undefined;
+  if (algorithm === 'HS256') return { algorithm, key: await data.subscriberTokenKey(), audience };
+  if (subscriberTokenKey === undefined) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'EdDSA needs the application’s public key: give --subscriber-token-key with a PEM file',
+    );
+  }
+  return { algorithm, publicKey: await readPublicKey(subscriberTokenKey), audience };
+}
+
+async function readPublicKey(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `The public key ${path} cannot be read`, { cause });
+  }
+}

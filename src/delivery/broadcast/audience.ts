@@ -1,0 +1,103 @@
+// Whom a broadcast is for. A list is written to the store member by member as it streams in, so that it may be of
+// any length; an expression becomes a list in the store. The hash of list or expression shows whether two broadcasts with
+// one idempotency key have the same audience.
+import { createHash, type Hash } from 'node:crypto';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { BroadcastStore } from '../../store/broadcasts.ts';
+import { checkExpression } from '../../store/check-people.ts';
+import type { TagExpression } from '../../store/people.ts';
+import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
+
+type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
+
+/**
+ * All subscriptions of the store, some of them by id, those of a user or with tags, or subscriptions that need not be
+ * stored. Who has which user and tags is looked at once, when the broadcast is created.
+ */
+export type Audience =
+  | 'all'
+  | { readonly ids: Several<number> }
+  | { readonly subscriptions: Several<SubscriptionInput> }
+  | MatchingAudience;
+
+/** An `AudienceExpression` with at least one part. */
+export type MatchingAudience =
+  | { readonly user: string; readonly tags?: TagExpression | undefined }
+  | { readonly tags: TagExpression };
+
+export interface WrittenAudience {
+  /** Absent for all. */
+  readonly audienceId?: number;
+  /** The person that it is for alone. */
+  readonly user?: string | undefined;
+  /** Equal for equal members in equal order, and for equal expressions. */
+  readonly hash: Buffer;
+}
+
+const batchSize = 1000;
+
+/**
+ * Writes an audience down.
+ *
+ * @throws {DeskbellError} ERR_FIELD_VALUE for an id, a user or a tag that is none, ERR_FIELD_TYPE,
+ *   ERR_SUBSCRIPTION_INVALID
+ */
+export async function writeAudience(
+  audience: Audience,
+  store: BroadcastStore,
+  policy: EndpointPolicy,
+): Promise<WrittenAudience> {
+  const hash = createHash('sha256');
+  if (audience === 'all') return { hash: hash.update('all').digest() };
+  if (isExpression(audience)) {
+    const expression = checkExpression(audience);
+    const audienceId = await store.openMatchingAudience(expression);
+    return { audienceId, user: expression.user, hash: hashExpression(audience) };
+  }
+  const audienceId = await store.openAudience();
+  let batch: (number | Subscription)[] = [];
+  for await (const member of membersOf(audience, policy)) {
+    updateHash(hash, member);
+    batch.push(member);
+    if (batch.length < batchSize) continue;
+    await store.addToAudience(audienceId, batch);
+    batch = [];
+  }
+  await store.addToAudience(audienceId, batch);
+  return { audienceId, hash: hash.digest() };
+}
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+export function hashExpression(audience: MatchingAudience): Buffer {
+  return createHash('sha256')
+    .update(`matching ${JSON.stringify(checkExpression(audience))}`)
+    .digest();
+}
+
+export function isExpression(audience: Audience): audience is MatchingAudience {
+  return typeof audience === 'object' && ('user' in audience || 'tags' in audience);
+}
+
+async function* membersOf(
+  audience: Exclude<Audience, 'all' | MatchingAudience>,
+  policy: EndpointPolicy,
+): AsyncGenerator<number | Subscription> {
+  if ('ids' in audience) for await (const id of audience.ids) yield checkId(id);
+  else for await (const input of audience.subscriptions) yield readSubscription(input, policy);
+}
+
+function checkId(id: number): number {
+  if (Number.isSafeInteger(id) && id > 0) return id;
+  throw new DeskbellError(
+    'ERR_FIELD_VALUE',
+    `${String(id)} is not the id of a subscription; ids are whole numbers from 1.`,
+  );
+}
+
+/** Each member begins with its kind and has a length that its kind or its text tells: no two lists look alike. */
+function updateHash(hash: Hash, member: number | Subscription): void {
+  if (typeof member === 'number') hash.update(`id ${member}\n`);
+  else hash.update(`to ${member.endpoint}\n`).update(member.p256dh).update(member.auth);
+}

@@ -1,0 +1,123 @@
+// Writes a broadcast to the store: from then on any worker of any process may deliver it.
+import { createHash } from 'node:crypto';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { repeatBroadcast, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
+import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { actionName } from '../../protocol/message/check-message.ts';
+import { encodePayload } from '../../protocol/message/encode-payload.ts';
+import type { Message } from '../../protocol/message/message.ts';
+import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../../protocol/request.ts';
+import { parsePerPerson } from '../../store/per-person.ts';
+import { hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
+
+export interface BroadcastOptions extends PushOptions {
+  /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
+  readonly idempotencyKey?: string | undefined;
+  /** Nothing is sent before it; by default now. */
+  readonly startAt?: Date | undefined;
+  /**
+   * Asks browsers to report whether the notification was shown, clicked or dismissed: `Broadcast.receipts` counts it. Needs
+   * the sender's `receiptKey`, and a service that takes receipts. Default: false.
+   */
+  readonly receipts?: boolean | undefined;
+  /**
+   * How often a person is reached at most by broadcasts with a cap, this one included, such as `3/day` (or `/hour`, `/week`).
+   * Who has been reached as often is counted as `capped`, and gets nothing.
+   */
+  readonly perPerson?: string | undefined;
+}
+
+/** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
+const sliceRows = 2000;
+/** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
+const leastLifetimeMs = 60 * 60 * 1000;
+const maxKeyCharacters = 200;
+const occurrencePrefix = 'schedule/';
+/** The same message is the same content, though it gets another ID each time. */
+const noId = (): string => '';
+
+/** A time of a schedule. */
+export interface Occurrence {
+  readonly scheduleId: number;
+  readonly atMs: number;
+}
+
+/**
+ * Checks message and options, writes the audience down, and then the broadcast.
+ *
+ * @param occurrence that it is for: it is the idempotency key, so that the broadcast is made once
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
+ *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY
+ */
+export async function createBroadcast(
+  store: BroadcastStore,
+  policy: EndpointPolicy,
+  audience: Audience,
+  message: Message,
+  options: BroadcastOptions,
+  occurrence?: Occurrence,
+): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }> {
+  const isWithReceipts = options.receipts ?? false;
+  const payload = encodePayload(message, undefined, { isWithReceipts });
+  checkPushOptions(options);
+  const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic, perPerson } = options;
+  if (perPerson !== undefined) parsePerPerson(perPerson);
+  const idempotencyKey = occurrence === undefined ? checkKey(options.idempotencyKey) : keyOf(occurrence);
+  const startAtMs = options.startAt?.getTime() ?? Date.now();
+  if (Number.isNaN(startAtMs)) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
+
+  const hashContent = (audienceHash: Uint8Array): Buffer =>
+    createHash('sha256')
+      .update(
+        JSON.stringify([
+          ttlSeconds,
+          urgency,
+          topic ?? null,
+          ...(isWithReceipts ? ['receipts'] : []),
+          ...(perPerson === undefined ? [] : [perPerson]),
+        ]),
+      )
+      .update(createHash('sha256').update(encodePayload(message, noId)).digest())
+      .update(audienceHash)
+      .digest();
+
+  // What was sent before is known before a million members are written down again.
+  if (idempotencyKey !== undefined && isExpression(audience)) {
+    const known = await store.findByKey(idempotencyKey);
+    if (known !== undefined) return repeatBroadcast(known, hashContent(hashExpression(audience)));
+  }
+  const { audienceId, user, hash } = await writeAudience(audience, store, policy);
+  return store.create({
+    payload,
+    ttlSeconds,
+    urgency,
+    ...(topic !== undefined && { topic }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(audienceId !== undefined && { audienceId }),
+    user,
+    contentHash: hashContent(hash),
+    startAtMs,
+    expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, leastLifetimeMs),
+    receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,
+    perPerson,
+    sliceRows,
+  });
+}
+
+const keyOf = ({ scheduleId, atMs }: Occurrence): string =>
+  `${occurrencePrefix}${scheduleId}/${new Date(atMs).toISOString()}`;
+
+function checkKey(key: string | undefined): string | undefined {
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || key.length === 0 || key.length > maxKeyCharacters) {
+    throw new DeskbellError(
+      'ERR_MESSAGE_INVALID',
+      `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters.`,
+    );
+  }
+  if (!key.startsWith(occurrencePrefix)) return key;
+  throw new DeskbellError(
+    'ERR_MESSAGE_INVALID',
+    `The idempotency key begins with "${occurrencePrefix}", as those of schedules do; choose another one.`,
+  );
+}

@@ -1,0 +1,177 @@
+// A broadcast as text and as JSON, the same wherever it is shown: command line, logs, and whatever else reports on one.
+import {
+  settlements,
+  type Alarm,
+  type Broadcast,
+  type BroadcastState,
+  type OriginCounts,
+} from '../../store/broadcasts.ts';
+import { heldDeletionsReason } from '../../store/held-deletions.ts';
+import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
+import { chromeLimitReason } from '../limits/chrome-limit.ts';
+import type { Progress } from './progress.ts';
+import type { BroadcastEvent } from './watch-broadcasts.ts';
+
+/** A count of `Broadcast.counts`. */
+export type CountName = keyof Broadcast['counts'];
+
+/** What each count means, in display order; the counts add up to the audience. */
+export const countMeanings: Readonly<Record<CountName, string>> = {
+  accepted: 'the push service took the message',
+  gone: 'the push service says that the subscription has ended',
+  rejected: 'refused, not retried',
+  expired: 'not delivered within the TTL',
+  exhausted: 'given up after too many attempts',
+  capped: 'not sent: the person was reached often enough',
+  removed: 'unsubscribed before their turn',
+  cancelled: 'never attempted',
+  pending: 'still to be delivered',
+};
+
+/** In display order. */
+export const countNames = Object.keys(countMeanings) as readonly CountName[];
+
+/** `1,000,000` */
+export const formatCount = (count: number): string => count.toLocaleString('en');
+
+/** The counts that are not 0, in display order. */
+export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountName, number])[] {
+  return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count > 0);
+}
+
+/** What each receipt means, in display order. */
+export const receiptMeanings: Readonly<Record<ReceiptEvent, string>> = {
+  shown: 'reported: the browser showed the notification',
+  clicked: 'reported: the user clicked on it',
+  dismissed: 'reported: it was closed without a click',
+};
+
+/** What all push services together have brought about; `undefined` where the broadcast asks for no receipts. */
+export function totalReceipts({
+  receipts,
+}: Pick<Broadcast, 'receipts'>): Omit<ReceiptCounts, 'origin'> | undefined {
+  if (receipts === undefined) return undefined;
+  const actions = new Map<string, number>();
+  for (const counts of receipts) {
+    for (const [name, count] of Object.entries(counts.actions))
+      actions.set(name, (actions.get(name) ?? 0) + count);
+  }
+  const sumOf = (event: ReceiptEvent) => receipts.reduce((sum, counts) => sum + counts[event], 0);
+  return {
+    shown: sumOf('shown'),
+    clicked: sumOf('clicked'),
+    dismissed: sumOf('dismissed'),
+    actions: Object.fromEntries(actions),
+  };
+}
+
+/** `scheduled` is a running broadcast whose start is still to come. */
+export function stateOf({ state, startAtMs }: Broadcast, nowMs = Date.now()): BroadcastState | 'scheduled' {
+  return state === 'running' && startAtMs > nowMs ? 'scheduled' : state;
+}
+
+/** `1,000 subscriptions` */
+export const formatAudience = (count: number): string =>
+  `${formatCount(count)} subscription${count === 1 ? '' : 's'}`;
+
+/** `Broadcast 7 to 1,000 subscriptions` */
+export const nameBroadcast = ({ id, audience }: Pick<Broadcast, 'id' | 'audience'>): string =>
+  `Broadcast ${id} to ${formatAudience(audience)}`;
+
+/** `Broadcast 7 to 1,000 subscriptions is done: 990 accepted, 10 rejected.` */
+export function formatState(broadcast: Broadcast): string {
+  const counts = nonZeroCounts(broadcast).map(([name, count]) => `${formatCount(count)} ${name}`);
+  const details = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
+  return `${nameBroadcast(broadcast)} is ${stateOf(broadcast)}${details}.`;
+}
+
+/** An alarm, or the state, of a broadcast in one line. */
+export function formatEvent(event: BroadcastEvent): string {
+  return event.kind === 'alarm'
+    ? `Broadcast ${event.broadcast.id}: ${formatAlarm(event.alarm)}`
+    : formatState(event.broadcast);
+}
+
+/** `fcm.googleapis.com rejects messages: vapid-refused (BadJwtToken)` */
+export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
+  if (reason === heldDeletionsReason || reason === chromeLimitReason) return `${hostOf(origin)}: ${detail}`;
+  return `${hostOf(origin)} rejects messages: ${reason}${detail === '' ? '' : ` (${detail})`}`;
+}
+
+/** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
+export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): string {
+  const share = broadcast.audience === 0 ? 1 : settled / broadcast.audience;
+  const width = 20;
+  const bar = '#'.repeat(Math.floor(share * width)).padEnd(width, '·');
+  return [
+    `[${bar}] ${Math.floor(share * 100)} %`,
+    `${formatCount(settled)} of ${formatCount(broadcast.audience)}`,
+    `${formatCount(Math.round(ratePerSecond))}/s`,
+    ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
+    ...formatWaiting(broadcast),
+    ...broadcast.origins.map(formatOrigin),
+  ].join('  ');
+}
+
+/** Rows that are held back wait for their push service to accept messages again; the others for their next attempt. */
+function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {
+  const heldRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  return [
+    ...(waiting > heldRows ? [`${formatCount(waiting - heldRows)} waiting for a retry`] : []),
+    ...heldBack.map(({ origin, rows }) => `${formatCount(rows)} held back, ${hostOf(origin)} refuses them`),
+  ];
+}
+
+function formatOrigin(counts: OriginCounts): string {
+  const parts = settlements.filter((name) => counts[name] > 0);
+  return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'no answer yet'}`;
+}
+
+/** A broadcast as JSON: all but its payload and content hash. Times are ISO 8601. */
+export function broadcastToJson(broadcast: Broadcast): object {
+  const { id, ttlSeconds, urgency, topic, perPerson, idempotencyKey, finishedAtMs } = broadcast;
+  const { audience, counts, waiting, heldBack, origins, alarms, receipts } = broadcast;
+  return {
+    id,
+    state: stateOf(broadcast),
+    audience,
+    counts,
+    waiting,
+    heldBack,
+    origins,
+    alarms: alarms.map(alarmToJson),
+    receipts,
+    ttlSeconds,
+    urgency,
+    topic,
+    perPerson,
+    idempotencyKey,
+    createdAt: isoTime(broadcast.createdAtMs),
+    startAt: isoTime(broadcast.startAtMs),
+    expiresAt: isoTime(broadcast.expiresAtMs),
+    finishedAt: finishedAtMs === undefined ? undefined : isoTime(finishedAtMs),
+  };
+}
+
+export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
+  return { ...alarm, firstAt: isoTime(firstAtMs) };
+}
+
+/** `1:05:09`, `0:32` */
+export function formatDuration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor(whole / 60) % 60;
+  return hours > 0
+    ? `${hours}:${twoDigits(minutes)}:${twoDigits(whole % 60)}`
+    : `${minutes}:${twoDigits(whole % 60)}`;
+}
+
+/** `fcm.googleapis.com`, with the port where it is not the scheme's own. */
+export function hostOf(origin: string): string {
+  return URL.parse(origin)?.host ?? origin;
+}
+
+export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0');

@@ -1,0 +1,61 @@
+// How far a broadcast is, read from the store: so it covers what all workers of all processes have done together.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isOver, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
+
+export interface Progress {
+  readonly broadcast: Broadcast;
+  /** Rows of the audience with a final outcome. */
+  readonly settled: number;
+  /** Rows settled per second, over the last seconds. */
+  readonly ratePerSecond: number;
+  /** Until the rest is settled at this rate; absent where nothing moves. */
+  readonly etaSeconds?: number;
+}
+
+const averageOverMs = 5000;
+
+/**
+ * Reads the progress again and again, the last time when the broadcast is over or `finished` has settled.
+ *
+ * @param finished when those who deliver here have ended
+ */
+export async function* watchProgress(
+  store: BroadcastStore,
+  id: number,
+  finished: Promise<unknown>,
+  everyMs = 500,
+): AsyncGenerator<Progress> {
+  const history: { readonly atMs: number; readonly settled: number }[] = [];
+  const ended = finished.then(
+    () => true,
+    () => true,
+  );
+  for (let isLast = false; ;) {
+    const broadcast = await store.find(id);
+    if (broadcast === undefined) return;
+    yield measure(broadcast, history);
+    if (isLast || isOver(broadcast)) return;
+    const timer = new AbortController();
+    isLast = await Promise.race([ended, sleep(everyMs, false, { signal: timer.signal }).catch(() => false)]);
+    timer.abort();
+  }
+}
+
+function measure(
+  broadcast: Broadcast,
+  history: { readonly atMs: number; readonly settled: number }[],
+): Progress {
+  const settled = broadcast.audience - broadcast.counts.pending;
+  const atMs = performance.now();
+  history.push({ atMs, settled });
+  while (history.length > 2 && (history[1]?.atMs ?? atMs) < atMs - averageOverMs) history.shift();
+  const first = history[0] ?? { atMs, settled };
+  const ratePerSecond = atMs > first.atMs ? ((settled - first.settled) * 1000) / (atMs - first.atMs) : 0;
+  const { pending } = broadcast.counts;
+  return {
+    broadcast,
+    settled,
+    ratePerSecond,
+    ...(ratePerSecond > 0 && pending > 0 && { etaSeconds: pending / ratePerSecond }),
+  };
+}

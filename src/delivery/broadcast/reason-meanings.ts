@@ -1,0 +1,93 @@
+// What the reasons of refusals and repeats mean, and what an operator can do: the same words wherever they are shown.
+import type { RetryReason } from '../../protocol/outcome.ts';
+import type { RejectionReason } from '../../protocol/refusal-reason.ts';
+import { heldDeletionsReason } from '../../store/held-deletions.ts';
+import { chromeLimitReason } from '../limits/chrome-limit.ts';
+
+export interface ReasonMeaning {
+  readonly meaning: string;
+  /** Empty where nothing is to be done. */
+  readonly remedy: string;
+}
+
+type KnownReason = RetryReason | RejectionReason | typeof heldDeletionsReason | typeof chromeLimitReason;
+
+const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
+  throttled: {
+    meaning: 'The push service asks for fewer messages.',
+    remedy: 'Deskbell slows down and tries again.',
+  },
+  'server-error': { meaning: 'The push service has a fault.', remedy: 'Deskbell tries again.' },
+  'not-handled': {
+    meaning: 'The push service could not take this request just now.',
+    remedy: 'Deskbell tries again.',
+  },
+  connection: {
+    meaning: 'There was no answer: network, TLS or a time-out.',
+    remedy: 'If it goes on, check name resolution, firewall and proxy of this machine.',
+  },
+  'protocol-error': {
+    meaning: 'The answer was not valid HTTP.',
+    remedy: 'If it goes on, look for a proxy between this machine and the push service.',
+  },
+  deferred: {
+    meaning: 'The push service is to get no message for a while.',
+    remedy: 'Deskbell tries again.',
+  },
+  'bad-request': {
+    meaning: 'The push service does not accept the request.',
+    remedy: 'Its words say why; if other messages are accepted, the subscription is not a real one.',
+  },
+  'bad-encryption': {
+    meaning: 'The push service does not accept the encryption.',
+    remedy: 'If all messages are refused, please report it as a fault of Deskbell.',
+  },
+  'bad-ttl': { meaning: 'The push service does not accept the TTL.', remedy: 'Choose a shorter one.' },
+  'bad-topic': { meaning: 'The push service does not accept the topic.', remedy: 'Choose another one.' },
+  'bad-urgency': { meaning: 'The push service does not accept the urgency.', remedy: 'Choose another one.' },
+  'cache-policy': {
+    meaning: 'Windows’ push service does not store messages with this TTL.',
+    remedy: 'Choose a TTL above 0.',
+  },
+  'vapid-key-mismatch': {
+    meaning: 'The subscription was made with another VAPID key.',
+    remedy:
+      'It is replaced when its page is opened again. Where the former key pair still exists, add it with “deskbell keys”.',
+  },
+  'vapid-refused': {
+    meaning: 'The push service accepts no token of ours.',
+    remedy:
+      'Its rows are held back meanwhile. Check the subject (Apple wants a real mailto: or https: address) and the clock of this machine.',
+  },
+  'payload-too-large': { meaning: 'The message is too large for this push service.', remedy: 'Shorten it.' },
+  dropped: {
+    meaning: 'Windows’ push service took the message and dropped it, because of the device or its user.',
+    remedy: '',
+  },
+  redirected: {
+    meaning: 'The push service answered with a redirect, which is never followed.',
+    remedy: 'Look for a proxy between this machine and the push service.',
+  },
+  'address-blocked': {
+    meaning: 'The address of the endpoint is not public.',
+    remedy: 'If the push service is your own, name its origin in “pushServices”.',
+  },
+  'unexpected-status': {
+    meaning: 'The push service answered with an unexpected status.',
+    remedy: 'Its words may say why.',
+  },
+  [chromeLimitReason]: {
+    meaning:
+      'Chrome’s push service limits this site, as it does for days where people dismiss or ignore its messages.',
+    remedy:
+      'Send less often, to those who react; set “maxRate” to below 1,000 a minute until the limit ends.',
+  },
+  [heldDeletionsReason]: {
+    meaning: 'The push service calls subscriptions gone and accepts almost nothing. They are kept.',
+    remedy: 'If it is right, confirm the deletions; if it has a fault, discard them.',
+  },
+};
+
+/** @param reason as in `Outcome` and `Alarm`; one of a later version has no meaning here */
+export const meaningOf = (reason: string): ReasonMeaning =>
+  Object.hasOwn(meanings, reason) ? meanings[reason as KnownReason] : { meaning: '', remedy: '' };

@@ -1,0 +1,77 @@
+// Reports when broadcasts start, change their state and raise alarms, whichever process delivers them.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isOver, type Alarm, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
+import { stateOf } from './format-broadcast.ts';
+
+export type BroadcastEvent =
+  | { readonly kind: 'state'; readonly broadcast: Broadcast }
+  | { readonly kind: 'alarm'; readonly broadcast: Broadcast; readonly alarm: Alarm };
+
+/** A broadcast as it was at one look; its state changes with the clock too. */
+interface Look {
+  readonly broadcast: Broadcast;
+  readonly state: ReturnType<typeof stateOf>;
+}
+
+const pollEveryMs = 500;
+/** How many broadcasts can be created between two looks without one being missed. */
+const newestCount = 50;
+
+/**
+ * Yields events until `signal` is aborted. What was over before the first look is left out.
+ *
+ * @param onError told why the store cannot be read, once until it can be read again
+ */
+export async function* watchBroadcasts(
+  store: BroadcastStore,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+  everyMs = pollEveryMs,
+): AsyncGenerator<BroadcastEvent> {
+  let seen: ReadonlyMap<number, Look> | undefined;
+  let isFailing = false;
+  for (let isLast = false; !isLast;) {
+    // The look after the abort reports what the work that has just ended came to.
+    isLast = signal.aborted;
+    try {
+      const looks = await look(store, seen ?? new Map());
+      for (const now of looks.values()) {
+        if (seen !== undefined || !isOver(now.broadcast)) yield* compare(seen?.get(now.broadcast.id), now);
+      }
+      seen = looks;
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) onError(error);
+      isFailing = true;
+    }
+    if (!isLast) await sleep(everyMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** The newest broadcasts, and the older ones that were not over at the last look; the oldest first. */
+async function look(
+  store: BroadcastStore,
+  seen: ReadonlyMap<number, Look>,
+): Promise<ReadonlyMap<number, Look>> {
+  const newest = (await store.list({ limit: newestCount })).toReversed();
+  const newestIds = new Set(newest.map(({ id }) => id));
+  const older = [...seen].filter(([id, { broadcast }]) => !newestIds.has(id) && !isOver(broadcast));
+  const found = await Promise.all(older.map(([id]) => store.find(id)));
+  return new Map(
+    [...found.filter((broadcast) => broadcast !== undefined), ...newest].map((broadcast) => [
+      broadcast.id,
+      { broadcast, state: stateOf(broadcast) },
+    ]),
+  );
+}
+
+function* compare(before: Look | undefined, { broadcast, state }: Look): Generator<BroadcastEvent> {
+  const known = new Set(before?.broadcast.alarms.map(alarmKey));
+  for (const alarm of broadcast.alarms) {
+    if (!known.has(alarmKey(alarm))) yield { kind: 'alarm', broadcast, alarm };
+  }
+  if (state !== before?.state) yield { kind: 'state', broadcast };
+}
+
+/** An alarm is raised once for each origin and reason of a broadcast; afterwards only its number of rows grows. */
+export const alarmKey = ({ origin, reason }: Alarm): string => `${origin} ${reason}`;

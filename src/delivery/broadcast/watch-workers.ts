@@ -1,0 +1,89 @@
+// Reports which processes begin and end to deliver broadcasts, on whatever machine, by the reports that their workers store.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SenderReports } from '../../store/senders.ts';
+
+/** A process that delivers: all of its threads are one. */
+export interface WorkerProcess {
+  /** Name of the machine. */
+  readonly machine: string;
+  readonly processId: number;
+  readonly startedAtMs: number;
+}
+
+/** `stopped`: it has taken its reports back. `lost`: it gives no sign of life any more. */
+export interface WorkerEvent extends WorkerProcess {
+  readonly state: 'started' | 'stopped' | 'lost';
+}
+
+interface Look extends WorkerProcess {
+  readonly seenAtMs: number;
+  /** For how many looks it has been the same. */
+  readonly silentLooks: number;
+}
+
+const pollEveryMs = 2000;
+/** Reports are repeated every eight seconds: one that was the same at so many looks was not taken back, it ran out. */
+const silentLooksOfLost = 6;
+
+/**
+ * Yields events until `signal` is aborted. Those that are there at the first look have started.
+ *
+ * @param isLeftOut says of which processes nothing is to be reported
+ * @param onError told why the store cannot be read, once until it can be read again
+ */
+export async function* watchWorkers(
+  senders: Pick<SenderReports, 'list'>,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+  {
+    everyMs = pollEveryMs,
+    isLeftOut = () => false,
+  }: { readonly everyMs?: number; readonly isLeftOut?: (worker: WorkerProcess) => boolean } = {},
+): AsyncGenerator<WorkerEvent> {
+  let seen: ReadonlyMap<string, Look> = new Map();
+  let isFailing = false;
+  while (!signal.aborted) {
+    try {
+      const looks = await look(senders, seen);
+      yield* compare(seen, looks).filter((worker) => !isLeftOut(worker));
+      seen = looks;
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) onError(error);
+      isFailing = true;
+    }
+    await sleep(everyMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function look(
+  senders: Pick<SenderReports, 'list'>,
+  seen: ReadonlyMap<string, Look>,
+): Promise<ReadonlyMap<string, Look>> {
+  const looks = new Map<string, Look>();
+  for (const { kind, machine, processId, startedAtMs, seenAtMs } of await senders.list()) {
+    if (kind !== 'worker') continue;
+    const key = `${machine} ${processId}`;
+    const newestMs = Math.max(seenAtMs, looks.get(key)?.seenAtMs ?? 0);
+    const before = seen.get(key);
+    const silentLooks = before?.seenAtMs === newestMs ? before.silentLooks + 1 : 0;
+    // Reports come in the order of their start: the process began with the first of its workers.
+    const since = looks.get(key)?.startedAtMs ?? before?.startedAtMs ?? startedAtMs;
+    looks.set(key, { machine, processId, startedAtMs: since, seenAtMs: newestMs, silentLooks });
+  }
+  return looks;
+}
+
+function compare(seen: ReadonlyMap<string, Look>, looks: ReadonlyMap<string, Look>): readonly WorkerEvent[] {
+  const gone = [...seen].filter(([key]) => !looks.has(key));
+  const come = [...looks].filter(([key]) => !seen.has(key));
+  return [
+    ...gone.map(([, last]) => toEvent(last, last.silentLooks < silentLooksOfLost ? 'stopped' : 'lost')),
+    ...come.map(([, first]) => toEvent(first, 'started')),
+  ];
+}
+
+const toEvent = (
+  { machine, processId, startedAtMs }: WorkerProcess,
+  state: WorkerEvent['state'],
+): WorkerEvent => ({ state, machine, processId, startedAtMs });

@@ -1,0 +1,128 @@
+// May a worker write to this push service now? Everything that bears on the question is told to this one object: what
+// the transport says (its circuit breaker and its queue), how long answers take, and what the answers were.
+//
+//   OPEN    messages pass
+//   WAITING until a time: the transport said so; messages are deferred without being encrypted
+//   SLOW    many rows have been without an answer for long, or some are and nothing is answered at all: messages are
+//           deferred, so that other push services are served meanwhile
+//   HELD    the push service refuses our token or key, as all workers together have found: messages are held back,
+//           except for the probes that the store draws (store/push-services.ts)
+import type { Outcome } from '../../protocol/outcome.ts';
+import { holdPolicy, type PushServiceState } from '../../store/push-services.ts';
+import type { NotSent } from '../message-path/not-sent.ts';
+import type { WorkerSettings } from '../settings.ts';
+
+export type GateSettings = Pick<WorkerSettings, 'slowRows' | 'slowAfterMs'>;
+
+/** What was answered since it was told to the store. */
+interface Answers {
+  accepted: number;
+  refusalsInRow: number;
+  acceptedSubscriptionId: number | undefined;
+}
+
+export class OriginGate {
+  readonly #settings: GateSettings;
+  #waitUntilMs = 0;
+  #waitReason = '';
+  /** When rows were sent that are stored one by one until they are answered; the oldest first. */
+  readonly #detachedSinceMs = new Map<object, number>();
+  #isSlow = false;
+  #answeredAtMs = 0;
+  #isHeld = false;
+  #refusalsToHold: number = holdPolicy.refusalsToHold;
+  #answers: Answers | undefined;
+
+  constructor(settings: GateSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * @param isProbe sent to find out whether the push service accepts messages again
+   * @returns `undefined` where a message may be sent
+   */
+  admit(isProbe: boolean, nowMs: number): NotSent | undefined {
+    if (this.#isHeld && !isProbe) return { kind: 'heldBack' };
+    if (nowMs < this.#waitUntilMs) {
+      return { kind: 'deferred', afterMs: this.#waitUntilMs - nowMs, detail: this.#waitReason };
+    }
+    if (this.#isSlowNow(nowMs)) {
+      return {
+        kind: 'deferred',
+        afterMs: this.#settings.slowAfterMs,
+        detail: 'The push service takes long to answer.',
+      };
+    }
+    return undefined;
+  }
+
+  /** The transport takes nothing for it before that. */
+  deferUntil(untilMs: number, reason: string): void {
+    this.#waitUntilMs = Math.max(this.#waitUntilMs, untilMs);
+    this.#waitReason = reason;
+  }
+
+  /** It has answered, whatever it said: it is not silent. */
+  recordAnswer(nowMs: number): void {
+    this.#answeredAtMs = nowMs;
+  }
+
+  /** @param subscriptionId of the recipient, where it is stored */
+  recordOutcome(outcome: Outcome, subscriptionId: number | undefined): void {
+    const isRefusal = outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
+    if (outcome.kind !== 'accepted' && !isRefusal) return;
+    const answers = (this.#answers ??= { accepted: 0, refusalsInRow: 0, acceptedSubscriptionId: undefined });
+    if (isRefusal) {
+      answers.refusalsInRow += 1;
+      this.#isHeld ||= answers.refusalsInRow >= this.#refusalsToHold;
+    } else {
+      answers.accepted += 1;
+      answers.refusalsInRow = 0;
+      answers.acceptedSubscriptionId = subscriptionId ?? answers.acceptedSubscriptionId;
+      this.#isHeld = false;
+    }
+  }
+
+  /** @returns what was answered and is not told to the store yet */
+  takeAnswers(): Answers | undefined {
+    const answers = this.#answers;
+    this.#answers = undefined;
+    return answers;
+  }
+
+  /** What the store knows from the answers to all workers; `undefined` where that is nothing. */
+  setState(state: PushServiceState | undefined): void {
+    this.#refusalsToHold = state?.refusalsToHold ?? holdPolicy.refusalsToHold;
+    const untold = this.#answers?.refusalsInRow ?? 0;
+    this.#isHeld = (state?.isHeld ?? false) || untold >= this.#refusalsToHold;
+  }
+
+  /**
+   * True where one more row may be detached from its page. A push service has room for some; when it turns out to be
+   * slow, all that were sent to it are detached and no more follow.
+   *
+   * @param hasRoom false where what is left of the room is for those of slow push services
+   */
+  mayDetach(nowMs: number, hasRoom: boolean): boolean {
+    return (hasRoom && this.#detachedSinceMs.size < this.#settings.slowRows) || this.#isSlowNow(nowMs);
+  }
+
+  /** The row is stored by itself until it is answered. */
+  addDetached(row: object, sentAtMs: number): void {
+    this.#detachedSinceMs.set(row, sentAtMs);
+  }
+
+  removeDetached(row: object): void {
+    this.#detachedSinceMs.delete(row);
+  }
+
+  #isSlowNow(nowMs: number): boolean {
+    const { slowRows, slowAfterMs } = this.#settings;
+    const detached = this.#detachedSinceMs.size;
+    if (detached < slowRows / 2) this.#isSlow = false;
+    if (detached === 0) return false;
+    const [oldestMs = nowMs] = this.#detachedSinceMs.values();
+    if (detached >= slowRows) this.#isSlow ||= nowMs - oldestMs >= slowAfterMs;
+    return this.#isSlow || nowMs - Math.max(oldestMs, this.#answeredAtMs) >= slowAfterMs;
+  }
+}

@@ -1,0 +1,164 @@
+// Where messages go: a push service as the holder of one VAPID key sees it. Scheme, host and key are the same for
+// most rows, so that all which depends on them alone is found out once.
+import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';
+import { splitEndpoint, type EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import type { PushOptions } from '../../protocol/request.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import { isApplePushService } from '../../protocol/vendor.ts';
+import type { PushServiceAnswers, PushServiceState } from '../../store/push-services.ts';
+import type { PushHeaders, Transport } from '../../transport/transport.ts';
+import type { Refusal } from './not-sent.ts';
+import { OriginGate, type GateSettings } from '../limits/origin-gate.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** To whom a message goes. */
+export interface Addressee extends Subscription {
+  /** The key that the subscription was made with; the current one where that is not known. */
+  readonly vapidPublicKey?: string | undefined;
+}
+
+export interface Destination {
+  /** As `URL.origin` gives it. */
+  readonly origin: string;
+  /** The key that signs. */
+  readonly vapidPublicKey: string;
+  /** Set where nothing may be sent at all. */
+  readonly refusal: Refusal | undefined;
+  /** Whether to send now. */
+  readonly gate: OriginGate;
+  /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
+  headersFor(options: PushOptions): PushHeaders;
+}
+
+export interface Destinations {
+  /** Whether messages can be signed with this key, and `hold` need not be called for it now. */
+  holds(vapidPublicKey: string): boolean;
+  /**
+   * To be called before `find`: reads the key files again where a key is not held, and gives up keys that are retired.
+   *
+   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+   */
+  hold(addressees: readonly Pick<Addressee, 'vapidPublicKey'>[]): Promise<void>;
+  find(addressee: Addressee): Destination;
+  /** @returns what push services have answered since this was called before */
+  takeAnswers(): readonly PushServiceAnswers[];
+  /** What the store knows of push services. */
+  setStates(states: readonly PushServiceState[]): void;
+}
+
+/** An operator may admit a whole domain; more of its hosts than these are not remembered. */
+const maxRemembered = 1024;
+
+export function createDestinations(
+  signingKeys: SigningKeys,
+  subject: string,
+  policy: EndpointPolicy,
+  gateSettings: GateSettings,
+  transport: Pick<Transport, 'takeWaits' | 'pause'>,
+): Destinations {
+  const byRoot = new Map<string, Map<string, Destination>>();
+  let states: ReadonlyMap<string, PushServiceState> = new Map();
+  /** Where the last message went: most often the next one goes there too. */
+  let last: { readonly root: string; readonly destination: Destination } | undefined;
+
+  const updateGate = ({ gate, origin, vapidPublicKey }: Destination): void =>
+    gate.setState(states.get(`${origin} ${vapidPublicKey}`));
+
+  function* all(): Generator<Destination> {
+    for (const byKey of byRoot.values()) yield* byKey.values();
+  }
+
+  const open = (root: string, vapidPublicKey: string): Destination => {
+    const fault = policy.check(root);
+    const headers = signingKeys.find(vapidPublicKey);
+    const origin = fault === undefined ? splitEndpoint(root).origin : (URL.parse(root)?.origin ?? 'null');
+    const refuse = (): Refusal | undefined => {
+      if (fault !== undefined) return { reason: 'address-blocked', detail: fault.detail };
+      return headers === undefined ? foreignKey : findSubjectRefusal(origin, subject);
+    };
+    return {
+      origin,
+      vapidPublicKey,
+      refusal: refuse(),
+      gate: new OriginGate(gateSettings),
+      headersFor: (options) => headers?.(origin, options) ?? {},
+    };
+  };
+
+  const remember = (root: string): Map<string, Destination> => {
+    if (byRoot.size >= maxRemembered) byRoot.clear();
+    const byKey = new Map<string, Destination>();
+    byRoot.set(root, byKey);
+    return byKey;
+  };
+
+  return {
+    holds: signingKeys.holds,
+
+    async hold(addressees) {
+      const changed = await signingKeys.hold(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
+      last = undefined;
+      for (const key of changed) for (const byKey of byRoot.values()) byKey.delete(key);
+    },
+
+    find({ endpoint, vapidPublicKey = signingKeys.current }) {
+      if (last?.destination.vapidPublicKey === vapidPublicKey && endpoint.startsWith(last.root)) {
+        return last.destination;
+      }
+      const root = rootOf(endpoint);
+      const byKey = byRoot.get(root) ?? remember(root);
+      let found = byKey.get(vapidPublicKey);
+      if (found === undefined) {
+        found = open(root, vapidPublicKey);
+        updateGate(found);
+        byKey.set(vapidPublicKey, found);
+      }
+      last = root === endpoint ? undefined : { root, destination: found };
+      return found;
+    },
+
+    takeAnswers() {
+      // whatever key it was asked with, all wait
+      const waits = new Map(transport.takeWaits());
+      return all()
+        .flatMap(({ origin, vapidPublicKey, gate }) => {
+          const answers = gate.takeAnswers();
+          const waitMs = waits.get(origin);
+          waits.delete(origin);
+          if (answers === undefined && waitMs === undefined) return [];
+          return [{ origin, vapidPublicKey, accepted: 0, refusalsInRow: 0, ...answers, waitMs }];
+        })
+        .toArray();
+    },
+
+    setStates(known) {
+      states = new Map(known.map((state) => [`${state.origin} ${state.vapidPublicKey}`, state]));
+      for (const destination of all()) updateGate(destination);
+      for (const { origin, waitMs } of known) if (waitMs > 0) transport.pause(origin, waitMs);
+    },
+  };
+}
+
+/** Path and query of an endpoint, verbatim. */
+export function pathOf(endpoint: string): string {
+  const root = rootOf(endpoint);
+  return root === endpoint ? splitEndpoint(endpoint).path : endpoint.slice(root.length - 1);
+}
+
+/** Apple's answer to every message is known before the first. */
+function findSubjectRefusal(origin: string, subject: string): Refusal | undefined {
+  const detail = isApplePushService(origin) ? findAppleSubjectFault(subject) : undefined;
+  return detail === undefined ? undefined : { reason: 'vapid-refused', detail };
+}
+
+const foreignKey: Refusal = {
+  reason: 'vapid-key-mismatch',
+  detail: 'The subscription was made with a VAPID key that is not ours.',
+};
+
+/** Scheme and host with the slash; the whole endpoint where it has no path, or a query in its place. */
+function rootOf(endpoint: string): string {
+  const pathStart = endpoint.indexOf('/', 'https://'.length);
+  const root = endpoint.slice(0, pathStart + 1);
+  return pathStart === -1 || root.includes('?') ? endpoint : root;
+}

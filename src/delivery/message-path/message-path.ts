@@ -1,0 +1,87 @@
+// The path of push messages, the same for a single one and for those of a broadcast:
+//
+//   select ─▶ encrypt a batch ─▶ post ─▶ record
+//
+// The first three steps are here; `record` is the caller's.
+import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import type { EncryptBatch } from '../../protocol/encrypt-batch.ts';
+import type { Store } from '../../store/store.ts';
+import { systemClock } from '../../transport/clock.ts';
+import type { Transport } from '../../transport/transport.ts';
+import { createDestinations, type Destinations } from './destinations.ts';
+import { encrypt } from './encrypt.ts';
+import { createPost, type Result } from './post.ts';
+import { select, type Admit, type PushMessage, type Selected } from './select.ts';
+import { defaultWorkerSettings, type DeliverySettings } from '../settings.ts';
+import { createSigningKeys } from './signing-keys.ts';
+
+export interface MessagePath {
+  readonly destinations: Destinations;
+  /**
+   * Sends messages together.
+   *
+   * @param admit may keep a message from being sent
+   * @param record is called exactly once for each message: at once for those that are not posted
+   * @returns those that were posted
+   */
+  send<Message extends PushMessage>(
+    messages: readonly Message[],
+    admit: Admit<Message>,
+    record: (message: Message, result: Result) => void,
+  ): readonly Message[];
+  /** Defers those that were posted and wait for their turn in the transport. */
+  withdraw(): void;
+}
+
+/** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
+export function createMessagePath(
+  {
+    vapid,
+    worker,
+    transport: { pushServices, now = Date.now, monotonicNow = systemClock.monotonicNow },
+  }: DeliverySettings,
+  transport: Transport,
+  encryptBatch: EncryptBatch,
+  store: Pick<Store, 'vapidKeys'> | undefined,
+): MessagePath {
+  const destinations = createDestinations(
+    createSigningKeys(vapid, store?.vapidKeys, now),
+    vapid.subject,
+    createEndpointPolicy(pushServices),
+    { ...defaultWorkerSettings, ...worker },
+    transport,
+  );
+
+  const post = createPost(transport, now);
+  const timeLeft = ({ deadlineMs }: PushMessage): number | undefined =>
+    deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - monotonicNow());
+
+  return {
+    destinations,
+
+    send(messages, admit, record) {
+      const chosen: (typeof messages)[number][] = [];
+      const selected: Selected[] = [];
+      for (const message of messages) {
+        const selection = select(message, admit);
+        if ('kind' in selection) record(message, selection);
+        else {
+          chosen.push(message);
+          selected.push(selection);
+        }
+      }
+      const posted: typeof chosen = [];
+      for (const [index, request] of encrypt(selected, encryptBatch).entries()) {
+        const message = chosen[index]!;
+        if ('kind' in request) record(message, request);
+        else {
+          posted.push(message);
+          post(request, (result) => record(message, result), timeLeft(message));
+        }
+      }
+      return posted;
+    },
+
+    withdraw: transport.withdraw,
+  };
+}

@@ -1,0 +1,83 @@
+// Third step of a message's path: hands a request to the transport and interprets the result.
+import type { DeskbellError } from '../../errors/deskbell-error.ts';
+import { readResponse, type Outcome } from '../../protocol/outcome.ts';
+import type { PushResponse } from '../../protocol/push-response.ts';
+import type { PushRequest, Transport, TransportResult } from '../../transport/transport.ts';
+import type { NotSent } from './not-sent.ts';
+
+/** A message was posted, or a connection for it could not be made. */
+export interface Posted {
+  readonly kind: 'posted';
+  readonly outcome: Outcome;
+  /** Absent where no answer came; `error` says why. */
+  readonly response?: PushResponse | undefined;
+  readonly error?: DeskbellError | undefined;
+}
+
+/** What came of a message. */
+export type Result = Posted | NotSent;
+
+/** `done` is called exactly once, never before it returns. */
+export type Post = (request: PushRequest, done: (result: Result) => void, timeoutMs?: number) => void;
+
+/** @param now in milliseconds since 1970 */
+export function createPost(transport: Transport, now: () => number): Post {
+  const readAnswer = createAnswerReader(now);
+  return (request, done, timeoutMs) => {
+    transport.send(request, (result) => done(readResult(request, result, readAnswer)), timeoutMs);
+  };
+}
+
+/** Answers that are the same object, as the transport gives them where nothing differs, have the same result. */
+function createAnswerReader(now: () => number): (origin: string, response: PushResponse) => Posted {
+  let last: Posted | undefined;
+  let lastOrigin = '';
+  return (origin, response) => {
+    if (last !== undefined && last.response === response && lastOrigin === origin) return last;
+    const posted: Posted = {
+      kind: 'posted',
+      outcome: readResponse(origin, response, { nowMs: now() }),
+      response,
+    };
+    // What is read from others may depend on the time.
+    last = posted.outcome.kind === 'accepted' ? posted : undefined;
+    lastOrigin = origin;
+    return posted;
+  };
+}
+
+/** Whatever goes wrong on the way never ends a subscription. */
+function readResult(
+  { origin }: PushRequest,
+  result: TransportResult,
+  readAnswer: (origin: string, response: PushResponse) => Posted,
+): Result {
+  switch (result.kind) {
+    case 'response': {
+      const { response } = result;
+      return readAnswer(origin, response);
+    }
+    case 'deferred': {
+      const { retryAfterMs: afterMs, reason: detail, isIncompatible } = result;
+      return { kind: 'deferred', afterMs, detail, alarm: isIncompatible ? 'protocol-error' : undefined };
+    }
+    case 'failure':
+      return { kind: 'posted', outcome: readFailure(result.error, result.inDoubt), error: result.error };
+  }
+}
+
+function readFailure({ code, message: detail }: DeskbellError, isInDoubt: boolean): Outcome {
+  switch (code) {
+    case 'ERR_ADDRESS_BLOCKED':
+      return { kind: 'rejected', reason: 'address-blocked', scope: 'origin', isAlarm: true, detail };
+    case 'ERR_PROTOCOL':
+      return { kind: 'retry', reason: 'protocol-error', slowsOrigin: false, isInDoubt, detail };
+    case 'ERR_CONNECTION':
+    case 'ERR_TLS':
+    case 'ERR_TIMEOUT':
+    case 'ERR_CLOSED':
+      return { kind: 'retry', reason: 'connection', slowsOrigin: false, isInDoubt, detail };
+    default:
+      return { kind: 'rejected', reason: 'bad-request', scope: 'message', isAlarm: true, detail };
+  }
+}

@@ -1,0 +1,44 @@
+// First step of a message's path: whether it is sent now, and to where, signed with which key.
+import type { MessageToEncrypt } from '../../protocol/encrypt-batch.ts';
+import type { PushOptions } from '../../protocol/request.ts';
+import type { PushHeaders } from '../../transport/transport.ts';
+import { pathOf, type Addressee, type Destination } from './destinations.ts';
+import type { NotSent } from './not-sent.ts';
+
+/** One push message for one subscription. */
+export interface PushMessage {
+  readonly recipient: Addressee;
+  readonly destination: Destination;
+  readonly payload: Uint8Array;
+  readonly options: PushOptions;
+  /** For an answer, by the clock that never goes backwards; without it only the transport's own times hold. */
+  readonly deadlineMs?: number | undefined;
+}
+
+/** Asked before anything is spent on a message. @returns `undefined` where it may be sent */
+export type Admit<Message extends PushMessage> = (message: Message) => NotSent | undefined;
+
+/** A message that is to be encrypted and posted. */
+export interface Selected extends MessageToEncrypt {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: PushHeaders;
+}
+
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID where the options were not checked before */
+export function select<Message extends PushMessage>(
+  message: Message,
+  admit: Admit<Message>,
+): Selected | NotSent {
+  const { recipient, destination, payload, options } = message;
+  if (destination.refusal !== undefined) return { kind: 'refused', refusal: destination.refusal };
+  const notNow = admit(message);
+  if (notNow !== undefined) return notNow;
+  return {
+    origin: destination.origin,
+    path: pathOf(recipient.endpoint),
+    headers: destination.headersFor(options),
+    plaintext: payload,
+    subscription: recipient,
+  };
+}

@@ -1,0 +1,100 @@
+// The VAPID pairs that a sender signs with: those that it was given and, where it has a key directory, those that are there,
+// without those that are retired.
+// A pair is in its file before any subscription is made with it, so that reading the files again for a key that is not
+// held finds every pair of ours, in a process that was started before the pair was made too.
+import { readKeyRing } from '../../keys/key-ring.ts';
+import { createVapidAuthorizer, type VapidKeys } from '../../protocol/vapid.ts';
+import { createHeaderSource, type HeaderSource } from './header-source.ts';
+import type { VapidKeyStore } from '../../store/vapid-keys.ts';
+import type { SenderVapid } from '../settings.ts';
+
+export interface SigningKeys {
+  /** The key of subscriptions that name none. */
+  readonly current: string;
+  /** Whether `hold` need not be called for this key now. */
+  holds(publicKey: string): boolean;
+  /** @returns `undefined` for a key that is not held */
+  find(publicKey: string): HeaderSource | undefined;
+  /**
+   * Sees to it that these keys are held, as far as they are ours, that `current` is right where one is `undefined`, and that
+   * no retired key is held.
+   *
+   * @returns the keys that are held from now on, or are no longer held
+   * @throws {DeskbellError} as `readKeyRing` does
+   */
+  hold(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
+}
+
+/** What the store knows of keys. */
+export type KeyStates = Pick<VapidKeyStore, 'current' | 'list'>;
+
+/** A key that is not ours is looked for at most this often. */
+const lookAgainAfterMs = 1000;
+/** Whether keys have been retired is asked at most this often. */
+const askAgainAfterMs = 100;
+
+/** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
+export function createSigningKeys(
+  vapid: SenderVapid,
+  states: KeyStates | undefined,
+  now: () => number = Date.now,
+): SigningKeys {
+  const { subject, lifetimeSeconds, previousKeys = [], keyDirectory } = vapid;
+  const sources = new Map<string, HeaderSource>();
+  const lookAgainAtMs = new Map<string, number>();
+  let askedAtMs = -Infinity;
+  let current = vapid.publicKey;
+
+  const add = ({ publicKey, privateKey }: VapidKeys): void => {
+    const keys = { publicKey, privateKey };
+    sources.set(
+      publicKey,
+      createHeaderSource(createVapidAuthorizer({ keys, subject, lifetimeSeconds, now })),
+    );
+  };
+  for (const keys of [vapid, ...previousKeys]) add(keys);
+
+  const load = async (directory: string, wanted: readonly string[]): Promise<readonly string[]> => {
+    const found = (await readKeyRing(directory)).filter(({ publicKey }) => !sources.has(publicKey));
+    for (const keys of found) add(keys);
+    for (const key of wanted) {
+      if (sources.has(key)) lookAgainAtMs.delete(key);
+      else lookAgainAtMs.set(key, now() + lookAgainAfterMs);
+    }
+    return found.map(({ publicKey }) => publicKey);
+  };
+
+  const isUpToDate = (): boolean =>
+    states === undefined || keyDirectory === undefined || Math.abs(now() - askedAtMs) < askAgainAfterMs;
+
+  const dropRetired = async (): Promise<readonly string[]> => {
+    if (states === undefined || isUpToDate()) return [];
+    askedAtMs = now();
+    const retired = (await states.list()).filter(({ state }) => state === 'retired');
+    return retired.map(({ publicKey }) => publicKey).filter((key) => sources.delete(key));
+  };
+
+  return {
+    get current() {
+      return current;
+    },
+
+    holds: (publicKey) => isUpToDate() && sources.has(publicKey),
+
+    find: (publicKey) => sources.get(publicKey),
+
+    async hold(publicKeys) {
+      if (keyDirectory === undefined) return [];
+      const dropped = await dropRetired();
+      const keys = new Set(publicKeys);
+      if (keys.delete(undefined)) {
+        current = (await states?.current()) ?? current;
+        keys.add(current);
+      }
+      const wanted = [...(keys as Set<string>)].filter(
+        (key) => !sources.has(key) && (lookAgainAtMs.get(key) ?? 0) <= now(),
+      );
+      return wanted.length === 0 ? dropped : [...dropped, ...(await load(keyDirectory, wanted))];
+    },
+  };
+}

@@ -1,0 +1,57 @@
+// Writes a schedule to the store: from then on every process that works on all broadcasts makes its occurrences.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { encodePayload } from '../../protocol/message/encode-payload.ts';
+import type { Message } from '../../protocol/message/message.ts';
+import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
+import { checkExpression } from '../../store/check-people.ts';
+import { parsePerPerson } from '../../store/per-person.ts';
+import type { Schedule, ScheduleStore } from '../../store/schedules.ts';
+import type { MatchingAudience } from '../broadcast/audience.ts';
+
+export interface ScheduleOptions extends PushOptions {
+  /** Five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1`. */
+  readonly cron: string;
+  /** An IANA name such as `Europe/Berlin`. Default: `UTC`. */
+  readonly timezone?: string | undefined;
+  /** As in `BroadcastOptions`. */
+  readonly receipts?: boolean | undefined;
+  /** As in `BroadcastOptions`. */
+  readonly perPerson?: string | undefined;
+}
+
+/** Looked at anew for each occurrence. */
+export type RecurringAudience = 'all' | MatchingAudience;
+
+/**
+ * Checks message and options, and stores the schedule with its first occurrence.
+ *
+ * @param nowMs the first occurrence comes after it
+ * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_FIELD_VALUE, ERR_FIELD_TYPE
+ */
+export async function createSchedule(
+  store: ScheduleStore,
+  audience: RecurringAudience,
+  message: Message,
+  { cron, timezone = 'UTC', receipts = false, perPerson, ...options }: ScheduleOptions,
+  nowMs = Date.now(),
+): Promise<Schedule> {
+  encodePayload(message, undefined, { isWithReceipts: receipts });
+  checkPushOptions(options);
+  if (perPerson !== undefined) parsePerPerson(perPerson);
+  const { readRecurrence } = await import('./recurrence.ts');
+  const nextAtMs = readRecurrence(cron, timezone).after(nowMs);
+  if (nextAtMs === undefined)
+    throw new DeskbellError('ERR_SCHEDULE_INVALID', `"${cron}" names no time to come.`);
+  return store.add({
+    cron,
+    timezone,
+    audience: audience === 'all' ? audience : checkExpression(audience),
+    message,
+    ttlSeconds: options.ttlSeconds,
+    urgency: options.urgency,
+    topic: options.topic,
+    receipts,
+    perPerson,
+    nextAtMs,
+  });
+}

@@ -1,0 +1,33 @@
+// A schedule as text and as JSON, the same wherever it is shown.
+import type { Schedule } from '../../store/schedules.ts';
+import { isoTime } from '../broadcast/format-broadcast.ts';
+
+/** The shape of `--json`. */
+export function scheduleToJson(schedule: Schedule): object {
+  const { id, cron, timezone, audience, message, lastBroadcastId, createdAtMs, nextAtMs } = schedule;
+  const { ttlSeconds, urgency, topic, receipts, perPerson } = schedule;
+  return {
+    id,
+    cron,
+    timezone,
+    nextAt: isoTime(nextAtMs),
+    audience,
+    message,
+    ttlSeconds,
+    urgency,
+    topic,
+    receipts,
+    perPerson,
+    createdAt: isoTime(createdAtMs),
+    lastBroadcast: lastBroadcastId,
+  };
+}
+
+/** `3  0 9 * * 1  Europe/Berlin  next 2026-11-23T08:00:00.000Z  all  "Monday"` */
+export function formatSchedule(schedule: Schedule): string {
+  const { id, cron, timezone, nextAtMs, audience, message, lastBroadcastId } = schedule;
+  const whom = audience === 'all' ? audience : JSON.stringify(audience);
+  const last = lastBroadcastId === undefined ? '' : `  last broadcast ${lastBroadcastId}`;
+  const title = JSON.stringify(message.title);
+  return `${id}  ${cron}  ${timezone}  next ${isoTime(nextAtMs)}${last}  ${whom}  ${title}`;
+}

@@ -1,0 +1,95 @@
+// Makes a broadcast of each occurrence of a schedule whose time has come. Any number of processes may do it: the broadcast's
+// idempotency key is the occurrence's, so that each is made once.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { isOver } from '../../store/broadcasts.ts';
+import type { DueSchedule } from '../../store/schedules.ts';
+import type { Store } from '../../store/store.ts';
+import type { MatchingAudience } from '../broadcast/audience.ts';
+import { createBroadcast } from '../broadcast/create-broadcast.ts';
+import type { Recurrence } from './recurrence.ts';
+
+export interface RunSchedulesOptions {
+  readonly store: Store;
+  readonly policy: EndpointPolicy;
+  /** Told of occurrences that are left out. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
+}
+
+const lookEveryMs = 1000;
+/** One that takes longer to be made, or whose process ended, is made by another. */
+const leaseMs = 60_000;
+/** An occurrence that is later than this, since nothing ran at its time, is left out. */
+const latestMs = 60 * 60 * 1000;
+
+/** Looks for occurrences until `signal` is aborted. */
+export async function runSchedules(options: RunSchedulesOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await startDueBroadcasts(options);
+    await sleep(lookEveryMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** Makes the broadcasts of all occurrences whose time has come by the clock of the database. */
+export async function startDueBroadcasts(options: RunSchedulesOptions): Promise<void> {
+  for (;;) {
+    const schedule = await options.store.schedules.takeDue(leaseMs);
+    if (schedule === undefined) return;
+    await startDue(schedule, options);
+  }
+}
+
+async function startDue(schedule: DueSchedule, options: RunSchedulesOptions): Promise<void> {
+  const { store, onWarning = () => {} } = options;
+  const { readRecurrence } = await import('./recurrence.ts');
+  const { newestMs, nextMs } = judge(schedule, readRecurrence(schedule.cron, schedule.timezone));
+  const { id, nextAtMs: fromMs } = schedule;
+  if (newestMs !== fromMs) {
+    onWarning(
+      `Schedule ${id} was not sent at ${new Date(fromMs).toISOString()} or soon after, since nothing delivered then.`,
+    );
+  }
+  const broadcastId = newestMs === undefined ? undefined : await start(schedule, newestMs, options);
+  const isThere = await store.schedules.advance(id, { fromMs, toMs: nextMs, broadcastId });
+  if (!isThere && broadcastId !== undefined) await cancel(broadcastId, store);
+}
+
+/** @returns the newest occurrence until now, unless it is too late for it, and the next one */
+function judge(
+  { id, nextAtMs, nowMs }: DueSchedule,
+  recurrence: Recurrence,
+): { readonly newestMs: number | undefined; readonly nextMs: number } {
+  const earliestMs = nowMs - latestMs;
+  let newestMs = nextAtMs >= earliestMs ? nextAtMs : undefined;
+  for (let timeMs = newestMs ?? earliestMs; ;) {
+    const nextMs = recurrence.after(timeMs);
+    if (nextMs === undefined) throw new Error(`Schedule ${id} names no time to come.`);
+    if (nextMs > nowMs) return { newestMs, nextMs };
+    newestMs = nextMs;
+    timeMs = nextMs;
+  }
+}
+
+/** @returns the broadcast's id, whichever process has made it */
+async function start(
+  { id, audience, message, ttlSeconds, urgency, topic, receipts, perPerson, nowMs }: DueSchedule,
+  atMs: number,
+  { store, policy }: RunSchedulesOptions,
+): Promise<number> {
+  const { broadcast } = await createBroadcast(
+    store.broadcasts,
+    policy,
+    // the store has what `checkExpression` gave
+    audience as 'all' | MatchingAudience,
+    message,
+    { ttlSeconds, urgency, topic, receipts, perPerson, startAt: new Date(nowMs) },
+    { scheduleId: id, atMs },
+  );
+  return broadcast.id;
+}
+
+/** The schedule was removed while its broadcast was made. */
+async function cancel(broadcastId: number, { broadcasts }: Store): Promise<void> {
+  const broadcast = await broadcasts.find(broadcastId);
+  if (broadcast !== undefined && !isOver(broadcast)) await broadcasts.cancel(broadcastId);
+}

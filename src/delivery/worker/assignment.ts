@@ -1,0 +1,228 @@
+// The rows that a worker works on under one lease: a slice that it reads, or retries.
+//
+//   READING  rows of the slice are still to be read
+//   READ     all are; once they are settled, the cursor goes to the end of the slice
+//   STOPPED  no more are taken: those that were not sent are left before the cursor, for the next holder
+//
+// Rows of a slice are in the page in the order of their positions, and the cursor moves over those at its head that
+// are settled. A row that others wait for is detached: stored by itself, so that the cursor can pass it. Retries are
+// stored by themselves already, and so detached from the start.
+import assert from 'node:assert/strict';
+import { createReceiptPayloads } from '../../protocol/message/receipt-token.ts';
+import type { PushOptions } from '../../protocol/request.ts';
+import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
+import type { RowResult } from '../../store/ledger.ts';
+import type { Lease, RetryLease, RetryRow, SliceLease } from '../../store/work-source.ts';
+import type { Addressee, Destination } from '../message-path/destinations.ts';
+import { toDetached, type Row } from './record.ts';
+import type { Tries } from './retry-policy.ts';
+
+/** A row between being taken and being committed. */
+export interface AssignedRow extends Row {
+  readonly assignment: Assignment;
+  readonly payload: Uint8Array;
+  readonly options: PushOptions;
+  sentAtMs: number;
+  isDetached: boolean;
+  result: RowResult | undefined;
+}
+
+/** What is ready to be committed. */
+export interface CommitPart {
+  readonly rows: readonly RowResult[];
+  /** New cursor; absent where the rows were detached. */
+  readonly cursor?: number;
+}
+
+type Mode = 'READING' | 'READ' | 'STOPPED';
+
+export class Assignment {
+  readonly lease: Lease;
+  readonly broadcast: Broadcast;
+  /** Absent for retries. */
+  readonly slice: SliceLease | undefined;
+  readonly areProbes: boolean;
+  /** A commit is on its way; the next one waits for it, so that the cursor only moves forward. */
+  isCommitting = false;
+  #mode: Mode;
+  #cursor = 0;
+  #readPosition = 0;
+  /** Read and not yet taken, from `#nextUnsent` on. */
+  #unsent: readonly (Recipient | RetryRow)[];
+  #nextUnsent = 0;
+  #page: AssignedRow[] = [];
+  #pageStart = 0;
+  readonly #detached = new Set<AssignedRow>();
+  #settledDetached: RowResult[] = [];
+  /** What every row of a slice begins with. */
+  readonly #untried: Tries;
+  readonly #options: PushOptions;
+  /** Makes the payload of a row that has a receipt token of its own; absent where all rows have the same payload. */
+  readonly #payloadFor: ((subscriptionId: number) => Uint8Array) | undefined;
+
+  constructor(source: SliceLease | RetryLease, receiptKey?: Uint8Array) {
+    this.lease = { broadcastId: source.broadcastId, fenceToken: source.fenceToken };
+    this.broadcast = source.broadcast;
+    this.#untried = { attempts: 0, deferrals: 0, expiresAtMs: source.broadcast.expiresAtMs };
+    const { ttlSeconds, urgency, topic } = source.broadcast;
+    this.#options = { ttlSeconds, urgency, topic };
+    const { payload, receipts } = source.broadcast;
+    if (receiptKey && receipts)
+      this.#payloadFor = createReceiptPayloads(payload, source.broadcastId, receiptKey);
+    this.areProbes = 'areProbes' in source && source.areProbes;
+    if ('rows' in source) {
+      this.#mode = 'READ';
+      this.#unsent = source.rows;
+    } else {
+      this.#mode = 'READING';
+      this.slice = source;
+      this.#unsent = [];
+      this.#cursor = source.cursor;
+      this.#readPosition = source.cursor;
+    }
+  }
+
+  get unsentRows(): number {
+    return this.#unsent.length - this.#nextUnsent;
+  }
+
+  /** Rows of the slice that were taken and are not yet behind the cursor. */
+  get pageRows(): number {
+    return this.#page.length - this.#pageStart;
+  }
+
+  get detachedRows(): number {
+    return this.#detached.size + (this.slice === undefined ? this.unsentRows : 0);
+  }
+
+  get needsReading(): boolean {
+    return this.#mode === 'READING' && this.unsentRows === 0;
+  }
+
+  get readPosition(): number {
+    return this.#readPosition;
+  }
+
+  /** Everything that was taken is committed. */
+  get isDone(): boolean {
+    const open = this.unsentRows + this.pageRows + this.#detached.size + this.#settledDetached.length;
+    return this.#mode !== 'READING' && open === 0 && !this.#isBeforeEnd;
+  }
+
+  /** Others go on where it was stopped. */
+  get isUnfinished(): boolean {
+    return this.#mode === 'STOPPED';
+  }
+
+  /** Only rows that have left the store are between the cursor and the end of the slice. */
+  get #isBeforeEnd(): boolean {
+    const isPassed = this.#mode === 'READ' && this.unsentRows === 0 && this.pageRows === 0;
+    return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;
+  }
+
+  /** Rows that were read, and whether they are the last; without effect where it was stopped meanwhile. */
+  addRead(rows: readonly Recipient[], isLast: boolean): void {
+    assert(this.#mode !== 'READ' && this.unsentRows === 0, 'rows are read only where some are left');
+    if (this.#mode === 'STOPPED') return;
+    this.#unsent = rows;
+    this.#nextUnsent = 0;
+    this.#readPosition = rows.at(-1)?.position ?? this.#readPosition;
+    if (isLast) this.#mode = 'READ';
+  }
+
+  /**
+   * Takes the next row to be sent.
+   *
+   * @param destinationOf where a recipient's messages go
+   */
+  takeRow(destinationOf: (addressee: Addressee) => Destination, nowMs: number): AssignedRow | undefined {
+    const recipient = this.#unsent[this.#nextUnsent];
+    if (recipient === undefined) return undefined;
+    this.#nextUnsent += 1;
+    const isDetached = this.slice === undefined;
+    const { broadcast } = this;
+    const tries = 'deferrals' in recipient ? triesOf(recipient) : this.#untried;
+    const row: AssignedRow = {
+      assignment: this,
+      recipient,
+      broadcast,
+      destination: destinationOf(recipient),
+      tries,
+      payload: this.#payloadOf(recipient),
+      options: tries.attempts === 0 ? this.#options : { ...this.#options, ttlSeconds: ttlLeft(tries, nowMs) },
+      sentAtMs: 0,
+      isDetached,
+      result: undefined,
+    };
+    if (isDetached) this.#detached.add(row);
+    else this.#page.push(row);
+    return row;
+  }
+
+  #payloadOf({ subscriptionId }: Recipient): Uint8Array {
+    if (this.#payloadFor === undefined || subscriptionId === undefined) return this.broadcast.payload;
+    return this.#payloadFor(subscriptionId);
+  }
+
+  settle(row: AssignedRow, result: RowResult): void {
+    assert(row.result === undefined, 'a row is settled once');
+    row.result = result;
+    if (!row.isDetached) return;
+    this.#detached.delete(row);
+    this.#settledDetached.push(result);
+  }
+
+  /** Takes no more rows. */
+  stop(): void {
+    if (this.unsentRows > 0 || this.#mode === 'READING') this.#mode = 'STOPPED';
+    this.#unsent = [];
+    this.#nextUnsent = 0;
+  }
+
+  /** The detached rows that are settled. */
+  takeDetached(): CommitPart | undefined {
+    if (this.#settledDetached.length === 0) return undefined;
+    const rows = this.#settledDetached;
+    this.#settledDetached = [];
+    return { rows };
+  }
+
+  /**
+   * The settled rows at the head of the page.
+   *
+   * @param mayDetach asked for each row without an answer that others wait for
+   * @param leaseMs how long detached rows are leased
+   */
+  takePage(mayDetach: (row: AssignedRow) => boolean, leaseMs: number): CommitPart | undefined {
+    const rows: RowResult[] = [];
+    for (; this.#pageStart < this.#page.length; this.#pageStart += 1) {
+      const row = this.#page[this.#pageStart];
+      if (row === undefined) break;
+      if (row.result !== undefined) rows.push(row.result);
+      else if (mayDetach(row)) {
+        row.isDetached = true;
+        this.#detached.add(row);
+        rows.push(toDetached(row, leaseMs));
+      } else break;
+      this.#cursor = row.recipient.position;
+    }
+    if (this.#pageStart >= 1024 || this.#pageStart === this.#page.length) {
+      this.#page = this.#page.slice(this.#pageStart);
+      this.#pageStart = 0;
+    }
+    if (this.slice === undefined || (rows.length === 0 && !this.#isBeforeEnd)) return undefined;
+    if (this.#isBeforeEnd) this.#cursor = this.slice.throughPosition;
+    return { rows, cursor: this.#cursor };
+  }
+}
+
+/** In seconds. The TTL counts from the first attempt. */
+function ttlLeft({ expiresAtMs }: Tries, nowMs: number): number {
+  return Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
+}
+
+const triesOf = ({ attempts, deferrals, expiresAtMs }: RetryRow): Tries => ({
+  attempts,
+  deferrals,
+  expiresAtMs,
+});

@@ -1,0 +1,147 @@
+// Commits what came of a worker's rows to the ledger, keeps its leases, and gives them back. A commit of an assignment
+// waits for the one before, so that its cursor only moves forward.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Ledger, RowResult } from '../../store/ledger.ts';
+import type { WorkSource } from '../../store/work-source.ts';
+import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
+import type { Destinations } from '../message-path/destinations.ts';
+import type { Figures } from '../figures.ts';
+import type { WorkerSettings } from '../settings.ts';
+import type { Workload } from './workload.ts';
+
+export interface CommitterParts {
+  readonly work: WorkSource;
+  readonly ledger: Ledger;
+  readonly destinations: Destinations;
+  readonly settings: WorkerSettings;
+  /** Where it is told what is measured, if anybody wants to know. */
+  readonly figures?: Figures | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export class Committer {
+  readonly #parts: CommitterParts;
+  readonly #workload: Workload;
+  readonly #onCommit: () => void;
+  #fault: { readonly cause: unknown } | undefined;
+  #uncommittedResults = 0;
+  #areAllAccepted = true;
+
+  /** @param onCommit called after each commit, also where it has failed */
+  constructor(parts: CommitterParts, workload: Workload, onCommit: () => void) {
+    this.#parts = parts;
+    this.#workload = workload;
+    this.#onCommit = onCommit;
+  }
+
+  get hasFailed(): boolean {
+    return this.#fault !== undefined;
+  }
+
+  /** So many results have come that they are worth a commit. */
+  get isDue(): boolean {
+    const { commitRows, commitAcceptedRows } = this.#parts.settings;
+    return this.#uncommittedResults >= (this.#areAllAccepted ? commitAcceptedRows : commitRows);
+  }
+
+  countResult({ result }: RowResult): void {
+    this.#uncommittedResults += 1;
+    this.#areAllAccepted &&= result === 'accepted';
+  }
+
+  /** @throws what the store has thrown */
+  throwFault(): void {
+    if (this.#fault !== undefined) throw this.#fault.cause;
+  }
+
+  commitAll(): void {
+    this.#uncommittedResults = 0;
+    this.#areAllAccepted = true;
+    for (const assignment of this.#workload.assignments) {
+      if (!assignment.isCommitting) void this.#commit(assignment, this.#mayDetach);
+    }
+  }
+
+  renewAll(): void {
+    const { work, settings } = this.#parts;
+    for (const { lease } of this.#workload.assignments) {
+      work.renew(lease, settings.leaseMs).catch((cause: unknown) => this.#fail(cause));
+    }
+  }
+
+  /** Commits what there is, detaches what has no answer, and gives every lease back. */
+  async releaseAll(): Promise<void> {
+    for (const assignment of this.#workload.assignments) {
+      while (assignment.isCommitting) await nextTurn();
+      if (!this.#workload.assignments.has(assignment)) continue;
+      await this.#commit(assignment, () => true);
+      await this.#parts.work.release(assignment.lease);
+    }
+  }
+
+  /** Rows without an answer may stay in their page briefly, as long as there is room in it; then they are detached. */
+  readonly #mayDetach = (row: AssignedRow): boolean => {
+    const { maxPageRows, maxDetachedRows, maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
+    const { pageRows, pageLimit, detachedRows } = this.#workload;
+    const nowMs = this.#parts.now();
+    const mayStayMs = pageRows <= pageLimit / 2 ? maxCommitDelayMs : crowdedCommitDelayMs;
+    if (nowMs - row.sentAtMs < mayStayMs || detachedRows >= maxDetachedRows) return false;
+    // the last of the room takes a whole page, so that push services which all hang at once cannot fill everything
+    const hasRoom = detachedRows < maxDetachedRows - maxPageRows;
+    const { gate } = row.destination;
+    if (!gate.mayDetach(nowMs, hasRoom)) return false;
+    gate.addDetached(row, row.sentAtMs);
+    return true;
+  };
+
+  /** Stores what is ready of the assignment, if anything is. */
+  async #commit(assignment: Assignment, mayDetach: (row: AssignedRow) => boolean): Promise<void> {
+    const page = assignment.takePage(mayDetach, this.#parts.settings.leaseMs);
+    const detached = assignment.takeDetached();
+    if (page === undefined && detached === undefined && !assignment.isDone) return;
+    assignment.isCommitting = true;
+    try {
+      // one transaction, where the store gathers what it is asked for at once
+      await Promise.all([
+        page && this.#store(assignment, page),
+        detached && this.#store(assignment, detached),
+      ]);
+      if (assignment.isDone) await this.#end(assignment);
+    } catch (cause) {
+      this.#fault ??= { cause };
+      // a later commit would move the cursor over the rows of this one; they are repeated when the lease has run out
+      this.#workload.assignments.delete(assignment);
+    } finally {
+      assignment.isCommitting = false;
+      this.#onCommit();
+    }
+  }
+
+  async #store(assignment: Assignment, { rows, cursor }: CommitPart): Promise<void> {
+    const { ledger, destinations, settings, figures, now } = this.#parts;
+    const { lease, slice } = assignment;
+    const startedMs = now();
+    const answer = await ledger.commit({
+      ...lease,
+      slice: slice && cursor !== undefined ? { number: slice.slice, cursor } : undefined,
+      rows,
+      answers: destinations.takeAnswers(),
+      leaseMs: settings.leaseMs,
+    });
+    figures?.recordCommit(now() - startedMs, answer.isLeaseLost);
+    destinations.setStates(answer.pushServices);
+    if (answer.isLeaseLost) this.#workload.assignments.delete(assignment);
+    else if (answer.state !== 'running') assignment.stop();
+  }
+
+  async #end(assignment: Assignment): Promise<void> {
+    this.#workload.assignments.delete(assignment);
+    if (assignment.isUnfinished) await this.#parts.work.release(assignment.lease);
+  }
+
+  #fail(cause: unknown): void {
+    this.#fault ??= { cause };
+    this.#onCommit();
+  }
+}

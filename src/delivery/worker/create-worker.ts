@@ -1,0 +1,92 @@
+// Puts a worker together: message path, transport, store. The same in a thread of its own and in the caller's.
+import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
+import { createEncryptBatch } from '../../protocol/encrypt-batch.ts';
+import type { Encrypt } from '../../protocol/encryption.ts';
+import type { Store } from '../../store/store.ts';
+import { systemClock } from '../../transport/clock.ts';
+import { createTransport } from '../../transport/create-transport.ts';
+import { Figures, type OnFigures } from '../figures.ts';
+import { createMessagePath } from '../message-path/message-path.ts';
+import { RateLimits } from '../limits/rate-limits.ts';
+import { defaultRetryPolicy } from './retry-policy.ts';
+import { defaultWorkerSettings, type DeliverySettings } from '../settings.ts';
+import { waitForRoom } from './wait-for-room.ts';
+import { startSenderReport } from '../sender-report.ts';
+import { runWorker } from './worker.ts';
+
+const reportEveryMs = 1000;
+
+export interface WorkerOptions {
+  /** Works on this broadcast only, and ends with it. */
+  readonly broadcastId?: number | undefined;
+  /** Stands in for the accelerator or Node's builtins. */
+  readonly encrypt?: Encrypt | undefined;
+  /** Told in words why the accelerator is not used, where a broadcast is large enough for that to matter. */
+  readonly onWarning: (warning: string) => void;
+  /** Told about once a second what was measured since. */
+  readonly onFigures?: OnFigures | undefined;
+}
+
+export interface DeliveryWorker {
+  /** Works until the broadcast is over or paused, or until `signal` is aborted. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+/** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
+export function createWorker(
+  settings: DeliverySettings,
+  store: Store,
+  { broadcastId, encrypt, onWarning, onFigures }: WorkerOptions,
+): DeliveryWorker {
+  const { now = Date.now, random = Math.random } = settings.transport;
+  const { monotonicNow, startTimer } = { ...systemClock, ...settings.transport };
+  const transport = createTransport(settings.transport);
+  const { encryptBatch, reason } = encrypt
+    ? { encryptBatch: createEncryptBatch(encrypt) }
+    : loadAccelerator({ fastest: settings.encryption });
+  const workerSettings = { ...defaultWorkerSettings, ...settings.worker };
+  const path = createMessagePath(settings, transport, encryptBatch, store);
+
+  const figures = onFigures && new Figures();
+  const report = (): void => {
+    const taken = figures?.take();
+    if (taken !== undefined) onFigures?.(taken);
+  };
+
+  return {
+    async run(signal) {
+      const { work, ledger, rates } = waitForRoom(store, { clock: { startTimer }, now, onWarning, signal });
+      const reporting = figures && setInterval(report, reportEveryMs).unref();
+      const endReport = startSenderReport(store.senders, transport, 'worker');
+      try {
+        await runWorker(
+          {
+            figures,
+            work,
+            ledger,
+            rates: new RateLimits(settings.maxRates ?? new Map(), rates),
+            path,
+            record: { retryPolicy: settings.retryPolicy ?? defaultRetryPolicy, now, random },
+            settings: workerSettings,
+            clock: { monotonicNow, startTimer },
+            broadcastId,
+            receiptKey: settings.receiptKey,
+            onSlice: ({ id, audience, receipts }) => {
+              if (receipts && !settings.receiptKey)
+                onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
+              if (reason !== undefined && audience >= workerSettings.warnFromAudience) onWarning(reason);
+            },
+          },
+          signal,
+        );
+      } finally {
+        clearInterval(reporting);
+        report();
+        await endReport();
+      }
+    },
+    close: () => transport.close(0),
+  };
+}

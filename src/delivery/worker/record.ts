@@ -1,0 +1,134 @@
+// Last step of a message's path, for rows of broadcasts: what came of it becomes what the ledger stores. A row is
+// settled, or stored to be tried again.
+import type { Outcome } from '../../protocol/outcome.ts';
+import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
+import type { RowResult } from '../../store/ledger.ts';
+import { findChromeLimit } from '../limits/chrome-limit.ts';
+import type { Destination } from '../message-path/destinations.ts';
+import type { Refusal } from '../message-path/not-sent.ts';
+import type { Posted, Result } from '../message-path/post.ts';
+import { retryAfterAttempt, retryAfterDeferral, type RetryPolicy, type Tries } from './retry-policy.ts';
+
+/** A row as a worker holds it. */
+export interface Row {
+  readonly recipient: Recipient;
+  readonly broadcast: Broadcast;
+  readonly destination: Destination;
+  /** Before this go. */
+  readonly tries: Tries;
+  /** 0 where it was not posted. */
+  readonly sentAtMs: number;
+}
+
+export interface RecordSettings {
+  readonly retryPolicy: RetryPolicy;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** From 0 to below 1: spreads retries. */
+  readonly random: () => number;
+}
+
+/** Ties are as good as impossible, and all are whole numbers without loss. */
+const maxDrawOrder = 2 ** 48;
+
+/** @returns what the ledger stores of the row */
+export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
+  switch (result.kind) {
+    case 'posted':
+      return toAttempted(row, result, settings);
+    case 'deferred':
+      return toDeferred(row, result, settings);
+    case 'refused':
+      return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.refusal) };
+    case 'heldBack':
+      return toHeldBack(row, settings);
+    case 'putOff':
+      return toPutOff(row, result.afterMs, settings);
+    case 'expired':
+    case 'capped':
+      return { ...unsent(row), result: result.kind };
+  }
+}
+
+/** The answer is awaited; the row is stored by itself under the lease until then. */
+export function toDetached(row: Row, leaseMs: number): RowResult {
+  return { ...unsent(row), result: 'detached', retry: { ...row.tries, delayMs: leaseMs } };
+}
+
+function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSettings): RowResult {
+  const { recipient, destination, sentAtMs } = row;
+  const attempt = row.tries.attempts + 1;
+  const record = {
+    atMs: sentAtMs,
+    attempt,
+    outcome: outcome.kind,
+    status: response?.status,
+    reason: 'reason' in outcome ? outcome.reason : undefined,
+    detail: 'detail' in outcome ? outcome.detail : undefined,
+  };
+  const { origin } = destination;
+  const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
+  if (outcome.kind === 'retry') {
+    const alarm = findChromeLimit(origin, outcome, attempt);
+    return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
+  }
+  if (outcome.kind === 'rejected' && outcome.isAlarm) return { ...attempted, alarm: toAlarm(outcome) };
+  return attempted;
+}
+
+function withRetry(
+  attempted: RowResult,
+  row: Row,
+  { afterMs = 0 }: Extract<Outcome, { kind: 'retry' }>,
+  { retryPolicy, now, random }: RecordSettings,
+): RowResult {
+  const tries = { ...row.tries, attempts: row.tries.attempts + 1, expiresAtMs: expiryOf(row) };
+  const retry = retryAfterAttempt(retryPolicy, tries, afterMs, now(), random());
+  return typeof retry === 'string' ? { ...attempted, result: retry } : { ...attempted, retry };
+}
+
+function toDeferred(
+  row: Row,
+  { afterMs, alarm: reason, detail }: Extract<Result, { kind: 'deferred' }>,
+  { retryPolicy, now, random }: RecordSettings,
+): RowResult {
+  const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
+  const retry = retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
+  const alarm = reason === undefined ? undefined : { reason, detail };
+  return typeof retry === 'string'
+    ? { ...unsent(row), result: retry, alarm }
+    : { ...unsent(row), result: 'retry', retry, alarm };
+}
+
+function toHeldBack(row: Row, { random }: RecordSettings): RowResult {
+  const { vapidPublicKey } = row.destination;
+  return {
+    ...unsent(row),
+    result: 'heldBack',
+    retry: { ...row.tries, delayMs: 0 },
+    hold: { vapidPublicKey, drawOrder: Math.floor(random() * maxDrawOrder) },
+  };
+}
+
+/** To a time of its own, which needs no spreading; nothing has failed. */
+function toPutOff(row: Row, delayMs: number, { now }: RecordSettings): RowResult {
+  if (now() + delayMs >= row.tries.expiresAtMs) return { ...unsent(row), result: 'expired' };
+  return { ...unsent(row), result: 'retry', retry: { ...row.tries, delayMs } };
+}
+
+function unsent({
+  recipient,
+  destination: { origin },
+}: Row): Pick<RowResult, 'recipient' | 'origin' | 'attempts'> {
+  return { recipient, origin, attempts: 0 };
+}
+
+function toAlarm({ reason, detail = '' }: Omit<Refusal, 'detail'> & Partial<Refusal>): RowResult['alarm'] {
+  return { reason, detail };
+}
+
+/** A message is kept as long from its first attempt as its TTL says, and never longer than its broadcast. */
+function expiryOf({ broadcast, tries, sentAtMs }: Row): number {
+  if (tries.attempts > 0) return tries.expiresAtMs;
+  return Math.min(broadcast.expiresAtMs, sentAtMs + broadcast.ttlSeconds * 1000);
+}

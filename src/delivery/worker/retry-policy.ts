@@ -1,0 +1,66 @@
+// When a row is tried again, and when no more: backoff with jitter, `Retry-After`, the TTL, the number of attempts.
+import type { StoredRetry } from '../../store/ledger.ts';
+
+export interface RetryPolicy {
+  /** The wait after the first attempt; it doubles with every further one. */
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+  /** POSTs for one row, the first included. */
+  readonly maxAttempts: number;
+  /** The same for rows that are deferred, without anything being sent, because their push service takes nothing. */
+  readonly firstDeferralMs: number;
+  readonly maxDeferralMs: number;
+  readonly maxDeferrals: number;
+}
+
+/** Attempts for three quarters of an hour, or two days while a push service accepts no messages. */
+export const defaultRetryPolicy: RetryPolicy = {
+  firstDelayMs: 5000,
+  maxDelayMs: 30 * 60 * 1000,
+  maxAttempts: 10,
+  firstDeferralMs: 1000,
+  maxDeferralMs: 5 * 60 * 1000,
+  maxDeferrals: 600,
+};
+
+/** How often a row has been tried and deferred, and until when it may be. */
+export type Tries = Omit<StoredRetry, 'delayMs'>;
+
+/**
+ * Decides on the next try of a row.
+ *
+ * @param tries with the attempt or the deferral that has just been
+ * @param afterMs what the push service asked for: never earlier
+ * @param random 0 to 1
+ */
+type NextTry = (
+  policy: RetryPolicy,
+  tries: Tries,
+  afterMs: number,
+  nowMs: number,
+  random: number,
+) => StoredRetry | 'expired' | 'exhausted';
+
+/** After an attempt. */
+export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
+  if (tries.attempts >= policy.maxAttempts) return 'exhausted';
+  const backoffMs = doubled(policy.firstDelayMs, tries.attempts, policy.maxDelayMs);
+  return schedule(tries, Math.max(afterMs, backoffMs), ...when);
+};
+
+/** After a deferral: nothing was sent to the row. */
+export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
+  if (tries.deferrals >= policy.maxDeferrals) return 'exhausted';
+  const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
+  return schedule(tries, Math.max(afterMs, backoffMs), ...when);
+};
+
+function doubled(firstMs: number, times: number, maxMs: number): number {
+  return Math.min(maxMs, firstMs * 2 ** (times - 1));
+}
+
+function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {
+  // a quarter more at random, so that those who failed together do not come back together
+  const delayMs = Math.ceil(waitMs * (1 + random / 4));
+  return nowMs + delayMs >= tries.expiresAtMs ? 'expired' : { ...tries, delayMs };
+}

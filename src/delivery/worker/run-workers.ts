@@ -1,0 +1,72 @@
+// Runs workers on a store: in threads where there is much to do, otherwise in this one.
+import type { Encrypt } from '../../protocol/encryption.ts';
+import type { Store } from '../../store/store.ts';
+import type { OnFigures } from '../figures.ts';
+import type { DeliverySettings } from '../settings.ts';
+import { resolveThreadCount } from './thread-count.ts';
+import { runWorkerThreads } from './worker-pool.ts';
+
+export interface RunWorkersOptions extends DeliverySettings {
+  readonly store: Store;
+  /** Worker threads for large audiences; 0 delivers everything in this thread. One per core by default. */
+  readonly threads?: number | undefined;
+  /** For what is delivered in this thread. */
+  readonly encrypt?: Encrypt | undefined;
+  /** Told once, in words, why the accelerator is not used. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
+  /** Told about once a second what each worker has measured since. */
+  readonly onFigures?: OnFigures | undefined;
+}
+
+export interface WorkRange {
+  /** This broadcast only; without it, whatever comes. */
+  readonly broadcastId?: number | undefined;
+  /** Rows that there are to send to, where that is known. */
+  readonly rows?: number | undefined;
+}
+
+export type RunWorkers = (range: WorkRange, signal: AbortSignal) => Promise<void>;
+
+/** What one thread does faster than another one starts. */
+const rowsForThread = 2000;
+
+/** @throws {DeskbellError} ERR_CONFIGURATION for threads together with functions that they cannot be given */
+export function createRunWorkers({
+  store,
+  threads,
+  encrypt,
+  onWarning,
+  onFigures,
+  ...settings
+}: RunWorkersOptions): RunWorkers {
+  const maxThreads = resolveThreadCount(threads, { ...settings.transport, encrypt });
+  const warnOnce = onceEach(onWarning);
+
+  const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
+    const { createWorker } = await import('./create-worker.ts');
+    const worker = createWorker(settings, store, { broadcastId, encrypt, onWarning: warnOnce, onFigures });
+    try {
+      await worker.run(signal);
+    } finally {
+      await worker.close();
+    }
+  };
+
+  return async ({ broadcastId, rows = Number.POSITIVE_INFINITY }, signal) => {
+    const count = Math.min(maxThreads, Math.floor(rows / rowsForThread));
+    if (count === 0) return runHere(broadcastId, signal);
+    const measures = onFigures !== undefined;
+    const data = { storeAddress: store.address, settings, broadcastId, measures };
+    return runWorkerThreads(count, data, signal, { onWarning: warnOnce, onFigures });
+  };
+}
+
+/** Every thread has the same to say. */
+function onceEach(onWarning: (warning: string) => void = () => {}): (warning: string) => void {
+  const told = new Set<string>();
+  return (warning) => {
+    if (told.has(warning)) return;
+    told.add(warning);
+    onWarning(warning);
+  };
+}

@@ -1,0 +1,77 @@
+// A store for workers that waits while its disk is full: what a worker has to write is written once there is room, and
+// until then the worker has nothing new to send. It keeps what it has sent already, and so repeats none of it.
+import { isDiskFull } from '../../store/disk-full.ts';
+import type { Store } from '../../store/store.ts';
+import type { Clock } from '../../transport/clock.ts';
+
+export const tryAgainAfterMs = 1000;
+
+export interface WaitOptions {
+  readonly clock: Pick<Clock, 'startTimer'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Told once when it begins to wait, and once when it goes on. */
+  readonly onWarning: (warning: string) => void;
+  /** Ends the waiting: what is not written then is thrown. */
+  readonly signal: AbortSignal;
+}
+
+export function waitForRoom(
+  { work, ledger, rates }: Pick<Store, 'work' | 'ledger' | 'rates'>,
+  { clock, now, onWarning, signal }: WaitOptions,
+): Pick<Store, 'work' | 'ledger' | 'rates'> {
+  let isWaiting = false;
+
+  const patiently = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+    for (;;) {
+      try {
+        const result = await write();
+        if (isWaiting)
+          onWarning(`There is room on the disk of the database again: sending goes on (${minute(now())}).`);
+        isWaiting = false;
+        return result;
+      } catch (error) {
+        if (!isDiskFull(error) || signal.aborted) throw error;
+        if (!isWaiting) {
+          onWarning(
+            `The disk of the database is full: sending waits until there is room (${minute(now())}).`,
+          );
+        }
+        isWaiting = true;
+      }
+      await pause(clock, signal);
+    }
+  };
+
+  return {
+    work: {
+      leaseSlice: (request) => patiently(() => work.leaseSlice(request)),
+      leaseRetries: (request) => patiently(() => work.leaseRetries(request)),
+      renew: (lease, leaseMs) => patiently(() => work.renew(lease, leaseMs)),
+      release: (lease) => patiently(() => work.release(lease)),
+      waitForWork: (request) => work.waitForWork(request),
+    },
+    ledger: {
+      commit: (page) => patiently(() => ledger.commit(page)),
+      recordAnswer: (answer) => patiently(() => ledger.recordAnswer(answer)),
+      readRows: (...range) => patiently(() => ledger.readRows(...range)),
+      pushServices: () => ledger.pushServices(),
+    },
+    rates: { take: (request) => patiently(() => rates.take(request)) },
+  };
+}
+
+function pause({ startTimer }: Pick<Clock, 'startTimer'>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = startTimer(end, tryAgainAfterMs, true);
+    signal.addEventListener('abort', end);
+  });
+}
+
+/** All threads meet it in the same minute, as a rule, and their words are told once. */
+const minute = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16)}Z`;

@@ -1,0 +1,90 @@
+// Runs workers in threads of their own, one per core, so that a broadcast neither waits for one core nor holds up
+// whatever else this process does.
+import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { WorkerOptions } from './create-worker.ts';
+import type { Posted, WorkerThreadData } from './worker-thread.ts';
+
+// `.ts` from the sources, `.js` from dist: the compiler rewrites imports, but no URLs
+const threadUrl = new URL(
+  `./worker-thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`,
+  import.meta.url,
+);
+
+// a worker holds some 25 MB; without a limit V8 lets garbage pile up to many times that before it collects
+const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 64 };
+
+/**
+ * A row lives for some 30 ms. While a thread warms up that is longer than the young generation lasts, and V8 concludes
+ * that rows are born old: from then on each costs its share of collecting the old generation, 3 % in all.
+ */
+const heapFlags = '--no-allocation-site-pretenuring';
+
+/** Told what the threads post. */
+export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures'>;
+
+/**
+ * Runs `threads` workers until all have ended; when one fails, the others are stopped.
+ *
+ * @throws {DeskbellError} the first fault of a worker
+ */
+export async function runWorkerThreads(
+  threads: number,
+  data: WorkerThreadData,
+  signal: AbortSignal,
+  listener: ThreadListener,
+): Promise<void> {
+  setFlagsFromString(heapFlags);
+  const stop = new AbortController();
+  const stopAll = AbortSignal.any([signal, stop.signal]);
+  const run = async (onReady?: () => void): Promise<void> => {
+    try {
+      await runThread(data, stopAll, listener, onReady);
+    } catch (error) {
+      stop.abort();
+      throw error;
+    }
+  };
+  // Threads that start together slow each other down, and the first message goes out the later.
+  const firstIsReady = Promise.withResolvers<void>();
+  const first = run(firstIsReady.resolve);
+  await Promise.race([firstIsReady.promise, first.catch(() => {})]);
+  const others = stopAll.aborted ? [] : Array.from({ length: threads - 1 }, () => run());
+  const ends = await Promise.allSettled([first, ...others]);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+async function runThread(
+  data: WorkerThreadData,
+  signal: AbortSignal,
+  listener: ThreadListener,
+  onReady: (() => void) | undefined,
+): Promise<void> {
+  const thread = new Worker(threadUrl, { workerData: data, name: 'deskbell-delivery', resourceLimits });
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+  const stop = () => thread.postMessage('stop');
+  let fault: (Posted & { kind: 'fault' }) | undefined;
+  thread.on('message', (message: Posted) => {
+    if (message.kind === 'fault') fault = message;
+    else if (message.kind === 'ready') onReady?.();
+    else if (message.kind === 'figures') listener.onFigures?.(message.figures);
+    else listener.onWarning(message.text);
+  });
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    const [code] = await once(thread, 'exit');
+    if (fault === undefined && code === 0) return;
+    const { code: name, message } = fault ?? { message: `A delivery thread ended with code ${code}.` };
+    throw new DeskbellError(isErrorCode(name) ? name : 'ERR_INTERNAL', message);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function isErrorCode(name: string | undefined): name is ErrorCode {
+  return name !== undefined && Object.hasOwn(catalogue, name);
+}

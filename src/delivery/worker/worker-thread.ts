@@ -1,0 +1,58 @@
+// A thread that delivers: it opens the store by itself and runs one worker. Its parent posts `stop` to end it; it posts
+// that it is ready, its warnings and its fault, if there is one, and exits.
+import { parentPort, workerData } from 'node:worker_threads';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Store, StoreAddress } from '../../store/store.ts';
+import { createWorker } from './create-worker.ts';
+import type { DeliveryFigures } from '../figures.ts';
+import type { DeliverySettings } from '../settings.ts';
+
+export interface WorkerThreadData {
+  readonly storeAddress: StoreAddress;
+  readonly settings: DeliverySettings;
+  readonly broadcastId: number | undefined;
+  /** Whether it posts what it measures. */
+  readonly measures: boolean;
+}
+
+/** What a thread reports to its parent. An error itself would lose its class and code on the way. */
+export type Posted =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'warning'; readonly text: string }
+  | { readonly kind: 'figures'; readonly figures: DeliveryFigures }
+  | { readonly kind: 'fault'; readonly code?: string; readonly message: string };
+
+const { storeAddress, settings, broadcastId, measures } = workerData as WorkerThreadData;
+const stop = new AbortController();
+parentPort?.once('message', () => stop.abort());
+
+try {
+  const { openStore } = (await import(storeAddress.moduleUrl)) as {
+    openStore(options: unknown): Promise<Store>;
+  };
+  const store = await openStore(storeAddress.options);
+  const onWarning = (text: string) => post({ kind: 'warning', text });
+  const onFigures = measures ? (figures: DeliveryFigures) => post({ kind: 'figures', figures }) : undefined;
+  const worker = createWorker(settings, store, { broadcastId, onWarning, onFigures });
+  post({ kind: 'ready' });
+  try {
+    await worker.run(stop.signal);
+  } finally {
+    await worker.close();
+    await store.close();
+  }
+} catch (error) {
+  post(toPosted(error));
+} finally {
+  parentPort?.close();
+}
+
+function post(message: Posted): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+  parentPort?.postMessage(message);
+}
+
+function toPosted(error: unknown): Posted {
+  if (error instanceof DeskbellError) return { kind: 'fault', code: error.code, message: error.message };
+  return { kind: 'fault', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+}

@@ -1,0 +1,152 @@
+// What a worker has taken on: slices that it reads and retries, each under its lease, within the sizes of its settings.
+import type { Broadcast } from '../../store/broadcasts.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { WorkSource } from '../../store/work-source.ts';
+import { Assignment, type AssignedRow } from './assignment.ts';
+import type { Destinations } from '../message-path/destinations.ts';
+import type { WorkerSettings } from '../settings.ts';
+
+export interface WorkloadParts {
+  readonly work: WorkSource;
+  readonly ledger: Ledger;
+  readonly destinations: Destinations;
+  readonly settings: WorkerSettings;
+  /** Makes receipt tokens, where rows ask for receipts. */
+  readonly receiptKey: Uint8Array | undefined;
+  /** Takes on this broadcast only. */
+  readonly broadcastId: number | undefined;
+  /** Told of the broadcast of each slice that is leased. */
+  readonly onSlice: (broadcast: Broadcast) => void;
+}
+
+export class Workload {
+  readonly assignments = new Set<Assignment>();
+  readonly #parts: WorkloadParts;
+  #pageLimit: number;
+  /** Results since `#countedSinceMs`. */
+  #results = 0;
+  #countedSinceMs = 0;
+  #leaseRetriesNotBeforeMs = 0;
+  #leaseSliceNotBeforeMs = 0;
+
+  constructor(parts: WorkloadParts) {
+    this.#parts = parts;
+    const { minPageRows, maxPageRows } = parts.settings;
+    this.#pageLimit = Math.min(minPageRows, maxPageRows);
+  }
+
+  /** How many rows of slices may be taken and not yet behind a cursor. */
+  get pageLimit(): number {
+    return this.#pageLimit;
+  }
+
+  /** Rows of slices that were taken and are not yet behind a cursor. */
+  get pageRows(): number {
+    let rows = 0;
+    for (const { pageRows } of this.assignments) rows += pageRows;
+    return rows;
+  }
+
+  get detachedRows(): number {
+    let rows = 0;
+    for (const { detachedRows } of this.assignments) rows += detachedRows;
+    return rows;
+  }
+
+  get #hasRoomForRetries(): boolean {
+    const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
+    let retryRows = 0;
+    for (const { slice, detachedRows } of this.assignments) if (!slice) retryRows += detachedRows;
+    return (
+      retryRows + retryLeaseRows <= maxRetryRows && this.detachedRows + retryLeaseRows <= maxDetachedRows
+    );
+  }
+
+  countResult(): void {
+    this.#results += 1;
+  }
+
+  /** There may be work again: the next `replenish` looks for it. */
+  lookAgain(): void {
+    this.#leaseRetriesNotBeforeMs = 0;
+    this.#leaseSliceNotBeforeMs = 0;
+  }
+
+  /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
+  async replenish(nowMs: number): Promise<void> {
+    this.#adjustPageLimit(nowMs);
+    const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
+    if (nowMs >= this.#leaseRetriesNotBeforeMs && this.#hasRoomForRetries) {
+      const isFull = await this.#leaseRetries();
+      const pauseMs = isFull && !hasSliceRows ? 0 : this.#parts.settings.leaseRetriesEveryMs;
+      this.#leaseRetriesNotBeforeMs = nowMs + pauseMs;
+    }
+    if (this.pageRows >= this.#pageLimit || hasSliceRows) return;
+
+    const unread =
+      [...this.assignments].find(({ needsReading }) => needsReading) ?? (await this.#leaseSlice(nowMs));
+    if (unread !== undefined) await this.#read(unread);
+  }
+
+  /** The rows of the next batch. */
+  takeRows(nowMs: number): readonly AssignedRow[] {
+    const { destinations, settings } = this.#parts;
+    const rows: AssignedRow[] = [];
+    for (const assignment of this.assignments) {
+      // retries have their room already
+      const room = assignment.slice ? this.#pageLimit - this.pageRows : settings.batchRows;
+      const end = Math.min(settings.batchRows, rows.length + room);
+      while (rows.length < end) {
+        const row = assignment.takeRow(destinations.find, nowMs);
+        if (row === undefined) break;
+        rows.push(row);
+      }
+    }
+    return rows;
+  }
+
+  #adjustPageLimit(nowMs: number): void {
+    const { minPageRows, maxPageRows, pageMs } = this.#parts.settings;
+    const elapsedMs = nowMs - this.#countedSinceMs;
+    if (elapsedMs < pageMs) return;
+    const answeredRows = Math.round((this.#results / elapsedMs) * pageMs);
+    this.#pageLimit = Math.min(maxPageRows, Math.max(minPageRows, answeredRows));
+    this.#results = 0;
+    this.#countedSinceMs = nowMs;
+  }
+
+  async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {
+    if (nowMs < this.#leaseSliceNotBeforeMs) return undefined;
+    const { work, ledger, destinations, settings, receiptKey, broadcastId, onSlice } = this.#parts;
+    const lease = await work.leaseSlice({ leaseMs: settings.leaseMs, broadcastId });
+    if (lease === undefined) {
+      this.#leaseSliceNotBeforeMs = nowMs + settings.leaseSliceEveryMs;
+      return undefined;
+    }
+    destinations.setStates(await ledger.pushServices());
+    onSlice(lease.broadcast);
+    const assignment = new Assignment(lease, receiptKey);
+    this.assignments.add(assignment);
+    return assignment;
+  }
+
+  /** @returns true where there may be more retries that are due */
+  async #leaseRetries(): Promise<boolean> {
+    const { work, ledger, destinations, settings, receiptKey, broadcastId } = this.#parts;
+    const { leaseMs, retryLeaseRows: limit } = settings;
+    const lease = await work.leaseRetries({ leaseMs, limit, broadcastId });
+    if (lease === undefined) return false;
+    destinations.setStates(await ledger.pushServices());
+    await destinations.hold(lease.rows);
+    this.assignments.add(new Assignment(lease, receiptKey));
+    return lease.rows.length === limit;
+  }
+
+  async #read(assignment: Assignment): Promise<void> {
+    if (assignment.slice === undefined) return;
+    const { ledger, destinations, settings } = this.#parts;
+    const rows = await ledger.readRows(assignment.slice, assignment.readPosition, settings.readRows);
+    await destinations.hold(rows);
+    assignment.addRead(rows, rows.length < settings.readRows);
+  }
+}
