@@ -1,5 +1,4 @@
 // Broadcasts of a store: creates them, and works on one of them or on whatever comes.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Message } from '../../protocol/message/message.ts';
@@ -11,6 +10,7 @@ import { createSchedule, type RecurringAudience, type ScheduleOptions } from '..
 import { Jobs } from '../jobs.ts';
 import { watchProgress, type Progress } from './progress.ts';
 import { runSchedules } from '../schedule/run-schedules.ts';
+import { persist } from '../worker/persist.ts';
 import { createRunWorkers, type RunWorkersOptions } from '../worker/run-workers.ts';
 
 /** A broadcast that this process works on. */
@@ -42,9 +42,6 @@ export interface Broadcaster {
   /** Stops all that runs here. */
   close(): Promise<void>;
 }
-
-const firstPauseMs = 1000;
-const maxPauseMs = 60_000;
 
 /** @throws {DeskbellError} ERR_CONFIGURATION */
 export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
@@ -107,8 +104,8 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
         const stopped = AbortSignal.any([signal, stopSignal]);
         const { store, onWarning } = options;
         await Promise.all([
-          persist(() => runWorkers({}, stopped), stopped, onFault),
-          persist(() => runSchedules({ store, policy, onWarning }, stopped), stopped, onFault),
+          persist(() => runWorkers({}, stopped), { stopped, onFault }),
+          persist(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault }),
         ]);
       });
       await ended;
@@ -116,20 +113,4 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
 
     close: () => jobs.stopAll(),
   };
-}
-
-/** A full disk or a store that is away passes; what was not committed is taken up again. */
-async function persist(
-  work: () => Promise<void>,
-  stopped: AbortSignal,
-  onFault: (fault: unknown) => void,
-): Promise<void> {
-  for (let pauseMs = firstPauseMs; !stopped.aborted; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-    try {
-      await work();
-    } catch (fault) {
-      onFault(fault);
-      await sleep(pauseMs, undefined, { signal: stopped }).catch(() => {});
-    }
-  }
 }

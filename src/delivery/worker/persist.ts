@@ -1,0 +1,41 @@
+// Keeps work going over faults that pass: a full disk, a database that is away. What was not committed is taken up again.
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const firstPauseMs = 1000;
+const maxPauseMs = 60_000;
+
+export interface PersistOptions {
+  readonly stopped: AbortSignal;
+  /** Told of each fault. */
+  readonly onFault: (fault: unknown) => void;
+  /** A clock that only goes forward, in milliseconds. */
+  readonly nowMs?: () => number;
+  readonly wait?: (ms: number) => Promise<void>;
+}
+
+/**
+ * Starts the work again whenever it ends, until `stopped` is aborted. After a fault it waits for a second, and twice as long each
+ * time up to a minute; for a second again once the work has lasted for a minute.
+ */
+export async function persist(
+  work: () => Promise<void>,
+  {
+    stopped,
+    onFault,
+    nowMs = () => performance.now(),
+    wait = (ms) => sleep(ms, undefined, { signal: stopped }).catch(() => {}),
+  }: PersistOptions,
+): Promise<void> {
+  let pauseMs = firstPauseMs;
+  while (!stopped.aborted) {
+    const startedMs = nowMs();
+    try {
+      await work();
+    } catch (fault) {
+      onFault(fault);
+      if (nowMs() - startedMs >= maxPauseMs) pauseMs = firstPauseMs;
+      await wait(pauseMs);
+      pauseMs = Math.min(2 * pauseMs, maxPauseMs);
+    }
+  }
+}
