@@ -1,5 +1,5 @@
 // Points and key pairs on the curve P-256 (SEC 1, FIPS 186), as bytes.
-import { createECDH, ECDH } from 'node:crypto';
+import { createECDH } from 'node:crypto';
 
 import { encodeBase64url } from './base64.ts';
 
@@ -7,15 +7,26 @@ export const curve = 'prime256v1';
 export const pointBytes = 65;
 export const scalarBytes = 32;
 
-/** True for an uncompressed point (SEC 1 §2.3.3): 65 bytes, the first 0x04, both coordinates on the curve. */
+/** The field of the curve, and b of its equation y² = x³ - 3x + b (FIPS 186-5 and SP 800-186 §3.2.1.3). */
+const fieldPrime = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
+const b = 0x5ac635d8_aa3a93e7_b3ebbd55_769886bc_651d06b0_cc53b0f6_3bce3c3e_27d2604bn;
+
+/**
+ * True for an uncompressed point (SEC 1 §2.3.3): 65 bytes, the first 0x04, both coordinates below the field's prime and on the
+ * curve. A point is no secret, so plain arithmetic will do; asking OpenSSL takes several times as long.
+ */
 export function isP256Point(bytes: Uint8Array): boolean {
   if (bytes.length !== pointBytes || bytes[0] !== 0x04) return false;
-  try {
-    ECDH.convertKey(bytes, curve, undefined, undefined, 'compressed');
-    return true;
-  } catch {
-    return false;
-  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const x = readCoordinate(view, 1);
+  const y = readCoordinate(view, 1 + scalarBytes);
+  return x < fieldPrime && y < fieldPrime && (y * y - x * x * x + 3n * x - b) % fieldPrime === 0n;
+}
+
+/** 32 bytes, the most significant first. */
+function readCoordinate(view: DataView, offset: number): bigint {
+  const word = (index: number): bigint => view.getBigUint64(offset + 8 * index);
+  return (word(0) << 192n) | (word(1) << 128n) | (word(2) << 64n) | word(3);
 }
 
 /** Generates a pair: a point of 65 bytes and its secret scalar of 32. */
