@@ -1,5 +1,5 @@
 // A PostgreSQL server of its own for a run, as durable as it is by itself, with a new database for each measurement.
-import { PostgresServer } from '../../test/store/postgres-server.ts';
+import { PostgresServer } from '../../tools/postgres-server.ts';
 import type { DatabaseServer } from '../broadcast/measure-broadcast.ts';
 import { cpuSecondsOfFamily } from '../measure/process-usage.ts';
 

@@ -12,7 +12,7 @@ import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { timesReceived } from '../delivery/broadcast-bench.ts';
-import { useSharedServer } from '../store/postgres-server.ts';
+import { useSharedServer } from '../../tools/postgres-server.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
 
 const getServer = useSharedServer();

@@ -10,7 +10,7 @@ import { createSender, type Sender, type SubscriptionInput } from '../../src/del
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
-import type { TestDatabase } from '../store/postgres-server.ts';
+import type { TestDatabase } from '../../tools/postgres-server.ts';
 import { createTestDatabase } from '../store/test-database.ts';
 import { assertDone, message } from './broadcast-bench.ts';
 

@@ -16,7 +16,7 @@ import { mainFile } from '../cli/run-command.ts';
 import { assertDone, timesReceived } from '../delivery/broadcast-bench.ts';
 import { codeBlocks } from '../documentation/pages.ts';
 import { certify, makeAuthority } from '../store/certificates.ts';
-import { PostgresServer } from '../store/postgres-server.ts';
+import { PostgresServer } from '../../tools/postgres-server.ts';
 
 /** Together fewer than a client may register in a minute. */
 const registeredByEach = 25;

@@ -8,7 +8,7 @@ import { createClientLimits } from '../../src/service/push/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { useSharedServer, type TestDatabase } from '../store/postgres-server.ts';
+import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { newSubscription, sendJson, startService } from './running-service.ts';
 
 const getServer = useSharedServer();

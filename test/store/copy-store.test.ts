@@ -24,7 +24,7 @@ import type { Store } from '../../src/store/store.ts';
 import { dumpDatabase, fillDatabase } from './filled-database.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
-import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { acceptAllSlices, addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 
 const getServer = useSharedServer();

@@ -10,7 +10,7 @@ import type { Store } from '../../src/store/store.ts';
 import { assertDone, message, quickRetries, timesReceived, vapid } from '../delivery/broadcast-bench.ts';
 import { sendJson, startService } from '../service/running-service.ts';
 import { startPgBouncer, type PgBouncer } from './pgbouncer.ts';
-import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 
 const getServer = useSharedServer();
 const rows = 300;

@@ -8,7 +8,7 @@ import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.
 import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 
 const getServer = useSharedServer();
 

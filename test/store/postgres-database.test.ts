@@ -17,7 +17,7 @@ import { isPassing } from '../../src/store/postgres/postgres-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
-import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';

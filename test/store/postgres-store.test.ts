@@ -5,7 +5,7 @@ import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
 import { describeOperators } from './operators-suite.ts';
 import { describeExpressions, describePeople } from './people-suite.ts';
-import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describePerPerson } from './per-person-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';

@@ -8,7 +8,7 @@ import { openssl, skipWithout } from '../../scripts/install-test-tools.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
 import { certify, makeAuthority, type Authority } from './certificates.ts';
-import { useSharedServer } from './postgres-server.ts';
+import { useSharedServer } from '../../tools/postgres-server.ts';
 
 const getServer = useSharedServer();
 

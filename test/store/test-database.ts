@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store, StoreAddress } from '../../src/store/store.ts';
-import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 
 let getPostgres: ReturnType<typeof useSharedServer> | undefined;
 

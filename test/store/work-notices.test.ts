@@ -15,7 +15,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { WorkSource } from '../../src/store/work-source.ts';
 import { vapid } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
-import { useSharedServer, type TestDatabase } from './postgres-server.ts';
+import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 
 const getServer = useSharedServer();

