@@ -8,7 +8,8 @@ import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { hashEndpoint } from '../../src/store/postgres/endpoint-hash.ts';
-import { functionSchema } from '../../src/store/postgres/functions/all-functions.ts';
+import { describeFunctions, functionGroups } from '../../src/store/postgres/functions/all-functions.ts';
+import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { migrations } from '../../src/store/postgres/migrations.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
@@ -148,6 +149,70 @@ describe('a PostgreSQL store', () => {
     }
   };
 
+  /** What newer code brings that has changed one function and added no migration. */
+  const changed = describeFunctions(
+    migrations.length,
+    functionGroups.map(
+      (group) => (schema) => group(schema).replace('* 1000)::bigint)', '* 1000)::bigint + 1000000)'),
+    ),
+  );
+  const current = describeFunctions();
+
+  const functionSchemas = async (client: PostgresDatabase): Promise<readonly string[]> =>
+    (
+      await client.query<{ readonly nspname: string }>(
+        `select nspname from pg_namespace where nspname ~ '^deskbell_functions' order by nspname = '${current.schema}', nspname`,
+      )
+    ).map(({ nspname }) => nspname);
+
+  test('gets a function that changed without a migration, while processes of before go on with theirs', async () => {
+    const newer = await PostgresDatabase.open({ url: database.url });
+    try {
+      await migrate(newer, migrations, changed);
+      const [row] = await newer.query<{ readonly ahead: number }>(
+        `select ${changed.schema}.clock(null) - ${current.schema}.clock(null) as ahead`,
+      );
+      assert.ok(row !== undefined && Math.abs(row.ahead - 1_000_000) < 1000);
+      await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+      // it may also start anew, as in a rolling upgrade or a step back
+      await (await openPostgresStore({ url: database.url })).close();
+      assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
+    } finally {
+      await newer.close();
+    }
+  });
+
+  test('keeps functions until nobody has used them for 30 days, those of older versions from the upgrade on', async () => {
+    const newer = await PostgresDatabase.open({ url: database.url });
+    const setLastUse = (schema: string, days: number) =>
+      newer.query(`do $$ begin execute format('comment on schema ${schema} is %L',
+        to_char(now() at time zone 'UTC' - interval '${days} days', '"last used "YYYY-MM-DD')); end $$`);
+    try {
+      await newer.query('create schema deskbell_functions_7');
+      await setLastUse(current.schema, 30);
+      await migrate(newer, migrations, changed);
+      assert.deepEqual(await functionSchemas(newer), [
+        'deskbell_functions_7',
+        changed.schema,
+        current.schema,
+      ]);
+      // the running process of before renews the note for its own
+      await keepFunctions(newer, current);
+      await setLastUse('deskbell_functions_7', 31);
+      await setLastUse(changed.schema, 1);
+      await migrate(newer, migrations, changed);
+      assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
+      await setLastUse(current.schema, 31);
+      await setLastUse(changed.schema, 1);
+      await migrate(newer, migrations, changed);
+      assert.deepEqual(await functionSchemas(newer), [changed.schema]);
+      await (await openPostgresStore({ url: database.url })).close();
+      assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
+    } finally {
+      await newer.close();
+    }
+  });
+
   test('goes on registering while a newer version migrates, which then refuses the older one', async () => {
     const newer = await PostgresDatabase.open({ url: database.url });
     const migrating = migrate(newer, [
@@ -174,7 +239,7 @@ describe('a PostgreSQL store', () => {
     const { endpoint, p256dh, auth } = madeUpSubscription(100);
     const register = () =>
       other.query(
-        `select * from ${functionSchema(migrations.length)}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
+        `select * from ${describeFunctions().schema}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
         [
           null,
           [hashEndpoint(endpoint)],

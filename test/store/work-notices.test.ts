@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pgbouncer, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { functionSchema } from '../../src/store/postgres/functions/all-functions.ts';
-import { migrations } from '../../src/store/postgres/migrations.ts';
+import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
 import { createPostgresWorkSource } from '../../src/store/postgres/postgres-work-source.ts';
@@ -31,7 +30,7 @@ interface Waiting extends AsyncDisposable {
 }
 
 const workOf = (database: PostgresDatabase, notices: Notices): WorkSource =>
-  createPostgresWorkSource(database, functionSchema(migrations.length), notices);
+  createPostgresWorkSource(database, describeFunctions().schema, notices);
 
 /** Waits once, which begins the listening. */
 const untilHearing = async ({ work, notices }: Pick<Waiting, 'work' | 'notices'>): Promise<void> => {
@@ -142,7 +141,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
       return row!.number;
     };
     // the last statement of those that have nothing to do
-    while ((await count(String.raw`^select deskbell_functions_\d+\.due_in`)) < 2) await sleep(50);
+    while ((await count(String.raw`^select deskbell_functions_\w+\.due_in`)) < 2) await sleep(50);
     while ((await count('^listen')) < 1) await sleep(50);
     assert.equal(await count('^listen'), 1);
     stop.abort();

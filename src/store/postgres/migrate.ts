@@ -1,30 +1,36 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isUnfinished, unfinishedCopy } from '../copy/unfinished-copy.ts';
-import { createFunctions, functionSchema } from './functions/all-functions.ts';
+import { describeFunctions } from './functions/all-functions.ts';
+import { areInUse, installFunctions, lockMigrations } from './functions/use-functions.ts';
 import { migrations } from './migrations.ts';
 import type { PostgresDatabase, Query } from './postgres-database.ts';
 
 /**
  * @param entries the migrations; the version of the tables is their number
+ * @param functions may change without a migration
  * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT where the tables are another program's, ERR_STORE_UNAVAILABLE
  */
 export async function migrate(
   database: PostgresDatabase,
   entries: readonly string[] = migrations,
+  functions = describeFunctions(entries.length),
 ): Promise<void> {
   // as almost always: no lock is needed to see that there is nothing to do
-  const before = await database.transaction((query) => readVersion(query, database.place, entries.length));
-  if (before === entries.length) return;
+  const isDone = await database.transaction(async (query) => {
+    const version = await readVersion(query, database.place, entries.length);
+    return version === entries.length && (await areInUse(query, functions));
+  });
+  if (isDone) return;
   await database.transaction(async (query) => {
     await query('set local statement_timeout = 0');
-    await query(`select pg_advisory_xact_lock(hashtext('deskbell migrations'), 0)`);
+    await lockMigrations(query);
     const version = await readVersion(query, database.place, entries.length);
-    if (version === entries.length) return;
     if (version === 0) await createSchema(query, database.place);
     for (const entry of entries.slice(version)) await query(entry);
-    await query(createFunctions(functionSchema(entries.length)));
-    await query('update deskbell.schema_version set version = $1', [entries.length]);
+    await installFunctions(query, functions);
+    if (version < entries.length)
+      await query('update deskbell.schema_version set version = $1', [entries.length]);
   });
 }
 

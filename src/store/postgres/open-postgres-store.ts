@@ -2,9 +2,9 @@
 import type { Store } from '../store.ts';
 import type { SubscriptionLimit } from '../subscription-limit.ts';
 import type { ConnectionOptions } from './connection.ts';
-import { functionSchema } from './functions/all-functions.ts';
+import { describeFunctions } from './functions/all-functions.ts';
+import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
 import { migrate } from './migrate.ts';
-import { migrations } from './migrations.ts';
 import { createPostgresAudit } from './postgres-audit.ts';
 import { createPostgresBroadcasts } from './postgres-broadcasts.ts';
 import { createPostgresClientRequests } from './postgres-client-requests.ts';
@@ -52,7 +52,13 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await database.close();
     throw error;
   }
-  const functions = functionSchema(migrations.length);
+  const newest = describeFunctions();
+  const functions = newest.schema;
+  // what fails now is tried again next time, long before anybody could drop them
+  const keeping = setInterval(
+    () => void keepFunctions(database, newest).catch(() => {}),
+    useFunctionsEveryMs,
+  ).unref();
   const notices = openNotices(database, databaseOptions);
   const { now: _, ...shared } = databaseOptions;
   return {
@@ -77,6 +83,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
     check: async () => checkServer(database, () => {}, { isPatient: false }),
     close: async () => {
+      clearInterval(keeping);
       await notices.close();
       await database.close();
     },
