@@ -97,5 +97,9 @@ export const defaultWorkerSettings: WorkerSettings = {
   slowAfterMs: 1000,
 };
 
-/** Rows that a worker has sent and not committed, at most: what a crash repeats. */
-export const maxUncommittedRows = defaultWorkerSettings.maxPageRows + defaultWorkerSettings.maxDetachedRows;
+/** Rows that a worker may have sent and not committed, those of a commit that is on its way included. */
+export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSettings): number =>
+  maxPageRows + maxDetachedRows;
+
+/** What a crash repeats at most, for each thread. Documentation names it. */
+export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);

@@ -54,6 +54,7 @@ export class Assignment {
   #pageStart = 0;
   readonly #detached = new Set<AssignedRow>();
   #settledDetached: RowResult[] = [];
+  #uncommittedRows = 0;
   /** What every row of a slice begins with. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
@@ -93,6 +94,11 @@ export class Assignment {
 
   get detachedRows(): number {
     return this.#detached.size + (this.slice === undefined ? this.unsentRows : 0);
+  }
+
+  /** Rows that were taken and whose result is not known to be stored: a crash repeats them. */
+  get uncommittedRows(): number {
+    return this.#uncommittedRows;
   }
 
   get needsReading(): boolean {
@@ -139,6 +145,7 @@ export class Assignment {
     const recipient = this.#unsent[this.#nextUnsent];
     if (recipient === undefined) return undefined;
     this.#nextUnsent += 1;
+    this.#uncommittedRows += 1;
     const isDetached = this.slice === undefined;
     const { broadcast } = this;
     const tries = 'deferrals' in recipient ? triesOf(recipient) : this.#untried;
@@ -170,6 +177,11 @@ export class Assignment {
     if (!row.isDetached) return;
     this.#detached.delete(row);
     this.#settledDetached.push(result);
+  }
+
+  /** These are stored now. */
+  recordCommitted(rows: readonly RowResult[]): void {
+    for (const { result } of rows) if (result !== 'detached') this.#uncommittedRows -= 1;
   }
 
   /** Takes no more rows. */

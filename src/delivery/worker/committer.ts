@@ -129,6 +129,7 @@ export class Committer {
       answers: destinations.takeAnswers(),
       leaseMs: settings.leaseMs,
     });
+    assignment.recordCommitted(rows);
     figures?.recordCommit(now() - startedMs, answer.isLeaseLost);
     destinations.setStates(answer.pushServices);
     if (answer.isLeaseLost) this.#workload.assignments.delete(assignment);

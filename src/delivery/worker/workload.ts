@@ -4,7 +4,7 @@ import type { Ledger } from '../../store/ledger.ts';
 import type { WorkSource } from '../../store/work-source.ts';
 import { Assignment, type AssignedRow } from './assignment.ts';
 import type { Destinations } from '../message-path/destinations.ts';
-import type { WorkerSettings } from '../settings.ts';
+import { maxUncommittedOf, type WorkerSettings } from '../settings.ts';
 
 export interface WorkloadParts {
   readonly work: WorkSource;
@@ -53,6 +53,12 @@ export class Workload {
     return rows;
   }
 
+  get #uncommittedRows(): number {
+    let rows = 0;
+    for (const { uncommittedRows } of this.assignments) rows += uncommittedRows;
+    return rows;
+  }
+
   get #hasRoomForRetries(): boolean {
     const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
     let retryRows = 0;
@@ -92,10 +98,11 @@ export class Workload {
   takeRows(nowMs: number): readonly AssignedRow[] {
     const { destinations, settings } = this.#parts;
     const rows: AssignedRow[] = [];
+    const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
       // retries have their room already
-      const room = assignment.slice ? this.#pageLimit - this.pageRows : settings.batchRows;
-      const end = Math.min(settings.batchRows, rows.length + room);
+      const room = assignment.slice ? this.#pageLimit - this.pageRows : batchRows;
+      const end = Math.min(batchRows, rows.length + room);
       while (rows.length < end) {
         const row = assignment.takeRow(destinations.find, nowMs);
         if (row === undefined) break;

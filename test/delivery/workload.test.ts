@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
+import type { Destinations } from '../../src/delivery/message-path/destinations.ts';
+import { defaultWorkerSettings, maxUncommittedOf } from '../../src/delivery/settings.ts';
+import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+
+const settings = { ...defaultWorkerSettings, minPageRows: 4, maxPageRows: 4, maxDetachedRows: 4 };
+const origin = 'https://fcm.googleapis.com';
+const broadcast = { id: 1, expiresAtMs: 1e15, ttlSeconds: 60 } as Broadcast;
+const sliceRows = [1, 2, 3].map((position) => ({ position, endpoint: `${origin}/${position}` }));
+
+/** Slices of three rows each, without end. */
+const parts = {
+  settings,
+  work: {
+    leaseRetries: async () => undefined,
+    leaseSlice: async () => ({ broadcastId: 1, broadcast, cursor: 0, throughPosition: sliceRows.length }),
+  },
+  ledger: { readRows: async () => sliceRows, pushServices: async () => [] },
+  destinations: {
+    find: () => ({ origin, gate: new OriginGate(settings) }),
+    hold: async () => {},
+    setStates: () => {},
+  } as unknown as Destinations,
+  onSlice: () => {},
+} as unknown as WorkloadParts;
+
+test('commits that take long leave no more rows to be repeated after a crash than the settings say', async () => {
+  const workload = new Workload(parts);
+  const commits: (() => void)[] = [];
+  const sendAll = async (): Promise<number> => {
+    let sent = 0;
+    for (let turn = 0; turn < 10; turn += 1) {
+      await workload.replenish(0);
+      for (const row of workload.takeRows(0)) {
+        sent += 1;
+        row.assignment.settle(row, { recipient: row.recipient, result: 'accepted' } as RowResult);
+      }
+      for (const assignment of workload.assignments) {
+        const page = assignment.takePage(() => false, 0);
+        if (page !== undefined) commits.push(() => assignment.recordCommitted(page.rows));
+      }
+    }
+    return sent;
+  };
+  assert.equal(await sendAll(), maxUncommittedOf(settings));
+  for (const commit of commits.splice(0)) commit();
+  assert.equal(await sendAll(), maxUncommittedOf(settings));
+});
