@@ -27,6 +27,7 @@ interface Feed<State> {
 /** @param onFault told why something cannot be read; its followers end then */
 export function createFeeds<Key, State>(onFault: (error: unknown) => void): Feeds<Key, State> {
   const feeds = new Map<Key, Feed<State>>();
+  let isClosed = false;
 
   const advance = (feed: Feed<State>): void => {
     feed.changed.resolve();
@@ -72,6 +73,8 @@ export function createFeeds<Key, State>(onFault: (error: unknown) => void): Feed
 
   return {
     async *follow(key, read) {
+      // a request that was being answered when the listener began to close
+      if (isClosed) return;
       const feed = feeds.get(key) ?? open(key, read);
       feed.followers += 1;
       try {
@@ -93,6 +96,7 @@ export function createFeeds<Key, State>(onFault: (error: unknown) => void): Feed
     },
 
     close() {
+      isClosed = true;
       for (const feed of feeds.values()) {
         feed.isOver = true;
         feed.stopped.resolve();

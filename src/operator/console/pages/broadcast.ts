@@ -27,26 +27,32 @@ const controls = {
 type ControlName = keyof typeof controls;
 
 export function addBroadcastPages(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
-  const find = async ({ params }: FastifyRequest): Promise<Broadcast> => {
+  const find = async ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> => {
     const id = idField(params, 'id') ?? 0;
     const broadcast = await store.broadcasts.find(id);
     if (broadcast !== undefined) return broadcast;
     throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', 'There is no broadcast with this id.');
   };
-  const readParts = async (broadcast: Broadcast, session: ConsoleSession) =>
-    renderParts(broadcast, await store.statistics.outcomesOf(broadcast.id), session);
+  const readParts = async (broadcast: Broadcast) =>
+    renderParts(broadcast, await store.statistics.outcomesOf(broadcast.id));
 
-  addLive('/live/broadcasts/:id', async (request) => readParts(await find(request), sessionOf(request)));
+  addLive('/live/broadcasts/:id', async (address) => {
+    const broadcast = await find(address);
+    return {
+      shared: await readParts(broadcast),
+      own: (session) => ({ controls: renderControls(broadcast, session) }),
+    };
+  });
 
   app.get('/broadcasts/:id', async (request, reply) => {
     const broadcast = await find(request);
     const session = sessionOf(request);
-    const parts = await readParts(broadcast, session);
+    const parts = await readParts(broadcast);
     return sendPage(reply, session, {
       title: `Broadcast ${broadcast.id}`,
       entry: 'Broadcasts',
       lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
-      actions: live('controls', parts.controls),
+      actions: live('controls', renderControls(broadcast, session)),
       liveUrl: isOver(broadcast) ? undefined : `/console/live/broadcasts/${broadcast.id}`,
       content: html`
         ${live('progress', parts.progress)} ${live('alarms', parts.alarms)}
@@ -85,10 +91,8 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorParts
 function renderParts(
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],
-  session: ConsoleSession,
-): Record<'controls' | 'progress' | 'alarms' | 'charts' | 'services', Html> {
+): Record<'progress' | 'alarms' | 'charts' | 'services', Html> {
   return {
-    controls: renderControls(broadcast, session),
     progress: renderProgress(broadcast, intervals),
     alarms:
       broadcast.alarms.length === 0

@@ -31,7 +31,7 @@ const ranges = {
 type RangeName = keyof typeof ranges;
 
 export function addOverview(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
-  addLive('/live/overview', async ({ query }) => renderParts(store, readRange(query)));
+  addLive('/live/overview', async ({ query }) => ({ shared: await renderParts(store, readRange(query)) }));
 
   app.get('/', async (request, reply) => {
     const range = readRange(request.query);

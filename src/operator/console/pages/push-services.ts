@@ -23,7 +23,7 @@ const recentAttempts = 2000;
 const shownRefusals = 30;
 
 export function addPushServicesPage(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
-  addLive('/live/push-services', () => renderParts(store));
+  addLive('/live/push-services', async () => ({ shared: await renderParts(store) }));
 
   app.get('/push-services', async (request, reply) => {
     const session = sessionOf(request);

@@ -1,0 +1,144 @@
+// The live parts of pages: what one viewer may see and do never reaches another, and a page that was left holds no place.
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { until } from '../../tools/browser/until.ts';
+import { createFeeds } from '../../src/operator/feeds.ts';
+import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { signIn, type Visitor } from './console-visitor.ts';
+import { startOperator, type RunningOperator } from './running-operator.ts';
+
+/** Follows a live page. @returns the texts of the next event */
+function watch({ base }: RunningOperator, path: string, { cookie }: Visitor) {
+  const ending = new AbortController();
+  const chunks = fetch(base + path, { headers: { cookie }, signal: ending.signal }).then(
+    ({ status, body }) => {
+      assert.equal(status, 200, path);
+      return body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+    },
+  );
+  return {
+    next: async (): Promise<string> => {
+      let text = '';
+      while (!/^data: .*\n\n/m.test(text)) text += (await (await chunks).next()).value!;
+      return text;
+    },
+    leave: () => ending.abort(),
+  };
+}
+
+const tokensIn = (html: string): readonly string[] =>
+  Array.from(html.matchAll(/name=\\?"csrf\\?" value=\\?"([\w-]+)\\?"/g), ([, token]) => token!);
+
+test('who looks at a live page first hands nothing of the own session to the others', async (t) => {
+  const operator = await startOperator(t);
+  await operator.store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+  await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
+  const viewers = {
+    ada: await signIn(operator, 'full', 'ada'),
+    grace: await signIn(operator, 'full', 'grace'),
+    eve: await signIn(operator, 'read', 'eve'),
+  };
+  const own = Object.fromEntries(
+    Object.entries(viewers).map(([name, { page }]) => [name, tokensIn(page.html)[0]!]),
+  );
+  assert.equal(new Set(Object.values(own)).size, 3);
+  const paths = operator.routes.map(({ path }) => path).filter((path) => path.includes('/live/'));
+  assert(paths.length >= 3);
+  for (const path of paths) {
+    for (const order of [
+      ['eve', 'ada', 'grace'],
+      ['grace', 'ada', 'eve'],
+    ] as const) {
+      const pages = [];
+      for (const name of order) {
+        const page = watch(operator, path, viewers[name]);
+        pages.push(page);
+        const text = await page.next();
+        const tokens = tokensIn(text);
+        assert(
+          tokens.every((token) => token === own[name]),
+          `${name} gets tokens of others at ${path}`,
+        );
+        if (name === 'eve') assert.doesNotMatch(text, /<form|<button/, path);
+        else if (path.includes('/broadcasts/')) assert.equal(tokens.length, 1, `${name} has the button`);
+      }
+      for (const page of pages) page.leave();
+    }
+  }
+});
+
+test('the buttons of a live page follow the broadcast, for each who may press them', async (t) => {
+  const operator = await startOperator(t);
+  await operator.store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+  const { broadcast } = await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
+  const pages = [await signIn(operator, 'read'), await signIn(operator, 'full')].map((viewer) =>
+    watch(operator, `/console/live/broadcasts/${broadcast.id}`, viewer),
+  );
+  const first = await Promise.all(pages.map((page) => page.next()));
+  assert.deepEqual(
+    first.map((text) => text.includes('/pause')),
+    [false, true],
+  );
+  await operator.store.broadcasts.pause(broadcast.id);
+  const second = await Promise.all(pages.map((page) => page.next()));
+  assert.deepEqual(
+    second.map((text) => text.includes('/resume')),
+    [false, true],
+  );
+  for (const page of pages) page.leave();
+});
+
+type Method = (...given: unknown[]) => unknown;
+
+test('a load that is given up while the page is made holds no place', async (t) => {
+  const operator = await startOperator(t);
+  const { cookie } = await signIn(operator);
+  // a database that takes its time: first to say who asks, then to be read
+  const { operators, subscriptions } = operator.store as unknown as Record<string, Record<string, Method>>;
+  for (const [part, name] of [
+    [operators!, 'findBySession'],
+    [subscriptions!, 'count'],
+  ] as const) {
+    const ready = Promise.withResolvers<void>();
+    let waiting = 0;
+    const find = part[name]!.bind(part);
+    const mock = t.mock.method(part, name, async (...given: unknown[]) => {
+      waiting += 1;
+      await ready.promise;
+      return find(...given);
+    });
+    let closed = 0;
+    operator.app.server.on('request', (_request, response) => response.once('close', () => (closed += 1)));
+    const loads = Array.from({ length: 200 }, () =>
+      request(`${operator.base}/console/live/overview`, { headers: { cookie } })
+        .on('error', () => {})
+        .end(),
+    );
+    await until(
+      async () => waiting >= 200,
+      () => `${waiting} of 200 loads wait for the store`,
+    );
+    for (const load of loads) load.destroy();
+    await until(
+      async () => closed >= 200,
+      () => `${closed} of 200 loads are given up`,
+    );
+    ready.resolve();
+    mock.mock.restore();
+    const page = watch(operator, '/console/live/overview', { cookie } as Visitor);
+    assert.match(await page.next(), /live-tiles/);
+    page.leave();
+  }
+});
+
+test('what is followed only after the feeds are closed ends at once, so that the listener can end', async () => {
+  const feeds = createFeeds<string, number>(() => {});
+  feeds.close();
+  const followed = feeds.follow('late', async function* (stopped) {
+    yield 1;
+    await stopped;
+  });
+  assert.equal((await followed.next()).done, true);
+  assert.equal(feeds.size, 0);
+});
