@@ -11,8 +11,8 @@ declare module 'fastify' {
     operator: Operator | null;
   }
   interface FastifyContextConfig {
-    /** Annotation of a route: a token for metrics alone is enough. */
-    isMetrics?: boolean | undefined;
+    /** Annotation of a route: who may use it, where that is not who may read, or, with an unsafe method, change. */
+    roles?: readonly OperatorRole[] | undefined;
   }
 }
 
@@ -34,6 +34,8 @@ export function requireToken(app: FastifyInstance, operators: OperatorStore): vo
   });
 }
 
+const changers: readonly OperatorRole[] = ['full'];
+const readers: readonly OperatorRole[] = [...changers, 'read'];
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Whether a method changes nothing (RFC 9110 §9.2.1). */
@@ -41,11 +43,7 @@ export const isSafe = (method: string): boolean => safeMethods.has(method);
 
 /** @throws {DeskbellError} ERR_TOKEN_ROLE where the operator's role does not permit the request */
 export function assertPermitted({ method, routeOptions }: FastifyRequest, { name, role }: Operator): void {
-  const permitted: readonly OperatorRole[] = !isSafe(method)
-    ? ['full']
-    : routeOptions.config.isMetrics
-      ? ['full', 'read', 'metrics']
-      : ['full', 'read'];
+  const permitted = routeOptions.config.roles ?? (isSafe(method) ? readers : changers);
   if (permitted.includes(role)) return;
   throw new DeskbellError('ERR_TOKEN_ROLE', `The role of ${name} is "${role}", which does not permit this.`);
 }

@@ -51,7 +51,7 @@ export async function addSignIn(
     },
   );
 
-  app.post('/sign-out', { config: { audit: 'none' } }, async (request, reply) => {
+  app.post('/sign-out', { config: { audit: 'none', roles: ['full', 'read'] } }, async (request, reply) => {
     await sessions.end(sessionNameOf(request) ?? '');
     setSessionCookie(reply, '', isSecure);
     return reply.redirect('/console/sign-in', 303);

@@ -23,8 +23,12 @@ const operation: Operation = {
 };
 
 export function addMetricsRoute(app: ServiceApp, metrics: Metrics): void {
-  app.get('/metrics', { config: { operation, isMetrics: true } }, async ({ headers }, reply) => {
-    const { contentType, text } = await metrics.render(headers.accept);
-    return reply.header('content-type', contentType).send(text);
-  });
+  app.get(
+    '/metrics',
+    { config: { operation, roles: ['full', 'read', 'metrics'] } },
+    async ({ headers }, reply) => {
+      const { contentType, text } = await metrics.render(headers.accept);
+      return reply.header('content-type', contentType).send(text);
+    },
+  );
 }

@@ -1,0 +1,192 @@
+// Each route of the operator's listener, from its own list, asked by everybody who may not use it: nothing is done for them.
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import type { OpenApiDocument } from '../../src/http/description/openapi-document.ts';
+import { createSessions } from '../../src/operator/console/sessions.ts';
+import { operatorRoles, type OperatorRole } from '../../src/store/operators.ts';
+import type { Asked } from './collect-routes.ts';
+import { createVisitor, signIn } from './console-visitor.ts';
+import { startStage, type RunningOperator } from './running-operator.ts';
+
+/** Who asks, with what they carry. */
+interface Caller {
+  readonly headers: Readonly<Record<string, string>>;
+  /** What they send as the token of a form. */
+  readonly csrf?: string;
+}
+
+const isSafe = ({ method }: Asked): boolean => ['GET', 'HEAD', 'OPTIONS'].includes(method);
+const isOfConsole = ({ path }: Asked): boolean => path.startsWith('/console');
+const nameOf = ({ method, path }: Asked): string => `${method} ${path}`;
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** Fields with which forms of the console do something; the others need none. */
+const forms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '/console/send/confirm': { title: 'Ding', message: 'dong', audience: 'all' },
+  '/console/people/remove': { user: '42' },
+  '/console/held-deletions/confirm': { origin: 'https://fcm.googleapis.com' },
+  '/console/held-deletions/discard': { origin: 'https://fcm.googleapis.com' },
+};
+
+/** A listener with what can be changed, and requests that would change it. */
+async function startWithAll(t: TestContext) {
+  const stage = await startStage(t, [{ user: '42', tags: ['news'] }]);
+  const { sender, read, base } = stage;
+  const later = { startAt: new Date('2099-01-01T00:00Z') };
+  await sender.createBroadcast('all', { title: 'Later', message: 'Tea' }, later);
+  const { paths } = await read<OpenApiDocument>('/openapi.json');
+  const examples = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { requestBody }]) => ({
+      method: method.toUpperCase(),
+      pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      body: requestBody?.content['application/json'].example,
+    })),
+  );
+  const schedule = examples.find(({ method, pattern }) => method === 'POST' && pattern.test('/v1/schedules'));
+  await read('/v1/schedules', { method: 'POST', body: schedule!.body });
+
+  const ask = (route: Asked, { headers, csrf = '' }: Caller): Promise<Response> => {
+    const { method, path } = route;
+    const init = { method, redirect: 'manual', headers: { ...headers } as Record<string, string> } as const;
+    if (isSafe(route)) return fetch(base + path, init);
+    if (isOfConsole(route)) {
+      init.headers['origin'] = base;
+      return fetch(base + path, { ...init, body: new URLSearchParams({ csrf, ...forms[path] }) });
+    }
+    const example = examples.find((known) => known.method === method && known.pattern.test(path));
+    assert(example, `${nameOf(route)} is described`);
+    const query = method === 'DELETE' && path === '/v1/subscriptions' ? '?user=42' : '';
+    if (example.body === undefined) return fetch(base + path + query, init);
+    init.headers['content-type'] = 'application/json';
+    return fetch(base + path, { ...init, body: JSON.stringify(example.body) });
+  };
+  return { ...stage, askAs: ask };
+}
+
+/** Every table's rows, but for what the sender says of itself and for numbers of rows. */
+function readTables({ store: { address } }: RunningOperator): Readonly<Record<string, unknown>> {
+  using database = new DatabaseSync((address.options as { readonly path: string }).path, { readOnly: true });
+  const names = database
+    .prepare(
+      "select name from sqlite_schema where type = 'table' and name not in ('senders', 'sqlite_sequence')",
+    )
+    .all()
+    .map(({ name }) => String(name));
+  return Object.fromEntries(names.map((name) => [name, database.prepare(`select * from "${name}"`).all()]));
+}
+
+async function callersOf(operator: RunningOperator) {
+  const tokens = Object.fromEntries(
+    await Promise.all(operatorRoles.map(async (role) => [role, await operator.add(`${role}-token`, role)])),
+  ) as Record<OperatorRole, string>;
+  const removed = await operator.add('removed', 'full');
+  await operator.store.operators.remove('removed');
+  const signedIn = async (role: 'full' | 'read'): Promise<Caller> => {
+    const { cookie, page } = await signIn(operator, role);
+    return { headers: { cookie }, csrf: /name="csrf" value="([\w-]+)"/.exec(page.html)![1]! };
+  };
+  const [full, read] = [await signedIn('full'), await signedIn('read')];
+  // none is made by signing in
+  const metrics = (await operator.store.operators.list()).find(({ role }) => role === 'metrics')!;
+  const metricsSession = await createSessions(operator.store.operators).start(metrics);
+  return {
+    tokens,
+    sessions: { full, read },
+    /** No route is theirs, but for those that are open. */
+    strangers: {
+      nobody: { headers: {} },
+      'an empty token': { headers: bearer('') },
+      'a wrong token': { headers: bearer(`${tokens.full}x`) },
+      'the token of an operator who was removed': { headers: bearer(removed) },
+      'a session that is none': { headers: { cookie: `deskbell_console=${'x'.repeat(43)}` } },
+      'a session of the role metrics': { headers: { cookie: `deskbell_console=${metricsSession}` } },
+    } as Readonly<Record<string, Caller>>,
+  };
+}
+
+test('what changes something is refused to who may not, at each route, and nothing is changed', async (t) => {
+  const operator = await startWithAll(t);
+  const { tokens, sessions, strangers } = await callersOf(operator);
+  const unsafe = operator.routes.filter((route) => !isSafe(route));
+  assert(unsafe.length > 20);
+  assert.deepEqual(unsafe.filter(({ isOpen }) => isOpen).map(nameOf), ['POST /console/sign-in']);
+  const asked = unsafe.filter(({ isOpen }) => !isOpen);
+  const attempt = async (
+    route: Asked,
+    who: string,
+    caller: Caller,
+    mayBeChanged: readonly string[] = [],
+  ): Promise<void> => {
+    const before = readTables(operator);
+    const response = await operator.askAs(route, caller);
+    assert([401, 403].includes(response.status), `${nameOf(route)} answers ${who} with ${response.status}`);
+    const after = readTables(operator);
+    const changed = Object.keys(before).filter((name) => !isDeepStrictEqual(before[name], after[name]));
+    assert.deepEqual(
+      changed.filter((name) => !mayBeChanged.includes(name)),
+      [],
+      `${nameOf(route)}, asked by ${who}`,
+    );
+  };
+  for (const route of asked) {
+    for (const [who, caller] of Object.entries(strangers)) await attempt(route, who, caller);
+    if (isOfConsole(route)) {
+      for (const role of operatorRoles) {
+        await attempt(route, `the token ${role} without a session`, { headers: bearer(tokens[role]) });
+      }
+      // whose session it is, is known: the audit names them
+      const { full, read } = sessions;
+      await attempt(route, 'a session without its token', { headers: full.headers }, ['audit']);
+      await attempt(route, 'a session with the token of another', { ...full, csrf: read.csrf! }, ['audit']);
+      if (route.path !== '/console/sign-out') await attempt(route, 'a session that reads', read);
+    } else {
+      for (const role of ['read', 'metrics'] as const) {
+        await attempt(route, `the role ${role}`, { headers: bearer(tokens[role]) });
+      }
+      await attempt(route, 'a session without a token', sessions.full);
+    }
+  }
+  // The same requests are let in with the right to them: they were not refused for anything else.
+  const last = asked.toSorted(
+    (one, other) => Number(/sign-out/.test(one.path)) - Number(/sign-out/.test(other.path)),
+  );
+  for (const route of last) {
+    const caller = isOfConsole(route) ? sessions.full : { headers: bearer(tokens.full) };
+    const { status, headers } = await operator.askAs(route, caller);
+    assert(![401, 403].includes(status), `${nameOf(route)} answers an operator with ${status}`);
+    assert.doesNotMatch(headers.get('location') ?? '', /sign-in\?/);
+  }
+});
+
+test('the role metrics reads /metrics alone, and nobody reads anything without a token', async (t) => {
+  const operator = await startWithAll(t);
+  const { tokens, strangers } = await callersOf(operator);
+  const safe = operator.routes.filter((route) => isSafe(route) && !route.isOpen && route.path !== '/');
+  const readable: string[] = [];
+  for (const route of safe) {
+    const { status, headers } = await operator.askAs(route, { headers: bearer(tokens.metrics) });
+    if (isOfConsole(route)) assert.match(headers.get('location') ?? '', /^\/console\/sign-in/, nameOf(route));
+    else if (status !== 403) readable.push(`${nameOf(route)} ${status}`);
+    for (const [who, caller] of Object.entries(strangers)) {
+      const answer = await operator.askAs(route, caller);
+      const where = `${nameOf(route)}, asked by ${who}`;
+      if (isOfConsole(route))
+        assert.match(answer.headers.get('location') ?? '', /^\/console\/sign-in/, where);
+      else assert.equal(answer.status, 401, where);
+    }
+  }
+  assert.deepEqual(readable, ['GET /metrics 200', 'HEAD /metrics 200']);
+});
+
+test('an operator who may only read signs out', async (t) => {
+  const operator = await startStage(t);
+  const visitor = await signIn(operator, 'read');
+  const { cookie } = visitor;
+  const { url, status } = await visitor.submit('/console/sign-out');
+  assert.deepEqual([url, status], ['/console/sign-in', 200]);
+  const again = createVisitor(operator);
+  again.cookie = cookie;
+  assert.match((await again.open('/console/')).url, /sign-in/);
+});
