@@ -23,8 +23,8 @@ export interface HttpServerOptions {
   readonly maxHeaderBytes?: number | undefined;
   /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
   readonly maxConnections?: number | undefined;
-  /** Proxies whose `x-forwarded-for` is trusted, as Fastify's option of this name. Default: none. */
-  readonly trustProxy?: boolean | string | readonly string[] | number | undefined;
+  /** Addresses or ranges of proxies whose `x-forwarded-for` is trusted; `true` trusts whoever connects. Default: none. */
+  readonly trustProxy?: boolean | string | readonly string[] | undefined;
 }
 
 /** Certificate chain and private key, PEM. */
@@ -62,7 +62,7 @@ export function createHttpServer(
     // A request that arrives while the server closes is still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    trustProxy: (options.trustProxy ?? false) as boolean,
+    trustProxy: (options.trustProxy ?? false) as boolean | string,
     // Nothing here logs by request ids.
     genReqId: () => '',
     frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, rules),

@@ -37,6 +37,11 @@ export interface ListenerOptions
   readonly tls?: TlsFiles | undefined;
   /** A proxy in front of the listener speaks TLS to everybody else. Default: false. */
   readonly isBehindProxy?: boolean | undefined;
+  /**
+   * Addresses or ranges of proxies whose `x-forwarded-for` says who the client is. Those on this machine are among them with
+   * `isBehindProxy`. Default: none.
+   */
+  readonly trustProxy?: readonly string[] | undefined;
   /** Hosts that the listener is reached by, beside the address that it listens on. Default: none. */
   readonly hosts?: readonly string[] | undefined;
 }
@@ -98,13 +103,12 @@ function createListener(options: ListenerOptions): {
   readonly app: FastifyInstance;
   readonly isSecure: boolean;
 } {
-  const { store, log, host, hosts = [], tls, isBehindProxy = false } = options;
+  const { store, log, host, hosts = [], tls, isBehindProxy = false, trustProxy = [] } = options;
   assertProtected(options);
   const isSecure = tls !== undefined || isBehindProxy;
-  const app = createHttpServer({ ...options, trustProxy: isBehindProxy ? 1 : false }, rules, {
-    tls,
-    maxParamLength,
-  });
+  // by address: a number of hops trusts nobody in Fastify, and would believe whoever connects past the proxy
+  const proxies = [...(isBehindProxy ? ['loopback'] : []), ...trustProxy];
+  const app = createHttpServer({ ...options, trustProxy: proxies }, rules, { tls, maxParamLength });
   app.setValidatorCompiler(compileConvertingValidator);
   app.setSerializerCompiler(() => JSON.stringify);
   readJsonBodies(app, bodyLimitBytes);

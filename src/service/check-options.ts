@@ -8,6 +8,7 @@ import { isP256Point } from '../protocol/p256.ts';
 import { compileSchema } from '../http/validation.ts';
 
 const text = Type.String();
+const proxies = 'an address or range, an array of them, true or false (a number of hops would trust nobody)';
 const milliseconds = Type.Integer({ minimum: 1, description: 'a whole number of milliseconds above 0' });
 const mechanism = Type.Union(
   (['action', 'filter', 'authenticator', 'action-creator'] as const).map((name) => Type.Literal(name)),
@@ -36,6 +37,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     description: '"none", "all" or an array of "get", "getWithArg" and "post"',
   }),
   bodyLimitBytes: Type.Integer(limit),
+  trustProxy: Type.Union([Type.Boolean(), text, Type.Array(text)], { description: proxies }),
   registrationsPerMinute: requestLimit,
   receiptsPerMinute: requestLimit,
   headersTimeoutMs: milliseconds,

@@ -24,11 +24,11 @@ export interface ServiceMiddleware {
  *
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
-export function createMiddleware({ trustProxy, ...options }: MiddlewareOptions): ServiceMiddleware {
+export function createMiddleware(options: MiddlewareOptions): ServiceMiddleware {
   const settings = resolveOptions(options);
   const { rules } = settings;
   const app: FastifyInstance = Fastify({
-    trustProxy: (trustProxy ?? false) as boolean,
+    trustProxy: (options.trustProxy ?? false) as boolean | string,
     genReqId: () => '',
     frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, rules),
   });

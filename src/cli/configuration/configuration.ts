@@ -107,7 +107,8 @@ export const settings = {
     ),
   ),
   trustProxy: list({
-    description: 'Proxies in front of the service whose X-Forwarded-For header is trusted.',
+    description:
+      'Proxies in front of the service and the operator’s listener whose X-Forwarded-For header is trusted.',
     default: [],
     defaultLabel: 'none',
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',

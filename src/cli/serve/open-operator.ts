@@ -50,13 +50,14 @@ export interface ListenerParts {
 
 type OperatorConfiguration = Pick<
   Configuration,
-  (typeof operatorSettings)[number] | 'ca' | 'connectTimeoutMs'
+  (typeof operatorSettings)[number] | 'trustProxy' | 'ca' | 'connectTimeoutMs'
 >;
 
 export interface OperatorAccess {
   readonly tls: TlsFiles | undefined;
   readonly isBehindProxy: boolean;
   readonly hosts: readonly string[];
+  readonly trustProxy?: readonly string[] | undefined;
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION for entries that mean nothing without a listener */
@@ -81,9 +82,9 @@ export async function openConfiguredOperator(
   parts: ListenerParts,
   environment: Context['environment'],
 ): Promise<OpenOperator | undefined> {
-  const { operator, webhook } = configuration;
+  const { operator, webhook, trustProxy } = configuration;
   if (operator === undefined) return undefined;
-  const access = await readAccess(configuration);
+  const access = { ...(await readAccess(configuration)), trustProxy };
   const listener = await openOperator(parseListenAddress(operator), access, data, parts);
   const posting =
     webhook === undefined

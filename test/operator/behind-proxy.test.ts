@@ -1,0 +1,74 @@
+// Who a client is behind a proxy: what a trusted proxy says last, whatever the client has sent before it.
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { createMiddleware } from '../../src/service/create-middleware.ts';
+import { createServer } from '../../src/service/create-server.ts';
+import type { ServerOptions } from '../../src/service/options.ts';
+import { startOperator, type RunningOperator } from './running-operator.ts';
+
+/** A wrong attempt to sign in. @param from an address of this machine that the connection comes from */
+function guess({ port }: RunningOperator, forwardedFor: string, from = '127.0.0.1'): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      host: `127.0.0.1:${port}`,
+      origin: `https://127.0.0.1:${port}`,
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-forwarded-for': forwardedFor,
+    };
+    request({ port, localAddress: from, path: '/console/sign-in', method: 'POST', headers }, (response) => {
+      resolve(response.resume().statusCode!);
+    })
+      .on('error', reject)
+      .end('token=guess');
+  });
+}
+
+const clientsOf = ({ records }: RunningOperator): readonly unknown[] =>
+  records.flatMap((record) => ('client' in record ? [record.client] : []));
+
+test('behind a proxy each client has its own attempts to sign in, and the log names it', async (t) => {
+  const operator = await startOperator(t, { isBehindProxy: true });
+  for (let attempt = 0; attempt < 10; attempt += 1) assert.equal(await guess(operator, '192.0.2.66'), 403);
+  assert.equal(await guess(operator, '192.0.2.66'), 429);
+  assert.equal(await guess(operator, '192.0.2.1'), 403);
+  assert.deepEqual(new Set(clientsOf(operator)), new Set(['192.0.2.66', '192.0.2.1']));
+});
+
+test('what a client writes before the proxy’s own words makes it nobody else', async (t) => {
+  const operator = await startOperator(t, { isBehindProxy: true });
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 11; attempt += 1) {
+    statuses.push(await guess(operator, `198.51.100.${attempt}, 127.0.0.1, 192.0.2.66`));
+  }
+  assert.deepEqual(statuses.slice(-2), [403, 429]);
+  assert.deepEqual(new Set(clientsOf(operator)), new Set(['192.0.2.66']));
+});
+
+test('of further proxies those are believed that are named', async (t) => {
+  const operator = await startOperator(t, { isBehindProxy: true, trustProxy: ['203.0.113.0/24'] });
+  await guess(operator, '198.51.100.1, 192.0.2.1, 203.0.113.7');
+  await guess(operator, '198.51.100.1, 192.0.2.2, 203.0.114.7');
+  assert.deepEqual(clientsOf(operator), ['192.0.2.1', '203.0.114.7']);
+});
+
+test('without a proxy the header says nothing', async (t) => {
+  const direct = await startOperator(t, { tls: undefined });
+  const { base, records } = direct;
+  await fetch(`${base}/console/sign-in`, {
+    method: 'POST',
+    body: new URLSearchParams({ token: 'guess' }),
+    headers: { origin: base, 'x-forwarded-for': '192.0.2.1' },
+  });
+  assert.deepEqual(clientsOf({ records } as RunningOperator), ['127.0.0.1']);
+});
+
+test('a number of hops, which would trust nobody, is refused', () => {
+  const options = { trustProxy: 1 } as unknown as ServerOptions;
+  for (const create of [createServer, createMiddleware]) {
+    assert.throws(() => create(options), {
+      code: 'ERR_CONFIGURATION',
+      message: /"trustProxy" .*address or range/,
+    });
+  }
+});
