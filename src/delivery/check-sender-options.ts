@@ -43,9 +43,8 @@ export function checkSenderOptions(options: {
     if (!isList) throw wrong('maxRate', 'must be an array of limits, such as ["fcm.googleapis.com=500/s"]');
     parseMaxRates(maxRate);
   }
-  checkNumbers('worker', worker, Object.keys(defaultWorkerSettings), []);
-  const policyNames = Object.keys(defaultRetryPolicy);
-  checkNumbers('retryPolicy', retryPolicy, policyNames, policyNames);
+  checkNumbers('worker', worker, Object.keys(defaultWorkerSettings));
+  checkNumbers('retryPolicy', retryPolicy, Object.keys(defaultRetryPolicy));
 }
 
 function checkKeyPairs(name: string, value: unknown): void {
@@ -59,21 +58,15 @@ function checkObject(name: string, value: unknown): asserts value is Readonly<Re
   throw wrong(name, `must be an object, not ${kindOf(value)}`);
 }
 
-/** @param required of the names that are allowed */
-function checkNumbers(
-  name: string,
-  value: unknown,
-  allowed: readonly string[],
-  required: readonly string[],
-): void {
+function checkNumbers(name: string, value: unknown, allowed: readonly string[]): void {
   if (value === undefined) return;
   checkObject(name, value);
   for (const key of Object.keys(value)) {
     if (!allowed.includes(key)) throw wrong(`${name}.${key}`, `is unknown; there are ${allowed.join(', ')}`);
   }
   for (const key of allowed) {
-    const isGiven = Object.hasOwn(value, key) || required.includes(key);
-    if (isGiven) checkNumber(`${name}.${key}`, value[key], { min: 1, max: Number.MAX_SAFE_INTEGER });
+    if (Object.hasOwn(value, key))
+      checkNumber(`${name}.${key}`, value[key], { min: 1, max: Number.MAX_SAFE_INTEGER });
   }
 }
 

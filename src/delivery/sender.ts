@@ -55,8 +55,8 @@ export interface SenderOptions extends TransportOptions {
   /** Messages that push services get at most in broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`): from all
    *  senders on the store together, each of which is given the same. */
   readonly maxRate?: readonly string[] | undefined;
-  /** When and how often a row of a broadcast is tried again. */
-  readonly retryPolicy?: RetryPolicy;
+  /** When and how often a row of a broadcast is tried again, where it differs from the defaults: tests make the waits short. */
+  readonly retryPolicy?: Partial<RetryPolicy> | undefined;
   /** Sizes and times of the workers, where they differ from the defaults. */
   readonly worker?: Partial<WorkerSettings>;
 }

@@ -21,7 +21,8 @@ export interface SenderVapid extends VapidKeys {
 export interface DeliverySettings {
   readonly vapid: SenderVapid;
   readonly transport: TransportOptions;
-  readonly retryPolicy?: RetryPolicy | undefined;
+  /** What differs from `defaultRetryPolicy`. */
+  readonly retryPolicy?: Partial<RetryPolicy> | undefined;
   /** The fastest method that may be used. */
   readonly encryption?: EncryptionMethod | undefined;
   /** Makes the tokens of receipts: 32 bytes, the same as the service's. Without it no row asks for any. */

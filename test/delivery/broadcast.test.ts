@@ -474,3 +474,12 @@ describe('a broadcast', () => {
     await assert.rejects(sender.broadcast('all', message), { code: 'ERR_CLOSED' });
   });
 });
+
+test('members of the retry policy that are not given stay as by default', async () => {
+  await using bench = await openBroadcastBench();
+  const pushService = await bench.startPushService({ rows: 2 });
+  pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
+  const sender = bench.createSender({ retryPolicy: { maxAttempts: 1 } });
+  const { finished } = await sender.broadcast('all', message);
+  assertDone(await finished, { accepted: 1, exhausted: 1 });
+});

@@ -40,9 +40,16 @@ describe('after an attempt', () => {
     assert.equal(waitMs(retryAfterAttempt(policy, tries(), 0, nowMs, 1)), 1250);
   });
 
-  test('Retry-After is never undercut, and a shorter one does not shorten the wait', () => {
+  test('the first wait is what Retry-After asks for', () => {
     assert.equal(waitMs(retryAfterAttempt(policy, tries(), 120_000, nowMs, 0)), 120_000);
-    assert.equal(waitMs(retryAfterAttempt(policy, tries(), 1, nowMs, 0)), 1000);
+    assert.equal(waitMs(retryAfterAttempt(policy, tries(), 1, nowMs, 0)), 1);
+    assert.equal(waitMs(retryAfterAttempt(policy, tries(), 0, nowMs, 0)), 1000);
+  });
+
+  test('further waits are the longer of Retry-After and the backoff', () => {
+    const second = tries({ attempts: 2 });
+    assert.equal(waitMs(retryAfterAttempt(policy, second, 120_000, nowMs, 0)), 120_000);
+    assert.equal(waitMs(retryAfterAttempt(policy, second, 1, nowMs, 0)), 2000);
   });
 
   test('the last attempt is the last', () => {

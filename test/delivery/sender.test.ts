@@ -545,7 +545,7 @@ for (const [name, options] of [
   ['worker.leaseMs', { worker: { leaseMs: 0 } }],
   ['worker.leaseMs', { worker: { leaseMs: undefined } }],
   ['worker.lease', { worker: { lease: 1 } }],
-  ['retryPolicy.maxDelayMs', { retryPolicy: { firstDelayMs: 1 } }],
+  ['retryPolicy.maxDelayMs', { retryPolicy: { maxDelayMs: 0 } }],
 ] as const) {
   test(`a wrong "${name}" is named (${JSON.stringify(options).slice(0, 60)})`, () => {
     assert.throws(

@@ -68,7 +68,7 @@ export function createWorker(
             ledger,
             rates: new RateLimits(settings.maxRates ?? new Map(), rates),
             path,
-            record: { retryPolicy: settings.retryPolicy ?? defaultRetryPolicy, now, random },
+            record: { retryPolicy: { ...defaultRetryPolicy, ...settings.retryPolicy }, now, random },
             settings: workerSettings,
             clock: { monotonicNow, startTimer },
             broadcastId,

@@ -1,8 +1,9 @@
-// When a row is tried again, and when no more: backoff with jitter, `Retry-After`, the TTL, the number of attempts.
+// When a row is tried again, and when no more: backoff with jitter, `Retry-After`, the TTL, the number of attempts. The first
+// wait is what the push service asked for; if that was not enough, the backoff decides, and `Retry-After` is the least.
 import type { StoredRetry } from '../../store/ledger.ts';
 
 export interface RetryPolicy {
-  /** The wait after the first attempt; it doubles with every further one. */
+  /** The wait after the first attempt, where the push service asks for none; it doubles with every further one. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
   /** POSTs for one row, the first included. */
@@ -45,7 +46,8 @@ type NextTry = (
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   if (tries.attempts >= policy.maxAttempts) return 'exhausted';
   const backoffMs = doubled(policy.firstDelayMs, tries.attempts, policy.maxDelayMs);
-  return schedule(tries, Math.max(afterMs, backoffMs), ...when);
+  const isFirstAsked = tries.attempts === 1 && afterMs > 0;
+  return schedule(tries, isFirstAsked ? afterMs : Math.max(afterMs, backoffMs), ...when);
 };
 
 /** After a deferral: nothing was sent to the row. */
