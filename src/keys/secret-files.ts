@@ -12,17 +12,27 @@ export interface SecretFile {
   readonly text: string;
 }
 
-const fixedNames: ReadonlySet<string> = new Set([vapidFileName, ...secretFileNames]);
+const fixedNames: readonly string[] = [vapidFileName, ...secretFileNames];
 
-export const isSecretFile = (name: string): boolean => fixedNames.has(name) || pairFile.test(name);
+export const isSecretFile = (name: string): boolean => fixedNames.includes(name) || pairFile.test(name);
 
-/** @throws {DeskbellError} ERR_KEY_FILE_EXPOSED, ERR_KEY_FILE_CORRUPT, ERR_DATA_EXPOSED, ERR_FILE */
+/**
+ * Reads all secrets that are there. `vapid-keys.json` is read before the pairs' files are listed: a rotation that replaces it
+ * has written the former pair to a file of its own by then.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED, ERR_KEY_FILE_CORRUPT, ERR_DATA_EXPOSED, ERR_FILE
+ */
 export async function readSecretFiles(directory: string): Promise<readonly SecretFile[]> {
-  const names = (await readdir(directory)).filter(isSecretFile).toSorted();
+  const fixed = await readFiles(directory, fixedNames);
+  const pairNames = (await readdir(directory)).filter((name) => pairFile.test(name));
+  return [...fixed, ...(await readFiles(directory, pairNames.toSorted()))];
+}
+
+/** Those that are there. */
+async function readFiles(directory: string, names: readonly string[]): Promise<readonly SecretFile[]> {
   const texts = await Promise.all(names.map((name) => readPrivateFile(join(directory, name))));
   return names.flatMap((name, index) => {
     const text = texts[index];
-    // a file may have been removed since the folder was read
     return text === undefined ? [] : [{ name, text }];
   });
 }

@@ -1,13 +1,15 @@
 // `deskbell backup` and `deskbell restore`: a data directory in one file, made while it is in use.
 import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
-import { chmod, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import fileSystem, { chmod, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
 import { backUp, restore } from '../../src/cli/data/back-up.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
@@ -183,6 +185,30 @@ suite('a backup', () => {
     });
     assert.deepEqual(await readdir(folder), ['data']);
   });
+});
+
+test('a backup has the private half of each key that its database names, whenever the pair is rotated', async (t) => {
+  const folder = await temporaryFolder();
+  const path = join(folder, 'data');
+  const data = await openDataDirectory(path);
+  t.after(() => data.close());
+  // between the moment when the key files are listed and the one when they are read
+  const list = fileSystem.readdir as (directory: string) => Promise<string[]>;
+  let lists = 0;
+  t.mock.method(fileSystem, 'readdir', async (directory: string) => {
+    const names = await list(directory);
+    if (directory === path && (lists += 1) === 1) await rotateKeys(path, data.store);
+    return names;
+  });
+  t.after(syncBuiltinESMExports);
+  syncBuiltinESMExports();
+  await backUp(path, join(folder, 'backup'), { withKeys: true });
+  assert.ok(lists > 0);
+
+  await restore(join(folder, 'backup'), join(folder, 'restored'));
+  const restored = await openDataDirectory(join(folder, 'restored'));
+  t.after(() => restored.close());
+  assert.equal(restored.vapidKeys.publicKey, data.vapidKeys.publicKey, 'the rotation came after the copy');
 });
 
 test('a backup made while registering and sending is one moment: counts add up, and the rest is delivered', async () => {
