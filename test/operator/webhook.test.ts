@@ -1,12 +1,14 @@
 // The webhook: what is posted, its signature, tries, and which addresses it is posted to.
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { formatWebhookSecret } from '../../src/operator/webhook/sign-webhook.ts';
 import { delaysMs, startWebhook } from '../../src/operator/webhook/start-webhook.ts';
 import { parseWebhookUrl } from '../../src/operator/webhook/webhook-target.ts';
+import { madeUpBroadcast } from '../store/store-under-test.ts';
+import { openTestStore } from '../store/test-database.ts';
 import { startOperator, startStage } from './running-operator.ts';
 
 interface Posted {
@@ -21,7 +23,11 @@ interface Posted {
 }
 
 /** A receiver that answers with the next of these statuses, and 204 after them. */
-async function startReceiver(t: TestContext, statuses: readonly number[] = []) {
+async function startReceiver(
+  t: TestContext,
+  statuses: readonly number[] = [],
+  fields: OutgoingHttpHeaders = {},
+) {
   const posted: Posted[] = [];
   const waiting: (() => void)[] = [];
   const server = createServer((request, response) => {
@@ -34,7 +40,9 @@ async function startReceiver(t: TestContext, statuses: readonly number[] = []) {
         body,
         event: JSON.parse(body) as Posted['event'],
       });
-      response.writeHead(statuses[posted.length - 1] ?? 204, { location: 'http://127.0.0.1:1/' }).end();
+      response
+        .writeHead(statuses[posted.length - 1] ?? 204, { location: 'http://127.0.0.1:1/', ...fields })
+        .end();
       for (const check of waiting) check();
     });
   });
@@ -128,6 +136,31 @@ test('what is not taken is posted again under its id, later each time, and redir
   while ((await store.webhooks.count()) > 0) await new Promise((resolve) => setImmediate(resolve));
   assert(delaysMs.every((delay, index) => index === 0 || delay >= delaysMs[index - 1]!));
 });
+
+for (const [retryAfterSeconds, postedAfterMs] of [
+  [3600, 3_600_000],
+  [1, delaysMs[0]],
+] as const) {
+  test(`what is not taken with a Retry-After of ${retryAfterSeconds} s is due after ${postedAfterMs} ms`, async (t) => {
+    let nowMs = Date.now();
+    const { store, remove } = await openTestStore(() => nowMs);
+    t.after(remove);
+    const receiver = await startReceiver(t, [503], { 'retry-after': String(retryAfterSeconds) });
+    await store.webhooks.watch();
+    await store.broadcasts.create(madeUpBroadcast(nowMs));
+    const target = parseWebhookUrl(receiver.url);
+    const { promise: isPostponed, resolve: error } = Promise.withResolvers<object>();
+    const hook = startWebhook({ store, target, secret, log: { info: log.info, error }, everyMs: 5 });
+    await isPostponed;
+    await hook.close();
+    assert.equal(receiver.posted.length, 1);
+    const lease = () => store.webhooks.lease({ limit: 1, leaseMs: 0 });
+    nowMs += postedAfterMs - 1;
+    assert.deepEqual(await lease(), []);
+    nowMs += 1;
+    assert.equal((await lease()).length, 1);
+  });
+}
 
 test('nothing is stored where nobody asks for a webhook, and a removed person leaves nothing in it', async (t) => {
   const stage = await startStage(t, [{ user: 'ada' }]);

@@ -31,8 +31,8 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       await removeSubscriptions(store);
     });
 
-    const workedWell = async () => {
-      for (let count = 0; count < 400; count += 1) await answerOne(9999, 'accepted');
+    const workedWell = async (answers = 400) => {
+      for (let count = 0; count < answers; count += 1) await answerOne(9999, 'accepted');
     };
 
     const answerOne = (index: number, answer: Answer) =>
@@ -109,6 +109,19 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
         assert.deepEqual(await store.heldDeletions.list(), []);
       }
     });
+
+    for (const [accepted, isTrusted] of [
+      [5, true],
+      [4, false],
+    ] as const) {
+      const outcome = isTrusted ? 'loses those it calls gone' : 'has them held';
+      test(`a push service that accepts ${accepted} of each hundred ${outcome}`, async () => {
+        await addSubscriptions(store, 1000);
+        await broadcast((_, index) => (index % 100 < accepted ? 'accepted' : 'gone'), { pageRows: 100 });
+        assert.equal(await store.subscriptions.count(), isTrusted ? 50 : 1000);
+        assert.equal(await held(), isTrusted ? 0 : 960);
+      });
+    }
 
     test('the few answers at the end of a run are judged with those before', async () => {
       await addSubscriptions(store, 614);
@@ -188,6 +201,25 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       await broadcast(() => 'gone');
       assert.equal(await store.heldDeletions.confirm(origin), 40);
       assert.equal(await store.subscriptions.count(), 0);
+    });
+
+    test('what is confirmed or discarded is what is held, and not what is marked beside it', async () => {
+      for (const decide of ['confirm', 'discard'] as const) {
+        await addSubscriptions(store, 40);
+        await broadcast(() => 'gone');
+        await store.subscriptions.put(madeUpSubscription(1000), vapidPublicKey);
+        await workedWell(50);
+        assert.equal(await answerOne(1000, 'gone'), 'marked');
+        assert.equal(await store.heldDeletions[decide](origin), 40);
+        assert.equal(await store.subscriptions.count(), decide === 'confirm' ? 1 : 41);
+        // its mark is still judged: this deletes it
+        await addSubscriptions(store, 300, 2000);
+        await broadcast(({ endpoint }) =>
+          endpoint === madeUpSubscription(1000).endpoint ? 'rejected' : 'accepted',
+        );
+        assert.equal(await store.subscriptions.findByEndpoint(madeUpSubscription(1000).endpoint), undefined);
+        await removeSubscriptions(store);
+      }
     });
 
     test('answers that are neither accepted nor gone do not make a push service trusted', async () => {

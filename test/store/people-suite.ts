@@ -294,7 +294,7 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
         Array.from({ length: 2500 }, (_, index) => ({
           subscription: madeUpSubscription(index),
           vapidPublicKey,
-          assign: { user: `person${index % 700}`, tags: tagsOf(index) },
+          assign: { user: `person${index % 7}`, tags: tagsOf(index) },
         })),
       );
       rows = await store.subscriptions.page({ afterId: 0, limit: 5000 });
@@ -337,7 +337,10 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
 
     const expressions: readonly AudienceExpression[] = [
       { user: 'person3' },
-      { user: 'person6', tags: { all: ['even'], none: ['five'] } },
+      { user: 'person6', tags: { all: ['even', 'three'] } },
+      { user: 'person6', tags: { any: ['five', 'rare'] } },
+      { user: 'person6', tags: { none: ['even'] } },
+      { user: 'person6', tags: { all: ['even'], any: ['three', 'rare'], none: ['five'] } },
       { user: 'nobody' },
       { tags: { all: ['even'] } },
       { tags: { all: ['even', 'rare', 'three'] } },
@@ -356,6 +359,18 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
         assert.deepEqual(await audienceIds(checked), expected(expression));
       });
     }
+
+    test('the expressions have parts that each leave somebody out', () => {
+      for (const { user, tags } of expressions) {
+        if (user === undefined || tags === undefined) continue;
+        const ids = expected({ user, tags });
+        assert.ok(ids.length > 0 && ids.length < expected({ tags }).length);
+        for (const part of ['all', 'any', 'none'] as const) {
+          if (tags[part] === undefined) continue;
+          assert.ok(ids.length < expected({ user, tags: { ...tags, [part]: [] } }).length, part);
+        }
+      }
+    });
 
     test('a page ends at its last id and at its limit', async () => {
       const matching = { tags: { all: ['even'] } };

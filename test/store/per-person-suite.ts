@@ -88,6 +88,36 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       assert.deepEqual(await settle(await start('1/day')), { accepted: 1 });
     });
 
+    test('counts from the first of the devices that accepts', async () => {
+      for (const index of [1, 2]) await put(index, 'ada');
+      const id = await start('1/hour', { sliceRows: 1 });
+      for (const laterMs of [0, hourMs / 2]) {
+        nowMs += laterMs;
+        const accept = (recipient: RowResult['recipient']): RowResult => ({
+          recipient,
+          origin,
+          attempts: 1,
+          result: 'accepted',
+        });
+        await commitSlice(store, (await lease(id))!, accept, leaseMs);
+      }
+      assert.equal((await store.broadcasts.find(id))?.counts.accepted, 2);
+      nowMs += hourMs / 2;
+      assert.deepEqual(await settle(await start('1/hour')), { accepted: 2 });
+    });
+
+    test('counts what a broadcast that is paused may still send', async () => {
+      await put(1, 'ada');
+      const id = await start('1/day');
+      const slice = await lease(id);
+      await read(slice!);
+      await store.work.release(slice!);
+      await store.broadcasts.pause(id);
+      assert.deepEqual(await settle(await start('1/day')), { capped: 1 });
+      await store.broadcasts.resume(id);
+      assert.deepEqual(await settle(id), { accepted: 1 });
+    });
+
     test('holds where broadcasts reach the same persons at once', async () => {
       for (let index = 0; index < 400; index += 1) await put(index, `user ${index % 200}`);
       const slices: SliceLease[] = [];

@@ -14,6 +14,11 @@ import {
 const origin = 'https://fcm.googleapis.com';
 const dayMs = 24 * 60 * 60 * 1000;
 
+const limitsBefore = (beforeMs: number): RetentionLimits => ({
+  broadcastsBeforeMs: beforeMs,
+  attemptsBeforeMs: beforeMs,
+});
+
 export function describeRetention(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`retention: ${name}`, () => {
     let nowMs = 1_800_000_000_000;
@@ -24,15 +29,26 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
       for (let steps = 0; ; steps += 1) if (!(await store.retention.prune(limits))) return steps;
     };
 
-    /** A broadcast that is done, with an attempt for each row. */
+    /** Each row gets an attempt. */
+    const settleSlice = async (slice: SliceLease): Promise<void> => {
+      const record = { atMs: nowMs, attempt: 1, outcome: 'rejected', status: 400 } as const;
+      await commitSlice(
+        store,
+        slice,
+        (recipient) => ({ recipient, origin, attempts: 1, result: 'rejected', record }),
+        1000,
+      );
+    };
+    const finish = async (): Promise<void> => {
+      for (let slice: SliceLease | undefined; (slice = await store.work.leaseSlice({ leaseMs: 1000 }));) {
+        await settleSlice(slice);
+      }
+    };
+
+    /** A broadcast that is done. */
     const deliver = async (changes: object = {}): Promise<number> => {
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, changes));
-      for (let slice: SliceLease | undefined; (slice = await store.work.leaseSlice({ leaseMs: 1000 }));) {
-        const record = { atMs: nowMs, attempt: 1, outcome: 'rejected', status: 400 };
-        const toResult = (recipient: object) =>
-          ({ recipient, origin, attempts: 1, result: 'rejected', record }) as never;
-        await commitSlice(store, slice, toResult, 1000);
-      }
+      await finish();
       return broadcast.id;
     };
 
@@ -62,6 +78,28 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
       assert.deepEqual(await left(), { broadcasts: [recent, paused, running], attempts: 30 });
       const again = await store.broadcasts.create(madeUpBroadcast(nowMs, { idempotencyKey: 'old' }));
       assert.ok(again.isNew && again.broadcast.id > old, 'its key is free, and its id is not used again');
+    });
+
+    test('counts from the end of a broadcast, not from its start', async () => {
+      await addSubscriptions(store, 30);
+      const id = (await store.broadcasts.create(madeUpBroadcast(nowMs, { expiresAtMs: nowMs + 100 * dayMs })))
+        .broadcast.id;
+      nowMs += 50 * dayMs;
+      await finish();
+      assert.equal(await pruneAll(limitsBefore(nowMs)), 0);
+      assert.deepEqual(await left(), { broadcasts: [id], attempts: 30 });
+      assert.ok((await pruneAll(limitsBefore(nowMs + 1))) > 0);
+      assert.deepEqual(await left(), { broadcasts: [], attempts: 0 });
+    });
+
+    test('keeps a broadcast that is paused, with its attempts, long after its time is over', async () => {
+      await addSubscriptions(store, 30);
+      const { id } = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast;
+      await settleSlice((await store.work.leaseSlice({ leaseMs: 1000 }))!);
+      await store.broadcasts.pause(id);
+      nowMs += 900 * dayMs;
+      assert.equal(await pruneAll(limitsBefore(nowMs)), 0);
+      assert.deepEqual(await left(), { broadcasts: [id], attempts: 10 });
     });
 
     test('deletes attempts by themselves, in steps', async () => {

@@ -6,6 +6,7 @@ import { commitSlice, madeUpBroadcast, openForEachTest, type StoreUnderTest } fr
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
+const threeDaysMs = 3 * 24 * 60 * 60 * 1000;
 
 export function describeWebhookOutbox(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`webhook outbox: ${name}`, () => {
@@ -68,6 +69,17 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
       );
       nowMs += leaseMs;
       assert.equal((await lease()).length, 2);
+    });
+
+    test('what is three days old is dropped', async () => {
+      await store.webhooks.watch();
+      await deliver();
+      nowMs += threeDaysMs;
+      await store.webhooks.watch();
+      assert.equal(await store.webhooks.count(), 3);
+      nowMs += 1;
+      await store.webhooks.watch();
+      assert.equal(await store.webhooks.count(), 0);
     });
 
     test('a person who is removed leaves no event', async () => {

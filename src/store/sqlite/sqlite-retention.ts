@@ -10,16 +10,18 @@ const shrinkBatchPages = 256;
 /** Free pages that are left for what is written next. */
 const sparePages = 1024;
 
+const isOver = `b.state in ('done', 'cancelled') and coalesce(b.finished_at_ms, b.expires_at_ms) < :beforeMs`;
+
 export function createSqliteRetention(database: SqliteDatabase): Retention {
   const findOver = database.prepare<{ beforeMs: number }, { id: number }>(`
     select id from broadcasts b
-    where state in ('done', 'cancelled') and coalesce(finished_at_ms, expires_at_ms) < :beforeMs
+    where ${isOver}
       and not exists (select 1 from receipt_windows w where w.broadcast_id = b.id)
     order by id limit 1
   `);
   const findLogged = database.prepare<{ beforeMs: number }, { id: number }>(`
     select id from broadcasts b
-    where state in ('done', 'cancelled') and coalesce(finished_at_ms, expires_at_ms) < :beforeMs
+    where ${isOver}
       and exists (select 1 from attempts a where a.broadcast_id = b.id)
     order by id limit 1
   `);
