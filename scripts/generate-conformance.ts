@@ -1,5 +1,5 @@
-// Writes docs/conformance.md: each requirement of the specification, the test that shows it, and the changes of the
-// source that the test is shown to notice. With --check it writes nothing and fails where the page differs.
+// Writes docs/conformance.md: each requirement of the specification and each promise of the documentation, the test that
+// shows it, and the changes of the source that the test is shown to notice. With --check it writes nothing and fails where the page differs.
 import { claimChanges } from '../test/prove/claim-changes.ts';
 import { readRequirements, type Requirement } from './requirements.ts';
 import { writePage } from './write-page.ts';
@@ -12,15 +12,16 @@ function render(all: readonly Requirement[]): string {
       const changes = (claimChanges[claim] ?? []).map(({ what }) => what).join('<br>');
       return `| ${claim} | \`${file}\` | ${changes} |`;
     });
-    return `## ${chapter}\n\n| Requirement | Test | Fails when |\n| --- | --- | --- |\n${lines.join('\n')}\n`;
+    return `## ${chapter}\n\n| Claim | Test | Fails when |\n| --- | --- | --- |\n${lines.join('\n')}\n`;
   });
   return `# Conformance
 
-Made from the titles of the conformance suite by \`scripts/generate-conformance.ts\`; do not edit.
+Made from the titles of the conformance suite and from \`test/prove/promises/\` by \`scripts/generate-conformance.ts\`; do not edit.
 
 Each requirement of the specification, the test that shows it against the real service over a socket, and what the test
-is proved to notice. Run the tests with \`node --test "test/conformance/*.test.ts"\`. \`npm run prove\` makes each change of
-the last column in a copy of the source, runs the test, and fails where the test still passes.
+is proved to notice. Run the tests with \`node --test "test/conformance/*.test.ts"\`. Then, by page, promises of this documentation
+that go beyond the specification. \`npm run prove\` makes each change of the last column in a copy of the source, runs the test, and
+fails where the test still passes. A test of a suite in \`test/store/\` runs on SQLite and on PostgreSQL.
 
 ${sections.join('\n')}`;
 }

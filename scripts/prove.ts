@@ -1,9 +1,8 @@
-// Shows that the tests of docs/conformance.md can fail. For each requirement test/prove/ has small changes of the
-// source that break it; each is made in a copy of the tree, and the requirement's test must pass without it and fail
-// with it.
+// Shows that the tests of docs/conformance.md can fail. For each requirement and promise test/prove/ has small changes of
+// the source that break it; each is made in a copy of the tree, and the test must pass without it and fail with it.
 //   npm run prove                      all changes
 //   npm run prove -- --tenth           a tenth of them, which one depends on the commit
-//   npm run prove -- Request-Time      those whose requirement or description holds the text
+//   npm run prove -- Request-Time      those whose chapter, claim or description holds the text
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -17,6 +16,7 @@ import { applyChange, createWorkingCopy } from './prove/working-copy.ts';
 import { readRequirements, root, type NamedTest, type Requirement } from './requirements.ts';
 
 interface Proof {
+  readonly chapter: string;
   readonly claim: string;
   readonly change: SourceChange;
   readonly test: NamedTest;
@@ -37,27 +37,25 @@ const faults = [...findGaps(requirements), ...stale.values()];
 for (const fault of faults) console.error(`FAULT  ${fault}`);
 
 const chosen = choose(proofs.filter((proof) => !stale.has(proof)));
-console.log(
-  `${chosen.length} of ${proofs.length} changes of ${requirements.length} requirements are proved.`,
-);
+console.log(`${chosen.length} of ${proofs.length} changes of ${requirements.length} claims are proved.`);
 const failures = await prove(chosen, Number(values.jobs));
 if (failures > 0) console.error(`${failures} of ${chosen.length} changes are not noticed by their tests.`);
 if (faults.length + failures > 0 || chosen.length === 0) process.exitCode = 1;
 
-function toProofs({ claim, test }: Requirement): Proof[] {
-  return (claimChanges[claim] ?? []).map((change) => ({ claim, change, test: change.test ?? test }));
+function toProofs({ chapter, claim, test }: Requirement): Proof[] {
+  return (claimChanges[claim] ?? []).map((change) => ({ chapter, claim, change, test: change.test ?? test }));
 }
 
-/** Requirements without a change, and changes without a requirement. */
+/** Claims without a change, and changes without a claim. */
 function findGaps(all: readonly Requirement[]): string[] {
   const claims = new Set(all.map(({ claim }) => claim));
   return [
     ...[...claims]
       .filter((claim) => !claimChanges[claim]?.length)
-      .map((claim) => `No change breaks this requirement: ${claim}`),
+      .map((claim) => `No change breaks this claim: ${claim}`),
     ...Object.keys(claimChanges)
       .filter((claim) => !claims.has(claim))
-      .map((claim) => `No requirement has this title: ${claim}`),
+      .map((claim) => `No claim has this title: ${claim}`),
   ];
 }
 
@@ -76,8 +74,8 @@ async function findStale(all: readonly Proof[]): Promise<ReadonlyMap<Proof, stri
 }
 
 function choose(all: readonly Proof[]): readonly Proof[] {
-  const named = all.filter(({ claim, change }) =>
-    positionals.every((text) => `${claim} ${change.what}`.includes(text)),
+  const named = all.filter(({ chapter, claim, change }) =>
+    positionals.every((text) => `${chapter} ${claim} ${change.what}`.includes(text)),
   );
   if (!values.tenth) return named;
   const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();

@@ -1,7 +1,9 @@
 // The requirements of the specification, each with the test that shows it: the titles of the conformance suite, and
-// those that are tested elsewhere. docs/conformance.md and `npm run prove` are made from this list.
+// those that are tested elsewhere; then the promises of docs/ that go beyond it. docs/conformance.md and `npm run prove` are
+// made from this list.
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { allPromises } from '../test/prove/all-promises.ts';
 
 export const root = join(import.meta.dirname, '..');
 
@@ -29,7 +31,7 @@ const pageTest = 'test/browser/chromium.test.ts';
 /** Only Firefox's push service can be one that a server does not admit. */
 const firefoxTest = 'test/browser/firefox.test.ts';
 
-const ofPage = (chapter: string, claim: string, title: string): Requirement => ({
+const ofDemoPage = (chapter: string, claim: string, title: string): Requirement => ({
   chapter,
   claim,
   file: pageSuite,
@@ -45,7 +47,7 @@ const notification = 'Desktop notification and events';
 
 /** Requirements that are tested elsewhere: cell by cell, or in real browsers. */
 const elsewhere: readonly Requirement[] = [
-  ofPage(
+  ofDemoPage(
     'Resources and their fields',
     'The client sends three strings, p256dh and auth in standard base64 with padding',
     'the page sends three strings, p256dh and auth in standard base64 with padding',
@@ -58,22 +60,22 @@ const elsewhere: readonly Requirement[] = [
     'The order is the same where an action fails, the authenticator or CSRF refuses, or the client goes away',
     'stays the same where the action fails',
   ),
-  ofPage(
+  ofDemoPage(
     notification,
     'The page gets the push message as a stream and shows it with title, body, tag and requireInteraction',
     'a message shows as a notification that stays, and in the open page',
   ),
-  ofPage(
+  ofDemoPage(
     notification,
     'A notification with the same tag replaces the earlier one',
     'a second message replaces the notification of the first; the page lists both',
   ),
-  ofPage(
+  ofDemoPage(
     notification,
     'The background worker receives the message, with no page open as well',
     'a message arrives with no page open',
   ),
-  ofPage(
+  ofDemoPage(
     'Errors',
     'A failure to reach the server is written to the browser’s console',
     'a server that is down is told, also on the console; once it is up, the same button works',
@@ -89,17 +91,21 @@ const elsewhere: readonly Requirement[] = [
   },
 ];
 
+const promises: readonly Requirement[] = Object.entries(allPromises).flatMap(([page, ofPage]) =>
+  ofPage.map(({ claim, test }) => ({ chapter: `Promises of ${page}`, claim, file: test.file, test })),
+);
+
 /**
- * Reads the titles of the conformance suite, and adds the requirements that are tested elsewhere.
+ * Reads the titles of the conformance suite, and adds the requirements that are tested elsewhere, and the promises.
  *
  * @throws {Error} a test that is named here is not there
  */
 export async function readRequirements(): Promise<readonly Requirement[]> {
-  for (const { file, test } of elsewhere) {
+  for (const { file, test } of [...elsewhere, ...promises]) {
     const source = await readFile(join(root, file), 'utf8');
     if (!source.includes(test.title)) throw new Error(`${file} has no test "${test.title}".`);
   }
-  return [...(await readConformanceSuite()), ...elsewhere];
+  return [...(await readConformanceSuite()), ...elsewhere, ...promises];
 }
 
 async function readConformanceSuite(): Promise<Requirement[]> {

@@ -1,5 +1,5 @@
-// Small changes of the source that break a requirement. `npm run prove` makes each in a copy of the tree and expects the
-// requirement's test to fail.
+// Small changes of the source that break a requirement or a promise. `npm run prove` makes each in a copy of the tree and
+// expects its test to fail.
 
 export interface SourceChange {
   /** What is wrong after the change, as a clause: "Request-Time is always 0". */
@@ -13,7 +13,7 @@ export interface SourceChange {
   readonly test?: { readonly file: string; readonly title: string };
 }
 
-/** By requirement, as docs/conformance.md words it. */
+/** By requirement or promise, as docs/conformance.md words it. */
 export type ClaimChanges = Readonly<Record<string, readonly SourceChange[]>>;
 
 /**

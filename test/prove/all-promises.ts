@@ -1,0 +1,17 @@
+// All promises that are proved, by the page of docs/ that makes them. Each page's rows stand in a file of `promises/`.
+import type { DocumentedPromise } from './promise.ts';
+import { operations } from './promises/operations.ts';
+import { operatorApi } from './promises/operator-api.ts';
+import { people } from './promises/people.ts';
+import { postgresql } from './promises/postgresql.ts';
+import { security } from './promises/security.ts';
+import { sending } from './promises/sending.ts';
+
+export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>> = {
+  'operations.md': operations,
+  'operator-api.md': operatorApi,
+  'people.md': people,
+  'postgresql.md': postgresql,
+  'security.md': security,
+  'sending.md': sending,
+};

@@ -1,0 +1,47 @@
+// Promises of docs/operations.md.
+import type { DocumentedPromise } from '../promise.ts';
+
+const retention = 'test/store/retention-suite.ts';
+const retentionOf = (changes: DocumentedPromise['changes'][string]): DocumentedPromise['changes'] => ({
+  'src/store/sqlite/sqlite-retention.ts': changes,
+  'src/store/postgres/postgres-retention.ts': changes,
+});
+
+export const operations: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'A backup with keys has the private half of each key that its database names, also while the pair is rotated',
+    test: { file: 'test/cli/backup.test.ts', title: 'a backup has the private half of each key' },
+    changes: {
+      'src/cli/data/back-up.ts': {
+        'the database is copied after the keys are read': [
+          'const secrets = withKeys ? await readSecretFiles(directory) : [];',
+          'const secrets = withKeys ? await readSecretFiles(directory) : []; await copyDatabase(databasePathOf(directory), temporary);',
+        ],
+      },
+      'src/keys/secret-files.ts': {
+        'the current pair is read after the others were listed': [
+          '[...fixed,',
+          '[...(await readFiles(directory, fixedNames)),',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What is kept of a broadcast is kept from its end on, however long ago it began',
+    test: { file: retention, title: 'counts from the end of a broadcast' },
+    changes: retentionOf({
+      'it counts from the start': ['coalesce(b.finished_at_ms, b.expires_at_ms)', 'b.start_at_ms'],
+    }),
+  },
+  {
+    claim: 'A broadcast that is paused is kept, with its attempts, however old it is',
+    test: { file: retention, title: 'keeps a broadcast that is paused' },
+    changes: retentionOf({
+      'a pause counts as an end': [
+        "b.state in ('done', 'cancelled')",
+        "b.state in ('done', 'cancelled', 'paused')",
+      ],
+    }),
+  },
+];

@@ -1,0 +1,40 @@
+// Promises of docs/people.md.
+import type { DocumentedPromise } from '../promise.ts';
+
+export const people: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'A subscription is in an audience when it meets every part of the expression: the user and each kind of tags',
+    test: { file: 'test/store/people-suite.ts', title: 'expressions of user and tags' },
+    changes: {
+      'src/store/sqlite/matching-subscriptions.ts': {
+        'tags of `all` are ignored beside a user': [
+          "{ ...nothing, source: 'user', throughId, user }",
+          "{ ...nothing, source: 'user', throughId, user, all: [] }",
+        ],
+        'tags of `any` are ignored beside a user': [
+          "{ ...nothing, source: 'user', throughId, user }",
+          "{ ...nothing, source: 'user', throughId, user, any: [] }",
+        ],
+        'tags of `none` are ignored beside a user': [
+          'const none = expression.tags?.none ?? [];',
+          'const none = (user === null ? expression.tags?.none : undefined) ?? [];',
+        ],
+      },
+      'src/store/postgres/matching.ts': {
+        'tags of `all` are ignored beside a user': [
+          '(all.length === 0 ?',
+          '(user !== undefined || all.length === 0 ?',
+        ],
+        'tags of `any` are ignored beside a user': [
+          '(any.length === 0 ?',
+          '(user !== undefined || any.length === 0 ?',
+        ],
+        'tags of `none` are ignored beside a user': [
+          '(none.length === 0',
+          '(user !== undefined || none.length === 0',
+        ],
+      },
+    },
+  },
+];

@@ -1,0 +1,27 @@
+// Promises of docs/security.md.
+import type { DocumentedPromise } from '../promise.ts';
+
+export const security: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'A rotation writes the pair to its file, then names it in the database, then makes it current; one that stops in between loses nothing, and the next completes it',
+    test: { file: 'test/cli/rotate-keys.test.ts', title: 'a rotation' },
+    changes: {
+      'src/cli/data/key-rotation.ts': {
+        'the database names the pair before there is a file': [
+          'await addKeyPair(directory, made);',
+          'await vapidKeys.prepare(made.publicKey); await addKeyPair(directory, made);',
+        ],
+        'the file of the current pair is replaced before services offer it': [
+          'await vapidKeys.makeCurrent(next.publicKey);',
+          'await copyCurrentPair(directory, next); await vapidKeys.makeCurrent(next.publicKey);',
+        ],
+        'a rotation makes another pair beside the one that was begun': [
+          'if (begun !== undefined) return begun;',
+          '',
+        ],
+        'the new pair is not made current': ['await vapidKeys.makeCurrent(next.publicKey);', ''],
+      },
+    },
+  },
+];
