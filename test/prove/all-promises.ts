@@ -1,5 +1,6 @@
 // All promises that are proved, by the page of docs/ that makes them. Each page's rows stand in a file of `promises/`.
 import type { DocumentedPromise } from './promise.ts';
+import { consolePage } from './promises/console.ts';
 import { operations } from './promises/operations.ts';
 import { operatorApi } from './promises/operator-api.ts';
 import { people } from './promises/people.ts';
@@ -8,6 +9,7 @@ import { security } from './promises/security.ts';
 import { sending } from './promises/sending.ts';
 
 export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>> = {
+  'console.md': consolePage,
   'operations.md': operations,
   'operator-api.md': operatorApi,
   'people.md': people,

@@ -1,6 +1,10 @@
 // Promises of docs/operator-api.md.
 import type { DocumentedPromise } from '../promise.ts';
 
+const roles = 'test/operator/roles.test.ts';
+const access = 'src/operator/access.ts';
+const listener = 'src/operator/create-operator.ts';
+
 export const operatorApi: readonly DocumentedPromise[] = [
   {
     claim:
@@ -26,6 +30,59 @@ export const operatorApi: readonly DocumentedPromise[] = [
       'src/store/rows/webhook-event-row.ts': {
         'it is dropped a day early': ['= 3 * 24', '= 2 * 24'],
       },
+    },
+  },
+  {
+    claim: 'A token of the role `metrics` permits /metrics alone, and without a token nothing is answered',
+    test: { file: roles, title: 'the role metrics reads /metrics alone' },
+    changes: {
+      [access]: {
+        'it reads everything': ["[...changers, 'read']", "[...changers, 'read', 'metrics']"],
+        'HEAD needs no token': [
+          'const operator = await findOperator(request, operators);',
+          "if (request.method === 'HEAD') return; const operator = await findOperator(request, operators);",
+        ],
+      },
+      'src/operator/console/sessions.ts': {
+        'it opens pages of the console': [
+          "operator === undefined || operator.role === 'metrics'",
+          'operator === undefined',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A token of the role `read` changes and sends nothing, at any route',
+    test: { file: roles, title: 'what changes something is refused to who may not' },
+    changes: {
+      [access]: {
+        'the role is not looked at': ['if (permitted.includes(role)) return;', 'return;'],
+        'it permits unsafe methods': ['(isSafe(method) ? readers : changers)', 'readers'],
+      },
+      'src/operator/console/access.ts': {
+        'it permits the forms of the console': ['assertPermitted(request, session.operator);', ''],
+        'forms need no token of their session': [
+          'if (isToken(csrf, consoleSession.csrfToken)) return done();',
+          'return done();',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Behind a proxy each client has its own attempts to sign in',
+    test: {
+      file: 'test/operator/behind-proxy.test.ts',
+      title: 'behind a proxy each client has its own attempts',
+    },
+    changes: {
+      [listener]: { 'all have those of the proxy': ["(isBehindProxy ? ['loopback'] : [])", '[]'] },
+    },
+  },
+  {
+    claim: 'What a client writes into X-Forwarded-For makes it nobody else',
+    test: { file: 'test/operator/behind-proxy.test.ts', title: 'what a client writes before the proxy' },
+    changes: {
+      [listener]: { 'all of the header is believed': ['trustProxy: proxies }', 'trustProxy: true }'] },
     },
   },
 ];

@@ -14,4 +14,29 @@ export const postgresql: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'A function that has changed reaches a database whose tables are the newest already',
+    test: {
+      file: 'test/store/postgres-database.test.ts',
+      title: 'gets a function that changed without a migration',
+    },
+    changes: {
+      'src/store/postgres/functions/all-functions.ts': {
+        'functions are known by the version of the tables alone': [".update(textIn('functions'))", ''],
+      },
+    },
+  },
+  {
+    claim: 'Functions that a process has used within 30 days stay, and later ones are dropped',
+    test: {
+      file: 'test/store/postgres-database.test.ts',
+      title: 'keeps functions until nobody has used them for 30 days',
+    },
+    changes: {
+      'src/store/postgres/functions/use-functions.ts': {
+        'they are dropped a day early': ['unusedFunctionsKeptDays = 30', 'unusedFunctionsKeptDays = 29'],
+        'they stay a day longer': ['unusedFunctionsKeptDays = 30', 'unusedFunctionsKeptDays = 31'],
+      },
+    },
+  },
 ];

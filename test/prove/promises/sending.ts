@@ -4,6 +4,9 @@ import type { DocumentedPromise } from '../promise.ts';
 const heldDeletions = 'test/store/held-deletions-suite.ts';
 const perPerson = 'test/store/per-person-suite.ts';
 
+const retryPolicy = 'test/delivery/retry-policy.test.ts';
+const policy = 'src/delivery/worker/retry-policy.ts';
+
 const limit = 'const answersPerAcceptance = 20;';
 
 export const sending: readonly DocumentedPromise[] = [
@@ -58,6 +61,57 @@ export const sending: readonly DocumentedPromise[] = [
       'src/store/postgres/functions/person-reaches.ts': {
         'a pause ends what is reserved': ["b.state in ('running', 'paused')", "b.state = 'running'"],
       },
+    },
+  },
+  {
+    claim:
+      'A row waits after its first attempt as long as Retry-After says, or 5 seconds where there is none',
+    test: { file: retryPolicy, title: 'the first wait is what Retry-After asks for' },
+    changes: {
+      [policy]: {
+        'it waits longer': [
+          'const isFirstAsked = tries.attempts === 1 && afterMs > 0;',
+          'const isFirstAsked = false;',
+        ],
+        'it waits for nothing where there is none': [
+          'const isFirstAsked = tries.attempts === 1 && afterMs > 0;',
+          'const isFirstAsked = tries.attempts === 1;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A row is never tried again before Retry-After',
+    test: { file: retryPolicy, title: 'further waits are the longer of Retry-After and the backoff' },
+    changes: {
+      [policy]: {
+        'the backoff alone counts from the second wait on': [
+          'isFirstAsked ? afterMs : Math.max(afterMs, backoffMs)',
+          'isFirstAsked ? afterMs : backoffMs',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A crash repeats at most as many messages for each thread as the settings of a worker say',
+    test: { file: 'test/delivery/workload.test.ts', title: 'commits that take long leave no more rows' },
+    changes: {
+      'src/delivery/worker/workload.ts': {
+        'rows of a commit that is on its way are in no limit': [
+          'Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows)',
+          'settings.batchRows',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'All pages name the same figure for what a crash repeats, that of the code',
+    test: { file: 'test/documentation/figures.test.ts', title: 'every page gives the same figure' },
+    changes: {
+      'src/delivery/settings.ts': {
+        'the code has another one': ['  maxPageRows + maxDetachedRows;', '  maxPageRows;'],
+      },
+      'docs/sending.md': { 'a page has another one': ['at most 7,168 messages', 'at most 4,096 messages'] },
     },
   },
 ];

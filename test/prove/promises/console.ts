@@ -1,0 +1,29 @@
+// Promises of docs/console.md.
+import type { DocumentedPromise } from '../promise.ts';
+
+const livePages = 'test/operator/live-pages.test.ts';
+
+export const consolePage: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'The live part of a page has the buttons and the form token of who looks at it, and of nobody else',
+    test: { file: livePages, title: 'who looks at a live page first hands nothing' },
+    changes: {
+      'src/operator/console/live.ts': {
+        'it is made with the session of who looks at it first': [
+          'readStates(() => read(address), stopped)',
+          'readStates(async () => { const { shared, own } = await read(address); return { shared: { ...shared, ...own?.(sessionOf(request)) } }; }, stopped)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A page that was left before it came holds no place among the 200 that are live at once',
+    test: { file: livePages, title: 'a load that is given up while the page is made holds no place' },
+    changes: {
+      'src/operator/open-responses.ts': {
+        'a response that was closed before is counted for ever': ['if (response.destroyed) return;', ''],
+      },
+    },
+  },
+];
