@@ -50,6 +50,37 @@ suite('configuration', () => {
     assert.equal(port, 1234);
   });
 
+  test('no error repeats the password of a URL, wherever the URL was given', async () => {
+    const urls = [
+      'https://ada:hunter2@hooks.example.org/x',
+      'ftp://ada:hunter2@hooks.example.org/x',
+      'https://ada:hun/ter2@[hooks',
+      'https://hooks.example.org:x/hunter2',
+      'postgres://ada:hunter2@host/push?sslmode=prefer',
+    ];
+    let refused = 0;
+    for (const name of settingNames) {
+      for (const url of urls) {
+        if (url.includes(':x/') && name !== 'webhook') continue;
+        const sources = [
+          { flags: { [name]: url }, environment: {} },
+          { flags: {}, environment: { [variableOf(name)]: url } },
+          { flags: { config: await file({ [name]: url }) }, environment: {} },
+          { flags: { config: await file({ [name]: [url] }) }, environment: {} },
+          { flags: { config: await file(`{ "${name}": "${url}" ; }`) }, environment: {} },
+          { flags: { config: await file(`{ "${name}": ${url} }`) }, environment: {} },
+        ];
+        for (const source of sources) {
+          await readConfiguration(source).catch((error: Error) => {
+            refused += 1;
+            assert.doesNotMatch(error.message, /hun.?ter/, name);
+          });
+        }
+      }
+    }
+    assert(refused > 500, `${refused}`);
+  });
+
   test('paths in a file are taken from its folder, elsewhere they stay as they are', async () => {
     const config = await file({ data: 'data', ca: ['ca.pem', '/etc/ca.pem'] });
     const fromFile = await readConfiguration({ flags: { config }, environment: {} });

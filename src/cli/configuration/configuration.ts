@@ -290,6 +290,7 @@ export const settings = {
     default: undefined,
     defaultLabel: 'none',
     valid: 'an https URL, or an http URL of an IP address or localhost',
+    isSecret: true,
     check: parseWebhookUrl,
   }),
   metrics: text({

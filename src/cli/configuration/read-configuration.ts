@@ -72,8 +72,9 @@ function parseObject(path: string, content: string): object {
     // trim removes a byte order mark too
     value = JSON.parse(content.trim());
   } catch (cause) {
-    const { message } = cause as Error;
-    throw new DeskbellError('ERR_CONFIGURATION', `${path} is not well-formed JSON: ${message}`, { cause });
+    // The parser quotes the file, which may hold passwords.
+    const [fault] = (cause as Error).message.split(/,? (?:\.\.\.)?"/, 1);
+    throw new DeskbellError('ERR_CONFIGURATION', `${path} is not well-formed JSON: ${fault}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new DeskbellError('ERR_CONFIGURATION', `${path} must contain one JSON object with the entries`);

@@ -15,7 +15,7 @@ export interface Setting<Value> {
   readonly placeholder: string;
   /** Names a file or directory: in a configuration file it is relative to that file's directory. */
   readonly isPath?: boolean;
-  /** Is not printed: it holds a password. */
+  /** Is not printed: it may hold a password, or what is as good as one. */
   readonly isSecret?: boolean;
   /**
    * The value that `input` means, `undefined` where it is not valid.

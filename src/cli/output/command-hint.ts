@@ -1,10 +1,10 @@
 // Commands to suggest to the user, with the configuration that is in use, so that they work as they are.
+import { hidePasswords } from '../../errors/hide-passwords.ts';
 import { flagOf, variableOf, type SettingName } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { dataSettings } from '../data/with-data.ts';
 import { quote } from './invocation.ts';
 import { senderSettings } from '../send/open-sender.ts';
-import { maskPassword } from '../../store/postgres/database-url.ts';
 
 /** Commands that deliver broadcasts take these. */
 const repeatedSettings: readonly SettingName[] = [...dataSettings, ...senderSettings];
@@ -36,5 +36,5 @@ function shown(
   environment: Context['environment'],
 ): unknown {
   if (name !== 'database') return flags[name] ?? environment[variableOf(name)];
-  return typeof flags[name] === 'string' ? maskPassword(flags[name]) : undefined;
+  return typeof flags[name] === 'string' ? hidePasswords(flags[name]) : undefined;
 }

@@ -2,6 +2,7 @@
 // exit code. The stack trace is printed only on request (--debug).
 import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { hidePasswords } from '../../errors/hide-passwords.ts';
 
 export const exitCodes = { done: 0, failed: 1, wrongUsage: 2 } as const;
 
@@ -26,7 +27,7 @@ const systemErrors: Readonly<Record<string, string>> = {
 /** @returns one line without its newline, or the stack trace where `debug` */
 export function formatError(error: unknown, { debug = false }: { readonly debug?: boolean } = {}): string {
   const fault = asDeskbellError(error);
-  if (debug) return `deskbell: ${fault.stack}${causesOf(fault)}`;
+  if (debug) return hidePasswords(`deskbell: ${fault.stack}${causesOf(fault)}`);
   const message = describeError(fault);
   const { remedy } = catalogue[fault.code];
   const isNamed = message.includes(remedy.replace(/\.$/, ''));

@@ -1,4 +1,4 @@
-// The URL of a PostgreSQL database, as libpq reads it: checked, and shown without its password.
+// The URL of a PostgreSQL database, as libpq reads it: checked, and named without its password.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
@@ -25,13 +25,4 @@ export function describeDatabase(text: string): string {
   const url = URL.parse(text);
   if (url === null) return 'of this URL';
   return `${url.host || url.searchParams.get('host') || 'localhost'}${url.pathname}`;
-}
-
-/** The URL with stars in place of its password. */
-export function maskPassword(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || (url.password === '' && !url.searchParams.has('password'))) return text;
-  if (url.password !== '') url.password = '***';
-  if (url.searchParams.has('password')) url.searchParams.set('password', '***');
-  return url.href;
 }
