@@ -24,5 +24,8 @@ export function readLastSegments(app: FastifyInstance): void {
 /** @param value what a wildcard at the end of the path matched, decoded: a `/` in it may be an encoded one */
 export function isOneSegment(url: string, value: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
-  return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)) === value;
+  // Routers may be told to end the path at ";", and to leave out slashes at its end.
+  return [path, ...path.split(';', 1)]
+    .flatMap((end) => [end, end.replace(/\/+$/, '')])
+    .some((end) => decodeURIComponent(end.slice(end.lastIndexOf('/') + 1)) === value);
 }

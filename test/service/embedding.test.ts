@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import cors from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { createService } from '../../src/service/create-service.ts';
 import type { ServiceOptions } from '../../src/service/options.ts';
 import { newSubscription, sendJson, vapidPublicKey, openStoreForSuite } from './running-service.ts';
@@ -76,6 +76,69 @@ describe('the service in an application', () => {
     await assertServed(`${base}/a`);
     assert.equal((await fetch(`${base}/b/vapidKey`)).headers.get('request-time'), null);
     await assertUntouched(base);
+  });
+
+  test('is whole whatever the application has told its router of slashes, letters and semicolons', async (t) => {
+    for (const routerOptions of [
+      { ignoreTrailingSlash: true },
+      { ignoreDuplicateSlashes: true },
+      { caseSensitive: false },
+      { useSemicolonDelimiter: true },
+      {
+        ignoreTrailingSlash: true,
+        ignoreDuplicateSlashes: true,
+        caseSensitive: false,
+        useSemicolonDelimiter: true,
+      },
+    ]) {
+      for (const prefix of ['', '/push']) {
+        const production = application({ routerOptions });
+        await production.register(createService(options({ prefix, pushOnly: true })));
+        await production.ready();
+        const app = application({ routerOptions });
+        await app.register(createService(options({ prefix })));
+        const base = (await listen(app, t)) + prefix;
+        await assertServed(base);
+        const where = JSON.stringify({ prefix, ...routerOptions });
+        const { ignoreTrailingSlash, ignoreDuplicateSlashes, caseSensitive, useSemicolonDelimiter } =
+          routerOptions as Record<string, boolean | undefined>;
+        for (const [path, isServed] of [
+          ['/vapidKey/', ignoreTrailingSlash],
+          ['//vapidKey', ignoreDuplicateSlashes],
+          ['/VAPIDKEY', caseSensitive === false],
+          ['/vapidKey;x', useSemicolonDelimiter],
+          ['/api/getWithArg/x/', ignoreTrailingSlash],
+          ['/api/getWithArg/x;y/z', useSemicolonDelimiter],
+          ['/api/getWithArg/x;y', true],
+          ['/api/getWithArg/x%2F', true],
+          ['/api/getWithArg/x/y', false],
+        ] as const) {
+          const { status } = await fetch(base + path);
+          assert.equal(status, isServed ? 200 : 404, `${path} ${where}`);
+          if (!isServed) continue;
+          const answer = await fetch(base + path, { method: 'OPTIONS' });
+          assert.equal(answer.status, 204, `OPTIONS ${path} ${where}`);
+        }
+        // Addresses in pages are relative: each is at one path alone.
+        for (const [path, page] of [
+          ['/docs/', '/docs'],
+          ...(prefix === '' ? [] : [['', '/'] as const]),
+        ] as const) {
+          const { status, url } = await fetch(base + path);
+          assert.deepEqual([status, url], [200, base + page], where);
+          assert.equal((await fetch(base + path, { method: 'OPTIONS' })).status, 204, where);
+        }
+        await app.close();
+      }
+    }
+  });
+
+  test('does not take over an OPTIONS route that the application has at the same path', async () => {
+    const app = Fastify();
+    app.options('/webPush', () => 'mine');
+    await assert.rejects(async () => app.register(createService(options())), {
+      code: 'FST_ERR_DUPLICATED_ROUTE',
+    });
   });
 
   test('gets along with an application that has the same plugins, hooks and decorators', async (t) => {
@@ -177,8 +240,8 @@ async function assertServed(base: string): Promise<void> {
 }
 
 /** An application with ways of its own for everything that the service has ways for. */
-function application(): FastifyInstance {
-  const app = Fastify({ ajv: { customOptions: { coerceTypes: true } } });
+function application(further: FastifyServerOptions = {}): FastifyInstance {
+  const app = Fastify({ ajv: { customOptions: { coerceTypes: true } }, ...further });
   app.setErrorHandler((error, _request, reply) => reply.code(418).send({ mine: (error as Error).message }));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send('mine: nothing here'));
   app.get('/mine', () => ({ mine: true }));

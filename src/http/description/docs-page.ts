@@ -30,10 +30,10 @@ export function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): v
       contentType,
       contentSecurityPolicy,
       read,
+      // Addresses in the page are relative to its folder, which this path would be one level below.
+      otherSpelling: path === '/docs' ? { path: '/docs/', location: '../docs' } : undefined,
     });
   }
-  // Addresses in the page are relative to its folder, which this path would be one level below.
-  app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
 }
 
 interface Entry {

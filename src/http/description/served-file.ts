@@ -3,6 +3,7 @@ import { Type } from '../schema.ts';
 
 import { represent, sendRepresentation, type Representation } from '../conditional.ts';
 import type { ServiceApp } from '../service-app.ts';
+import { addSpelling } from '../spellings.ts';
 import { contentResponse, emptyResponse } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 
@@ -12,6 +13,8 @@ export interface ServedFile {
   readonly contentType: string;
   readonly contentSecurityPolicy: string;
   read(): Promise<string | Buffer>;
+  /** For a page whose addresses are relative: leads to it from its path with a slash more, or less, at the end. */
+  readonly otherSpelling?: { readonly path: string; readonly location: string } | undefined;
 }
 
 export function serveFile(app: ServiceApp, path: string, file: ServedFile): void {
@@ -32,11 +35,19 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
       throw error;
     }
   };
+  const { otherSpelling } = file;
+  const isOther = (url: string): boolean =>
+    otherSpelling !== undefined && url.split('?', 1)[0]!.endsWith('/') === otherSpelling.path.endsWith('/');
   app.get(path, { config: { operation }, prefixTrailingSlash: 'slash' }, async (request, reply) => {
+    // where the router takes both for one
+    if (isOther(request.url)) return reply.redirect(otherSpelling!.location, 308);
     representation ??= read();
     reply
       .header('content-security-policy', file.contentSecurityPolicy)
       .header('x-content-type-options', 'nosniff');
     return sendRepresentation(request, reply, await representation);
   });
+  if (otherSpelling === undefined) return;
+  const { path: otherPath, location } = otherSpelling;
+  addSpelling(() => app.get(otherPath, (_request, reply) => reply.redirect(location, 308)));
 }

@@ -22,13 +22,11 @@ export function addDemoPage(app: ServiceApp, sendCommand: string): void {
     contentSecurityPolicy,
     read: async () =>
       (await readClientFile('demo/index.html')).replace('{{sendCommand}}', () => escapeHtml(sendCommand)),
+    // All addresses in the page are relative to its folder.
+    otherSpelling: app.prefix === '' ? undefined : { path: '', location: `${app.prefix}/` },
   });
   for (const [path, file, contentType, summary] of files) {
     const read = () => (file.endsWith('.css') ? readStyle(file) : readClientFile(file));
     serveFile(app, path, { tag: 'Files', summary, contentType, contentSecurityPolicy, read });
-  }
-  // All addresses in the page are relative to its folder.
-  if (app.prefix !== '') {
-    app.get('', (_request, reply) => reply.redirect(`${app.prefix}/`, 308));
   }
 }
