@@ -28,6 +28,16 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A restore pauses every broadcast that was running or scheduled',
+    test: { file: 'test/cli/backup.test.ts', title: 'a restore leaves no broadcast running' },
+    changes: {
+      'src/cli/data/back-up.ts': {
+        'it pauses the newest hundred': ['if (beforeId === undefined) return paused;', 'return paused;'],
+        'it pauses none': ['await broadcasts.pause(id);', ''],
+      },
+    },
+  },
+  {
     claim: 'What is kept of a broadcast is kept from its end on, however long ago it began',
     test: { file: retention, title: 'counts from the end of a broadcast' },
     changes: retentionOf({
