@@ -1,6 +1,7 @@
 // Reports to the store what a sender's transport knows of push services, every few seconds while it sends.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { ClockCheck } from './clock-check.ts';
 import type { SenderReport, SenderReports } from '../store/senders.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -20,6 +21,7 @@ export function startSenderReport(
   senders: SenderReports,
   transport: Pick<Transport, 'snapshot'>,
   kind: SenderReport['kind'],
+  clockCheck?: Pick<ClockCheck, 'differenceMs'>,
 ): () => Promise<void> {
   const id = randomUUID();
   const head = { id, machine: hostname(), processId: process.pid, kind, startedAtMs: Date.now() };
@@ -32,12 +34,13 @@ export function startSenderReport(
       .toSorted((one, other) => other.answers - one.answers)
       .slice(0, maxPushServices);
     if (kind === 'single' && pushServices.length === 0) return;
+    const clockDifferenceMs = clockCheck?.differenceMs;
     const text = JSON.stringify(pushServices);
     intervals += 1;
     if (text === last && intervals < silentIntervals) return;
     last = text;
     intervals = 0;
-    await senders.put({ ...head, pushServices });
+    await senders.put({ ...head, pushServices, clockDifferenceMs });
   };
 
   const timer = setInterval(() => void report().catch(() => {}), reportEveryMs).unref();

@@ -26,6 +26,11 @@ export interface StoreAddress {
 }
 
 export interface Store {
+  /**
+   * The time that counts for whatever is stored, milliseconds since 1970. With PostgreSQL it is the server's, the same on all
+   * machines; it costs no round trip.
+   */
+  readonly now: () => number;
   readonly subscriptions: SubscriptionStore;
   readonly people: PeopleStore;
   readonly broadcasts: BroadcastStore;

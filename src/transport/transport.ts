@@ -100,7 +100,7 @@ export interface TransportOptions {
   /** Milliseconds that never go backwards: time-outs, pacing and circuit breakers. */
   readonly monotonicNow?: Clock['monotonicNow'];
   readonly startTimer?: Clock['startTimer'];
-  /** Milliseconds since 1970: `Retry-After` dates. */
+  /** Milliseconds since 1970: `Retry-After` dates, tokens. A sender with a store takes the store's time. */
   readonly now?: () => number;
   /** From 0 to below 1: spreads retries. */
   readonly random?: () => number;

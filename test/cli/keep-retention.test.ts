@@ -40,11 +40,11 @@ test('audit records older than the configuration says are deleted while work goe
       },
     };
     const now = () => Date.now() + days * dayMs;
-    await withRetention({ retention }, { ...forever, keepAuditDays }, { onError, now }, () => pruned.promise);
+    await withRetention({ retention, now }, { ...forever, keepAuditDays }, { onError }, () => pruned.promise);
     assert.equal(await records(), 1);
   }
-  const options = { onError, now: () => Date.now() + 11 * dayMs };
-  await withRetention(store, { ...forever, keepAuditDays: 10 }, options, waitUntilPruned);
+  const later = { ...store, now: () => Date.now() + 11 * dayMs };
+  await withRetention(later, { ...forever, keepAuditDays: 10 }, { onError }, waitUntilPruned);
   await close();
 });
 
@@ -59,7 +59,7 @@ test('a fault is told, and does not end the work', async () => {
     faults.push(error);
     told.abort();
   };
-  await withRetention({ retention }, forever, { onError: onFault }, async () => {
+  await withRetention({ retention, now: Date.now }, forever, { onError: onFault }, async () => {
     if (!told.signal.aborted) await once(told.signal, 'abort');
   });
   assert.match(String(faults), /the disk is full/);

@@ -14,3 +14,4 @@ await import('./rotated-keys.test.ts');
 await import('./schedules.test.ts');
 await import('./shared-waits.test.ts');
 await import('./watch-broadcasts.test.ts');
+await import('./wrong-clock.test.ts');

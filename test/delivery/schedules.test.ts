@@ -19,7 +19,7 @@ async function setUp(t: TestContext, options: Partial<ScheduleOptions> = {}) {
   t.after(remove);
   await addSubscriptions(store, 3);
   const times = { cron: '0 9 * * *', timezone: 'Europe/Berlin', ...options };
-  const schedule = await createSchedule(store.schedules, 'all', message, times, nowMs);
+  const schedule = await createSchedule(store, 'all', message, times);
   const warnings: string[] = [];
   return {
     store,
@@ -63,7 +63,7 @@ test('an occurrence is one broadcast with a key of its own, over the change to s
 test('a process that ended between the broadcast and the next time leaves no second broadcast', async (t) => {
   const { store, lookAt, made, next } = await setUp(t);
   const dueMs = Date.parse('2027-03-26T08:00:00Z');
-  await createBroadcast(store.broadcasts, policy, 'all', message, {}, { scheduleId: 1, atMs: dueMs });
+  await createBroadcast(store, policy, 'all', message, {}, { scheduleId: 1, atMs: dueMs });
   await lookAt(dueMs);
   assert.deepEqual(await made(), ['1/2027-03-26T08:00:00.000Z']);
   assert.equal(await next(), '2027-03-27T08:00:00.000Z');
@@ -105,7 +105,7 @@ test('a broadcast that is made while its schedule is removed is cancelled', asyn
 test('what cannot be sent, has no time to come or takes a schedule’s key is refused at once', async (t) => {
   const { store } = await setUp(t);
   const add = (changes: object, options: Partial<ScheduleOptions> = {}) =>
-    createSchedule(store.schedules, 'all', { ...message, ...changes }, { cron: '0 9 * * *', ...options });
+    createSchedule(store, 'all', { ...message, ...changes }, { cron: '0 9 * * *', ...options });
   await assert.rejects(add({ title: '' }, { cron: '0 0 30 2 *' }), { code: 'ERR_SCHEDULE_INVALID' });
   await assert.rejects(add({ message: 'x'.repeat(4000) }), { code: 'ERR_PAYLOAD_TOO_LARGE' });
   await assert.rejects(add({ message: 'x'.repeat(3950) }, { receipts: true }), {
@@ -113,7 +113,7 @@ test('what cannot be sent, has no time to come or takes a schedule’s key is re
   });
   await assert.rejects(add({}, { ttlSeconds: -1 }), { code: 'ERR_MESSAGE_INVALID' });
   const idempotencyKey = 'schedule/1/2027-03-26T08:00:00.000Z';
-  await assert.rejects(createBroadcast(store.broadcasts, policy, 'all', message, { idempotencyKey }), {
+  await assert.rejects(createBroadcast(store, policy, 'all', message, { idempotencyKey }), {
     code: 'ERR_MESSAGE_INVALID',
     message: /as those of schedules do/,
   });

@@ -7,6 +7,7 @@ import { isOver } from '../../store/broadcasts.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import type { Context } from '../context.ts';
 import { createCommand } from '../command.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
 import { dataSettings, withExistingData } from '../data/with-data.ts';
 import { accessSettings, openMetricsListener, type OpenOperator } from '../serve/open-operator.ts';
 import { senderSettings, openSender } from '../send/open-sender.ts';
@@ -35,9 +36,13 @@ export function workerCommand(context: Context): Command {
       });
       const { output, stop } = context;
       ignoreHangup(context);
-      await withExistingData(configuration, async (data) => {
+      const onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`);
+      const run = async (data: DataDirectory): Promise<void> => {
         const metrics = configuration.metrics === undefined ? undefined : createMetrics(data.store);
-        const sender = await openSender(configuration, data, context, { onFigures: metrics?.recordFigures });
+        const sender = await openSender(configuration, data, context, {
+          onWarning,
+          onFigures: metrics?.recordFigures,
+        });
         let listener: OpenOperator | undefined;
         try {
           if (configuration.metrics !== undefined && metrics !== undefined) {
@@ -54,8 +59,7 @@ export function workerCommand(context: Context): Command {
                 }`,
           );
           const report = flags.json ? reportAsJson(output) : reportAsText(output);
-          const tellReason = (reason: string): void => output.diagnostic(`deskbell: ${reason}`);
-          await underSystemd(context, tellReason, () =>
+          await underSystemd(context, onWarning, () =>
             withRetention(data.store, configuration, { onError: report.error }, () =>
               withReport(data.store, report, {
                 delivers: true,
@@ -68,7 +72,8 @@ export function workerCommand(context: Context): Command {
           await listener?.close();
           await sender.close();
         }
-      });
+      };
+      await withExistingData(configuration, run, { onWarning });
     });
 }
 

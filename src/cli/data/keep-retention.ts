@@ -1,6 +1,6 @@
 // Deletes what is older than the configuration keeps, now and every hour, beside whatever else the process does.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Retention, RetentionLimits } from '../../store/retention.ts';
+import type { RetentionLimits } from '../../store/retention.ts';
 import { longestWindowMs } from '../../store/per-person.ts';
 import type { Store } from '../../store/store.ts';
 import type { Configuration, SettingName } from '../configuration/configuration.ts';
@@ -21,18 +21,17 @@ const dayMs = 24 * 60 * 60 * 1000;
 export interface RetentionOptions {
   /** Told why it could not be done this time. */
   readonly onError: (error: unknown) => void;
-  readonly now?: () => number;
 }
 
 /** Runs `work`, and keeps the retention of the store until it ends. */
 export async function withRetention(
-  { retention }: Pick<Store, 'retention'>,
+  store: Pick<Store, 'retention' | 'now'>,
   configuration: RetentionConfiguration,
   options: RetentionOptions,
   work: () => Promise<void>,
 ): Promise<void> {
   const ended = new AbortController();
-  const keeping = keepUntil(ended.signal, retention, configuration, options);
+  const keeping = keepUntil(ended.signal, store, configuration, options);
   try {
     await work();
   } finally {
@@ -43,9 +42,9 @@ export async function withRetention(
 
 async function keepUntil(
   signal: AbortSignal,
-  retention: Retention,
+  { retention, now }: Pick<Store, 'retention' | 'now'>,
   configuration: RetentionConfiguration,
-  { onError, now = Date.now }: RetentionOptions,
+  { onError }: RetentionOptions,
 ): Promise<void> {
   while (!signal.aborted) {
     const limits = limitsAt(now(), configuration);

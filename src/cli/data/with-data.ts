@@ -19,9 +19,10 @@ export type DataSettings = Pick<Configuration, (typeof dataSettings)[number]>;
 export async function withExistingData<Result>(
   settings: DataSettings,
   work: (data: DataDirectory) => Promise<Result>,
+  options: Omit<DataDirectoryOptions, 'database'> = {},
 ): Promise<Result> {
   await requireData(settings.data);
-  return withData(settings, {}, work);
+  return withData(settings, options, work);
 }
 
 /** The same for the directory that flags, environment or configuration file name. */

@@ -67,7 +67,7 @@ export async function sendBroadcast(
       receipts: configuration.receipts,
       perPerson: flags.perPerson,
     };
-    const isForLater = flags.at !== undefined && flags.at.getTime() > Date.now();
+    const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
     if (flags.detach || isForLater) {
       const stored = await sender.createBroadcast(audience, message, broadcastOptions);
       await printStored(stored, flags, context.output, hint);

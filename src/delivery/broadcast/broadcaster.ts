@@ -78,7 +78,7 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
 
   const create: Broadcaster['createBroadcast'] = async (audience, message, broadcastOptions = {}) => {
     requireReceiptKey(broadcastOptions);
-    return createBroadcast(broadcasts, policy, audience, message, broadcastOptions);
+    return createBroadcast(options.store, policy, audience, message, broadcastOptions);
   };
 
   return {
@@ -86,7 +86,7 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
 
     createSchedule: async (audience, message, scheduleOptions) => {
       requireReceiptKey(scheduleOptions);
-      return createSchedule(options.store.schedules, audience, message, scheduleOptions);
+      return createSchedule(options.store, audience, message, scheduleOptions);
     },
 
     broadcast: async (audience, message, broadcastOptions) => {

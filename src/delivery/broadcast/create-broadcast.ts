@@ -1,7 +1,8 @@
 // Writes a broadcast to the store: from then on any worker of any process may deliver it.
 import { createHash } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { repeatBroadcast, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
+import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
+import type { Store } from '../../store/store.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { actionName } from '../../protocol/message/check-message.ts';
 import { encodePayload } from '../../protocol/message/encode-payload.ts';
@@ -50,7 +51,7 @@ export interface Occurrence {
  *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY
  */
 export async function createBroadcast(
-  store: BroadcastStore,
+  { broadcasts, now }: Pick<Store, 'broadcasts' | 'now'>,
   policy: EndpointPolicy,
   audience: Audience,
   message: Message,
@@ -63,7 +64,7 @@ export async function createBroadcast(
   const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic, perPerson } = options;
   if (perPerson !== undefined) parsePerPerson(perPerson);
   const idempotencyKey = occurrence === undefined ? checkKey(options.idempotencyKey) : keyOf(occurrence);
-  const startAtMs = options.startAt?.getTime() ?? Date.now();
+  const startAtMs = options.startAt?.getTime() ?? now();
   if (Number.isNaN(startAtMs)) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
 
   const hashContent = (audienceHash: Uint8Array): Buffer =>
@@ -83,11 +84,11 @@ export async function createBroadcast(
 
   // What was sent before is known before a million members are written down again.
   if (idempotencyKey !== undefined && isExpression(audience)) {
-    const known = await store.findByKey(idempotencyKey);
+    const known = await broadcasts.findByKey(idempotencyKey);
     if (known !== undefined) return repeatBroadcast(known, hashContent(hashExpression(audience)));
   }
-  const { audienceId, user, hash } = await writeAudience(audience, store, policy);
-  return store.create({
+  const { audienceId, user, hash } = await writeAudience(audience, broadcasts, policy);
+  return broadcasts.create({
     payload,
     ttlSeconds,
     urgency,

@@ -8,6 +8,7 @@ import type { EncryptBatch } from '../../protocol/encrypt-batch.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import type { Transport } from '../../transport/transport.ts';
+import type { ClockCheck } from '../clock-check.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
 import { encrypt } from './encrypt.ts';
 import { createPost, type Result } from './post.ts';
@@ -43,6 +44,7 @@ export function createMessagePath(
   transport: Transport,
   encryptBatch: EncryptBatch,
   store: Pick<Store, 'vapidKeys'> | undefined,
+  clockCheck?: ClockCheck,
 ): MessagePath {
   const destinations = createDestinations(
     createSigningKeys(vapid, store?.vapidKeys, now),
@@ -52,7 +54,7 @@ export function createMessagePath(
     transport,
   );
 
-  const post = createPost(transport, now);
+  const post = createPost(transport, now, clockCheck);
   const timeLeft = ({ deadlineMs }: PushMessage): number | undefined =>
     deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - monotonicNow());
 

@@ -3,6 +3,7 @@ import type { DeskbellError } from '../../errors/deskbell-error.ts';
 import { readResponse, type Outcome } from '../../protocol/outcome.ts';
 import type { PushResponse } from '../../protocol/push-response.ts';
 import type { PushRequest, Transport, TransportResult } from '../../transport/transport.ts';
+import type { ClockCheck } from '../clock-check.ts';
 import type { NotSent } from './not-sent.ts';
 
 /** A message was posted, or a connection for it could not be made. */
@@ -21,22 +22,27 @@ export type Result = Posted | NotSent;
 export type Post = (request: PushRequest, done: (result: Result) => void, timeoutMs?: number) => void;
 
 /** @param now in milliseconds since 1970 */
-export function createPost(transport: Transport, now: () => number): Post {
-  const readAnswer = createAnswerReader(now);
+export function createPost(transport: Transport, now: () => number, clockCheck?: ClockCheck): Post {
+  const readAnswer = createAnswerReader(now, clockCheck);
   return (request, done, timeoutMs) => {
     transport.send(request, (result) => done(readResult(request, result, readAnswer)), timeoutMs);
   };
 }
 
 /** Answers that are the same object, as the transport gives them where nothing differs, have the same result. */
-function createAnswerReader(now: () => number): (origin: string, response: PushResponse) => Posted {
+function createAnswerReader(
+  now: () => number,
+  clockCheck: ClockCheck | undefined,
+): (origin: string, response: PushResponse) => Posted {
   let last: Posted | undefined;
   let lastOrigin = '';
   return (origin, response) => {
     if (last !== undefined && last.response === response && lastOrigin === origin) return last;
+    const nowMs = now();
+    clockCheck?.look(origin, response, nowMs);
     const posted: Posted = {
       kind: 'posted',
-      outcome: readResponse(origin, response, { nowMs: now() }),
+      outcome: readResponse(origin, response, { nowMs }),
       response,
     };
     // What is read from others may depend on the time.

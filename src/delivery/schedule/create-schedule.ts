@@ -5,7 +5,8 @@ import type { Message } from '../../protocol/message/message.ts';
 import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
 import { checkExpression } from '../../store/check-people.ts';
 import { parsePerPerson } from '../../store/per-person.ts';
-import type { Schedule, ScheduleStore } from '../../store/schedules.ts';
+import type { Schedule } from '../../store/schedules.ts';
+import type { Store } from '../../store/store.ts';
 import type { MatchingAudience } from '../broadcast/audience.ts';
 
 export interface ScheduleOptions extends PushOptions {
@@ -25,24 +26,22 @@ export type RecurringAudience = 'all' | MatchingAudience;
 /**
  * Checks message and options, and stores the schedule with its first occurrence.
  *
- * @param nowMs the first occurrence comes after it
  * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_FIELD_VALUE, ERR_FIELD_TYPE
  */
 export async function createSchedule(
-  store: ScheduleStore,
+  { schedules, now }: Pick<Store, 'schedules' | 'now'>,
   audience: RecurringAudience,
   message: Message,
   { cron, timezone = 'UTC', receipts = false, perPerson, ...options }: ScheduleOptions,
-  nowMs = Date.now(),
 ): Promise<Schedule> {
   encodePayload(message, undefined, { isWithReceipts: receipts });
   checkPushOptions(options);
   if (perPerson !== undefined) parsePerPerson(perPerson);
   const { readRecurrence } = await import('./recurrence.ts');
-  const nextAtMs = readRecurrence(cron, timezone).after(nowMs);
+  const nextAtMs = readRecurrence(cron, timezone).after(now());
   if (nextAtMs === undefined)
     throw new DeskbellError('ERR_SCHEDULE_INVALID', `"${cron}" names no time to come.`);
-  return store.add({
+  return schedules.add({
     cron,
     timezone,
     audience: audience === 'all' ? audience : checkExpression(audience),

@@ -77,7 +77,7 @@ async function start(
   { store, policy }: RunSchedulesOptions,
 ): Promise<number> {
   const { broadcast } = await createBroadcast(
-    store.broadcasts,
+    store,
     policy,
     // the store has what `checkExpression` gave
     audience as 'all' | MatchingAudience,

@@ -7,6 +7,7 @@ import { maxTimeoutMs } from '../../transport/check-options.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport, defaultTimeouts } from '../../transport/create-transport.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
+import { ClockCheck } from '../clock-check.ts';
 import { createMessagePath } from '../message-path/message-path.ts';
 import { startSenderReport } from '../sender-report.ts';
 import type { SenderOptions } from '../sender.ts';
@@ -27,13 +28,15 @@ export function openSingleMessages(options: SenderOptions): OpenSingleMessages {
     receiptKey: _receiptKey,
     onFigures: _onFigures,
     maxRate: _maxRate,
-    ...transportOptions
+    ...given
   } = rest;
+  const transportOptions = store === undefined ? given : { ...given, now: store.now };
   const transport = createTransport(transportOptions);
   const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
   const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
+  const clockCheck = new ClockCheck(onWarning);
   const { send, sendPayload, flush, close } = createSingleMessages({
-    path: createMessagePath(settings, transport, encryptBatch, store),
+    path: createMessagePath(settings, transport, encryptBatch, store, clockCheck),
     policy: createEndpointPolicy(transportOptions.pushServices),
     store,
     hasOtherKeys: (vapid.previousKeys ?? []).length > 0 || vapid.keyDirectory !== undefined,
@@ -42,7 +45,7 @@ export function openSingleMessages(options: SenderOptions): OpenSingleMessages {
     onWarning,
   });
 
-  const endReport = store && startSenderReport(store.senders, transport, 'single');
+  const endReport = store && startSenderReport(store.senders, transport, 'single', clockCheck);
 
   return {
     send,

@@ -6,6 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport } from '../../transport/create-transport.ts';
 import { Figures, type OnFigures } from '../figures.ts';
+import { ClockCheck } from '../clock-check.ts';
 import { createMessagePath } from '../message-path/message-path.ts';
 import { RateLimits } from '../limits/rate-limits.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
@@ -40,14 +41,23 @@ export function createWorker(
   store: Store,
   { broadcastId, encrypt, onWarning, onFigures }: WorkerOptions,
 ): DeliveryWorker {
-  const { now = Date.now, random = Math.random } = settings.transport;
-  const { monotonicNow, startTimer } = { ...systemClock, ...settings.transport };
-  const transport = createTransport(settings.transport);
+  const { now } = store;
+  const transportOptions = { ...settings.transport, now };
+  const { random = Math.random } = transportOptions;
+  const { monotonicNow, startTimer } = { ...systemClock, ...transportOptions };
+  const transport = createTransport(transportOptions);
   const { encryptBatch, reason } = encrypt
     ? { encryptBatch: createEncryptBatch(encrypt) }
     : loadAccelerator({ fastest: settings.encryption });
   const workerSettings = { ...defaultWorkerSettings, ...settings.worker };
-  const path = createMessagePath(settings, transport, encryptBatch, store);
+  const clockCheck = new ClockCheck(onWarning);
+  const path = createMessagePath(
+    { ...settings, transport: transportOptions },
+    transport,
+    encryptBatch,
+    store,
+    clockCheck,
+  );
 
   const figures = onFigures && new Figures();
   const report = (): void => {
@@ -59,7 +69,7 @@ export function createWorker(
     async run(signal) {
       const { work, ledger, rates } = waitForRoom(store, { clock: { startTimer }, now, onWarning, signal });
       const reporting = figures && setInterval(report, reportEveryMs).unref();
-      const endReport = startSenderReport(store.senders, transport, 'worker');
+      const endReport = startSenderReport(store.senders, transport, 'worker', clockCheck);
       try {
         await runWorker(
           {

@@ -16,7 +16,7 @@ import { webhookBody } from './webhook-body.ts';
 import type { WebhookTarget } from './webhook-target.ts';
 
 export interface WebhookOptions {
-  readonly store: Pick<Store, 'webhooks' | 'broadcasts'>;
+  readonly store: Pick<Store, 'webhooks' | 'broadcasts' | 'now'>;
   readonly target: WebhookTarget;
   /** Signs what is posted. */
   readonly secret: Uint8Array;
@@ -58,7 +58,7 @@ export function startWebhook(options: WebhookOptions): { close(): Promise<void> 
 
   const post = async (event: WebhookEvent): Promise<TransportResult> => {
     const body = await webhookBody(event, broadcasts);
-    const headers = webhookHeaders(secret, `msg_${event.id}`, Math.floor(Date.now() / 1000), body);
+    const headers = webhookHeaders(secret, `msg_${event.id}`, Math.floor(store.now() / 1000), body);
     const request = { origin: target.origin, path: target.path, headers, body: Buffer.from(body) };
     return new Promise((resolve) => transport.send(request, resolve, timeoutMs));
   };
@@ -74,7 +74,7 @@ export function startWebhook(options: WebhookOptions): { close(): Promise<void> 
       log.error({ event: 'webhook dropped', type, attempts: attempts + 1, detail });
       return webhooks.remove(id);
     }
-    await webhooks.postpone(id, Math.max(delayMs, retryAfterMs(result)));
+    await webhooks.postpone(id, Math.max(delayMs, retryAfterMs(result, store.now())));
     log.error({ event: 'webhook not taken', type, attempts: attempts + 1, detail });
   };
 
@@ -117,9 +117,9 @@ export function startWebhook(options: WebhookOptions): { close(): Promise<void> 
 const isTaken = (result: TransportResult): boolean =>
   result.kind === 'response' && result.response.status >= 200 && result.response.status < 300;
 
-function retryAfterMs(result: TransportResult): number {
+function retryAfterMs(result: TransportResult, nowMs: number): number {
   if (result.kind !== 'response') return 0;
-  return readRetryAfterMs(result.response.headers['retry-after'], Date.now()) ?? 0;
+  return readRetryAfterMs(result.response.headers['retry-after'], nowMs) ?? 0;
 }
 
 /** Without the words of whoever answers. */

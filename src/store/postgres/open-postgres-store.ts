@@ -48,6 +48,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     await checkServer(database, onWarning, { isPatient: true });
     await migrate(database);
+    await database.clock.learn();
   } catch (error) {
     await database.close();
     throw error;
@@ -62,6 +63,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const notices = openNotices(database, databaseOptions);
   const { now: _, ...shared } = databaseOptions;
   return {
+    now: database.clock.now,
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
     people: createPostgresPeople(database, functions),
     broadcasts: createPostgresBroadcasts(database, functions),

@@ -101,7 +101,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
     const isUnused = `
       not exists (select from deskbell.broadcasts b where b.audience_id = a.id and b.state in ('running', 'paused'))
       and (a.created_at_ms < $1 or exists (select from deskbell.broadcasts b where b.audience_id = a.id))`;
-    const oldestMs = (database.now() ?? Date.now()) - unusedForMs;
+    const oldestMs = database.clock.now() - unusedForMs;
     const dropMembers = () =>
       database.run(
         `delete from deskbell.audience_members where (audience_id, position) in (

@@ -5,6 +5,7 @@ import type { Pool, PoolClient } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { defaultMaxConnections, openPool, type ConnectionOptions } from './connection.ts';
 import { describeDatabase } from './database-url.ts';
+import { createServerClock, type ServerClock } from './server-clock.ts';
 import { codeOf, isPassing, toStoreError } from './postgres-error.ts';
 
 export interface PostgresDatabaseOptions extends ConnectionOptions {
@@ -37,6 +38,8 @@ export class PostgresDatabase {
   readonly place: string;
   /** The time that statements are given: `null` where it is the database's own. */
   readonly now: () => number | null;
+  /** The same time, as this process knows it. */
+  readonly clock: ServerClock;
 
   private constructor(pool: Pool, options: PostgresDatabaseOptions) {
     this.#pool = pool;
@@ -45,6 +48,9 @@ export class PostgresDatabase {
     this.#retryForMs = options.retryForMs ?? defaultRetryForMs;
     this.place = describeDatabase(options.url);
     this.now = options.now ?? (() => null);
+    this.clock = options.now
+      ? { now: options.now, learn: async () => {} }
+      : createServerClock({ ask: () => this.#askTime() });
   }
 
   /** Connects with the first statement. @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */
@@ -98,6 +104,14 @@ export class PostgresDatabase {
         client.off('error', ignore);
       }
     });
+  }
+
+  async #askTime(): Promise<number> {
+    const [row] = await this.ask<{ readonly now_ms: number }>(
+      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
+    );
+    if (row === undefined) throw new Error('The server does not tell the time.');
+    return row.now_ms;
   }
 
   /** Waits for what was asked for, then takes no more. */

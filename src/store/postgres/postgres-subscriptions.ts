@@ -58,7 +58,7 @@ export function createPostgresSubscriptions(
       [rows.map(({ hash }) => hash)],
     );
     const added = rows.length - (known?.rows ?? 0);
-    const nowMs = database.now() ?? Date.now();
+    const nowMs = database.clock.now();
     if (inserts.needsCount(added, nowMs)) inserts.setCount(await count(), nowMs);
     if (added > 0) inserts.take(added);
   };

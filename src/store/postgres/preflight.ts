@@ -4,7 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 
 const minVersion = 15;
-/** Leases last for seconds and messages for hours; a token of push services is valid for minutes of difference. */
+/** Sessions and subscriber tokens go by this machine's clock. */
 const maxClockDifferenceMs = 30_000;
 
 interface ServerRow {
@@ -54,7 +54,7 @@ export async function checkServer(
   if (differenceMs > maxClockDifferenceMs) {
     onWarning(
       `The clock of the database ${database.place} differs from this machine's by ${Math.round(differenceMs / 1000)} s: ` +
-        'messages may expire early or late, and push services may refuse tokens. Synchronize both.',
+        'messages, schedules and tokens of push services go by the time of the database. Synchronize both.',
     );
   }
 }

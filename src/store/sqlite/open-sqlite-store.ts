@@ -37,6 +37,7 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const database = await SqliteDatabase.open(options);
   return {
+    now: database.now,
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
     people: createSqlitePeople(database),
     broadcasts: createSqliteBroadcasts(database),

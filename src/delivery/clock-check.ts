@@ -1,0 +1,71 @@
+// Compares the store's time with the `Date` of push services' answers, now and then. It only warns: push services refuse the
+// tokens of a clock that is hours ahead, and messages expire early or late, but another's clock may be the wrong one.
+import type { PushResponse } from '../protocol/push-response.ts';
+
+/** The answer was some seconds on its way, and a `Date` has whole seconds. */
+export const toleratedClockMs = 3 * 60_000;
+
+const lookEveryMs = 60_000;
+/** What was seen before that says nothing any more. */
+const validForMs = 5 * lookEveryMs;
+/** Strangers can register endpoints at any number of hosts. */
+const maxOrigins = 50;
+
+interface Look {
+  readonly atMs: number;
+  /** Their clock less ours. */
+  readonly differenceMs: number;
+}
+
+export class ClockCheck {
+  readonly #onWarning: (warning: string) => void;
+  readonly #looks = new Map<string, Look>();
+  #newestMs = 0;
+  #isWrong = false;
+
+  constructor(onWarning: (warning: string) => void = () => {}) {
+    this.#onWarning = onWarning;
+  }
+
+  /**
+   * How far the clocks of push services are ahead of the store's, in the middle; of two, the one that agrees better.
+   * `undefined` before the first answer.
+   */
+  get differenceMs(): number | undefined {
+    const sorted = [...this.#looks.values()]
+      .filter(({ atMs }) => Math.abs(this.#newestMs - atMs) < validForMs)
+      .map(({ differenceMs }) => differenceMs)
+      .sort((one, other) => one - other);
+    const [lower, upper] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+    if (lower === undefined || upper === undefined) return undefined;
+    return Math.abs(lower) < Math.abs(upper) ? lower : upper;
+  }
+
+  /** @param nowMs the store's time */
+  look(origin: string, { headers }: PushResponse, nowMs: number): void {
+    const last = this.#looks.get(origin);
+    if (last !== undefined && Math.abs(nowMs - last.atMs) < lookEveryMs) return;
+    const theirMs = Date.parse(headers['date'] ?? '');
+    if (Number.isNaN(theirMs)) return;
+    if (this.#looks.size >= maxOrigins) this.#looks.clear();
+    this.#looks.set(origin, { atMs: nowMs, differenceMs: theirMs - nowMs });
+    this.#newestMs = nowMs;
+    this.#tell();
+  }
+
+  #tell(): void {
+    const differenceMs = this.differenceMs ?? 0;
+    const isWrong = Math.abs(differenceMs) > toleratedClockMs;
+    if (isWrong && !this.#isWrong) this.#onWarning(describeClock(differenceMs));
+    this.#isWrong = isWrong;
+  }
+}
+
+/** @param differenceMs as `ClockCheck` has it */
+export function describeClock(differenceMs: number): string {
+  const minutes = Math.round(Math.abs(differenceMs) / 60_000);
+  return (
+    `The clock is ${minutes} minutes ${differenceMs > 0 ? 'behind' : 'ahead of'} push services: messages may expire early or late, ` +
+    'and push services may refuse tokens. Set it, and keep it right with NTP; with PostgreSQL it is that of the server.'
+  );
+}
