@@ -1,10 +1,19 @@
 // Writes docs/conformance.md: each requirement of the specification and each promise of the documentation, the test that
-// shows it, and the changes of the source that the test is shown to notice. With --check it writes nothing and fails where the page differs.
+// shows it, and the changes of the source that the test is shown to notice. With --check it writes nothing and fails where the page differs; it fails in any
+// case where a change does not apply to the source any more.
 import { claimChanges } from '../test/prove/claim-changes.ts';
+import { findGaps, findStale, toProofs } from './prove/proofs.ts';
 import { readRequirements, type Requirement } from './requirements.ts';
 import { writePage } from './write-page.ts';
 
-await writePage('docs/conformance.md', render(await readRequirements()));
+const requirements = await readRequirements();
+await writePage('docs/conformance.md', render(requirements));
+
+const stale = await findStale(requirements.flatMap(toProofs));
+for (const fault of [...findGaps(requirements), ...stale.values()]) {
+  console.error(`test/prove/: ${fault}`);
+  process.exitCode = 1;
+}
 
 function render(all: readonly Requirement[]): string {
   const sections = [...Map.groupBy(all, ({ chapter }) => chapter)].map(([chapter, rows]) => {

@@ -4,23 +4,13 @@
 //   npm run prove -- --tenth           a tenth of them, which one depends on the commit
 //   npm run prove -- Request-Time      those whose chapter, claim or description holds the text
 import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { claimChanges } from '../test/prove/claim-changes.ts';
-import type { SourceChange } from '../test/prove/source-change.ts';
+import { findGaps, findStale, toProofs, type Proof } from './prove/proofs.ts';
 import { runTest, type TestResult } from './prove/run-test.ts';
-import { applyChange, createWorkingCopy } from './prove/working-copy.ts';
-import { readRequirements, root, type NamedTest, type Requirement } from './requirements.ts';
-
-interface Proof {
-  readonly chapter: string;
-  readonly claim: string;
-  readonly change: SourceChange;
-  readonly test: NamedTest;
-}
+import { createWorkingCopy } from './prove/working-copy.ts';
+import { readRequirements, root } from './requirements.ts';
 
 const { values, positionals } = parseArgs({
   options: {
@@ -41,37 +31,6 @@ console.log(`${chosen.length} of ${proofs.length} changes of ${requirements.leng
 const failures = await prove(chosen, Number(values.jobs));
 if (failures > 0) console.error(`${failures} of ${chosen.length} changes are not noticed by their tests.`);
 if (faults.length + failures > 0 || chosen.length === 0) process.exitCode = 1;
-
-function toProofs({ chapter, claim, test }: Requirement): Proof[] {
-  return (claimChanges[claim] ?? []).map((change) => ({ chapter, claim, change, test: change.test ?? test }));
-}
-
-/** Claims without a change, and changes without a claim. */
-function findGaps(all: readonly Requirement[]): string[] {
-  const claims = new Set(all.map(({ claim }) => claim));
-  return [
-    ...[...claims]
-      .filter((claim) => !claimChanges[claim]?.length)
-      .map((claim) => `No change breaks this claim: ${claim}`),
-    ...Object.keys(claimChanges)
-      .filter((claim) => !claims.has(claim))
-      .map((claim) => `No claim has this title: ${claim}`),
-  ];
-}
-
-/** Those whose text the source does not have exactly once, with what is wrong. */
-async function findStale(all: readonly Proof[]): Promise<ReadonlyMap<Proof, string>> {
-  const found = new Map<Proof, string>();
-  for (const proof of all) {
-    const { claim, change } = proof;
-    try {
-      applyChange(await readFile(join(root, change.file), 'utf8'), change);
-    } catch (error) {
-      found.set(proof, `${claim}: ${(error as Error).message}`);
-    }
-  }
-  return found;
-}
 
 function choose(all: readonly Proof[]): readonly Proof[] {
   const named = all.filter(({ chapter, claim, change }) =>

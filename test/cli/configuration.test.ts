@@ -69,6 +69,7 @@ suite('configuration', () => {
           { flags: { config: await file({ [name]: [url] }) }, environment: {} },
           { flags: { config: await file(`{ "${name}": "${url}" ; }`) }, environment: {} },
           { flags: { config: await file(`{ "${name}": ${url} }`) }, environment: {} },
+          { flags: { config: await file(`{ "${name}": hunter2 }`) }, environment: {} },
         ];
         for (const source of sources) {
           await readConfiguration(source).catch((error: Error) => {

@@ -6,6 +6,7 @@ import { operatorApi } from './promises/operator-api.ts';
 import { people } from './promises/people.ts';
 import { postgresql } from './promises/postgresql.ts';
 import { security } from './promises/security.ts';
+import { servicePage } from './promises/service.ts';
 import { sending } from './promises/sending.ts';
 
 export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>> = {
@@ -16,4 +17,5 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'postgresql.md': postgresql,
   'security.md': security,
   'sending.md': sending,
+  'service.md': servicePage,
 };

@@ -54,4 +54,17 @@ export const operations: readonly DocumentedPromise[] = [
       ],
     }),
   },
+  {
+    claim: 'A clock that is more than three minutes off those of push services is warned of, once',
+    test: {
+      file: 'test/delivery/clock-check.test.ts',
+      title: 'a difference of more than three minutes is told once',
+    },
+    changes: {
+      'src/delivery/clock-check.ts': {
+        'half an hour is tolerated': ['toleratedClockMs = 3 * 60_000', 'toleratedClockMs = 30 * 60_000'],
+        'each answer warns': ['if (isWrong && !this.#isWrong)', 'if (isWrong)'],
+      },
+    },
+  },
 ];

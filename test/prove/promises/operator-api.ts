@@ -12,8 +12,11 @@ export const operatorApi: readonly DocumentedPromise[] = [
     test: { file: 'test/operator/webhook.test.ts', title: 'what is not taken with a Retry-After' },
     changes: {
       'src/operator/webhook/start-webhook.ts': {
-        'Retry-After is ignored': ['Math.max(delayMs, retryAfterMs(result))', 'delayMs'],
-        'Retry-After alone counts': ['Math.max(delayMs, retryAfterMs(result))', 'retryAfterMs(result)'],
+        'Retry-After is ignored': ['Math.max(delayMs, retryAfterMs(result, store.now()))', 'delayMs'],
+        'Retry-After alone counts': [
+          'Math.max(delayMs, retryAfterMs(result, store.now()))',
+          'retryAfterMs(result, store.now())',
+        ],
       },
     },
   },

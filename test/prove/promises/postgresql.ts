@@ -39,4 +39,31 @@ export const postgresql: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'A worker whose machine has a wrong clock delivers as the others do',
+    test: { file: 'test/cli/worker-clock.test.ts', title: 'a worker whose machine is' },
+    changes: {
+      'src/store/postgres/server-clock.ts': {
+        'the time is the machine’s own': ['return Math.round(monotonicMs + aheadMs);', 'return Date.now();'],
+      },
+    },
+  },
+  {
+    claim: 'The store’s time decides when messages expire, what tokens say and when schedules are due',
+    test: { file: 'test/delivery/wrong-clock.test.ts', title: 'one of two workers that is' },
+    changes: {
+      'src/delivery/worker/create-worker.ts': {
+        'a worker’s own time decides': [
+          'const { now } = store;',
+          'const now = settings.transport.now ?? store.now;',
+        ],
+      },
+      'src/delivery/single/open-single-messages.ts': {
+        'tokens of single messages have the sender’s own time': [
+          '{ ...given, now: store.now }',
+          '{ now: store.now, ...given }',
+        ],
+      },
+    },
+  },
 ];

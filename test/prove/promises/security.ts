@@ -24,4 +24,19 @@ export const security: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'No error repeats the password of a URL, wherever the URL was given',
+    test: { file: 'test/cli/configuration.test.ts', title: 'no error repeats the password of a URL' },
+    changes: {
+      'src/errors/deskbell-error.ts': {
+        'errors repeat it': ['super(hidePasswords(message), options)', 'super(message, options)'],
+      },
+      'src/cli/configuration/read-configuration.ts': {
+        'a file that is no JSON is quoted': [
+          'const [fault] = (cause as Error).message.split(/,? (?:\\.\\.\\.)?"/, 1);',
+          'const fault = (cause as Error).message;',
+        ],
+      },
+    },
+  },
 ];
