@@ -27,10 +27,7 @@ export const libraryErrors = {
     'The key file is missing',
     'Restore it from a backup; a new pair would lose every subscriber.',
   ),
-  ERR_KEY_FILE_CORRUPT: entry(
-    'The key file cannot be read',
-    'Restore it from a backup; a new pair would lose every subscriber.',
-  ),
+  ERR_KEY_FILE_CORRUPT: entry('A key file cannot be used', 'Restore it from a backup.'),
   ERR_KEY_FILE_EXISTS: entry(
     'There is a key pair already',
     'Keep it; --force replaces it and loses every subscriber.',
@@ -47,6 +44,10 @@ export const libraryErrors = {
   ERR_DATA_EXPOSED: entry(
     'The database or the data directory can be used by others',
     'Remove the rights of other users (chmod 600 for files, go-w for the directory), and find out who may have used them.',
+  ),
+  ERR_DATA_OWNER: entry(
+    'The data directory, or a file in it, belongs to another user',
+    'Run this as that user (sudo -u); or, where you trust what the directory holds, give it to this one (chown -R).',
   ),
   ERR_STORE_CORRUPT: entry('The database is damaged or from another program', 'Restore it from a backup.'),
   ERR_STORE_TOO_NEW: entry(

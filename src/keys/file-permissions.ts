@@ -1,5 +1,5 @@
 // Who else on this machine could read or change a file that holds secrets, and whether it is a file at all.
-import { statSync, type Stats } from 'node:fs';
+import { accessSync, constants, statSync, type Stats } from 'node:fs';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const groupAndOthers = 0o077;
@@ -24,13 +24,38 @@ export function fileKind(stats: Stats): string {
 }
 
 /**
- * Whoever can write to a directory can replace what is in it. A directory that does not exist passes.
+ * Whoever owns something can change it, whatever its mode is. Root can do so in any case.
  *
- * @throws {DeskbellError} ERR_DATA_EXPOSED
+ * @throws {DeskbellError} ERR_DATA_OWNER
+ */
+export function assertOwned(path: string, { uid }: Pick<Stats, 'uid'>): void {
+  const self = process.geteuid?.();
+  if (self === undefined || uid === self || uid === 0) return;
+  throw new DeskbellError(
+    'ERR_DATA_OWNER',
+    `${path} belongs to the user ${uid}, who can read and replace what is in it, and this process runs as the user ${self}`,
+  );
+}
+
+/** True where nothing at all can be written: not for want of rights, nor of room. */
+export function isOnReadOnlyDisk(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS';
+  }
+}
+
+/**
+ * Whoever owns a directory or can write to it can replace what is in it. A directory that does not exist passes.
+ *
+ * @throws {DeskbellError} ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
 export function assertDirectoryIsProtected(directory: string): void {
   const stats = statSync(directory, { throwIfNoEntry: false });
   if (stats === undefined || process.platform === 'win32') return;
+  assertOwned(directory, stats);
   if ((stats.mode & writeByGroupOrOthers) === 0) return;
   throw new DeskbellError(
     'ERR_DATA_EXPOSED',

@@ -9,14 +9,26 @@ import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
 /** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
 export const vapidFileName = 'vapid-keys.json';
-/** The other files, each of which holds `secretBytes` in base64url. */
-export const secretFileNames = [
-  'session-key',
-  'receipt-key',
-  'subscriber-token-key',
-  'webhook-secret',
-] as const;
+const pairAdvice = 'Restore it from a backup; a new pair would lose every subscriber.';
 const secretBytes = 32;
+
+/** The other files, each of which holds `secretBytes` in base64url, with what is lost where a new one is made. */
+const secretLosses = {
+  'session-key': 'all sessions end',
+  'receipt-key': 'receipts of messages that were sent before are refused',
+  'subscriber-token-key': 'subscriber tokens are refused until your backend has the new one',
+  'webhook-secret': 'receivers of the webhook refuse its events until they have the new one',
+} as const;
+
+type SecretFileName = keyof typeof secretLosses;
+
+export const secretFileNames = Object.keys(secretLosses) as readonly SecretFileName[];
+
+/** What to do where the file cannot be used. */
+export const adviceFor = (name: string): string =>
+  name in secretLosses
+    ? `Restore it from a backup, or delete it: a new one is made then, and ${secretLosses[name as SecretFileName]}.`
+    : pairAdvice;
 
 /**
  * Reads the VAPID pair of a data directory.
@@ -99,20 +111,31 @@ export function loadOrCreateWebhookSecret(directory: string): Promise<Uint8Array
   return loadOrCreateSecret(directory, 'webhook-secret');
 }
 
-async function loadOrCreateSecret(
-  directory: string,
-  name: (typeof secretFileNames)[number],
-): Promise<Uint8Array> {
-  const path = join(directory, name);
+async function loadOrCreateSecret(directory: string, name: SecretFileName): Promise<Uint8Array> {
   const created = randomBytes(secretBytes);
-  const text =
-    (await readPrivateFile(path)) ??
-    ((await writePrivateFile(path, `${encodeBase64url(created)}\n`, { replace: false }))
-      ? encodeBase64url(created)
-      : await readPrivateFile(path));
-  const key = text === undefined ? undefined : decodeBase64(text.trim());
+  const isMade = async () =>
+    writePrivateFile(join(directory, name), `${encodeBase64url(created)}\n`, { replace: false });
+  const key = (await readSecret(directory, name)) ?? ((await isMade()) ? created : undefined);
+  return key ?? (await readSecret(directory, name)) ?? created;
+}
+
+/** @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_DATA_OWNER, ERR_FILE */
+async function readSecret(directory: string, name: SecretFileName): Promise<Uint8Array | undefined> {
+  const path = join(directory, name);
+  const text = await readPrivateFile(path, adviceFor(name));
+  if (text === undefined) return undefined;
+  const key = decodeBase64(text.trim());
   if (key?.length === secretBytes) return key;
-  throw corrupt(path, `it does not hold ${secretBytes} bytes of base64url`);
+  throw corrupt(path, `it does not hold ${secretBytes} bytes of base64url.`, adviceFor(name));
+}
+
+/**
+ * Reads every secret that is there, as whoever uses it does. Those that are missing are made when they are first needed.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_DATA_OWNER, ERR_FILE
+ */
+export async function checkSecrets(directory: string): Promise<void> {
+  for (const name of secretFileNames) await readSecret(directory, name);
 }
 
 async function readPair(directory: string): Promise<VapidKeys | undefined> {
@@ -126,7 +149,7 @@ async function readPair(directory: string): Promise<VapidKeys | undefined> {
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function readPairFile(path: string): Promise<VapidKeys | undefined> {
-  const text = await readPrivateFile(path);
+  const text = await readPrivateFile(path, pairAdvice);
   return text === undefined ? undefined : parsePair(text, path);
 }
 
@@ -151,15 +174,14 @@ function parsePair(text: string, path: string): VapidKeys {
     return { publicKey, privateKey };
   } catch (error) {
     // the parser's message would quote the file
-    if (error instanceof DeskbellError) throw corrupt(path, error.message, error);
-    throw corrupt(path, 'it is not JSON with publicKey and privateKey; it may be half-written');
+    if (error instanceof DeskbellError) throw corrupt(path, error.message, pairAdvice, error);
+    throw corrupt(path, 'it is not JSON with publicKey and privateKey; it may be half-written.', pairAdvice);
   }
 }
 
-function corrupt(path: string, reason: string, cause?: Error): DeskbellError {
-  return new DeskbellError('ERR_KEY_FILE_CORRUPT', `The key file ${path} cannot be used: ${reason}`, {
-    cause,
-  });
+function corrupt(path: string, reason: string, advice: string, cause?: Error): DeskbellError {
+  const detail = `The key file ${path} cannot be used: ${reason} ${advice}`;
+  return new DeskbellError('ERR_KEY_FILE_CORRUPT', detail, { cause });
 }
 
 function toText(keys: VapidKeys): string {

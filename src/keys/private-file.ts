@@ -5,7 +5,13 @@ import { constants, type Stats } from 'node:fs';
 import { link, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { assertDirectoryIsProtected, fileKind, formatMode, isOpenToOthers } from './file-permissions.ts';
+import {
+  assertDirectoryIsProtected,
+  assertOwned,
+  fileKind,
+  formatMode,
+  isOpenToOthers,
+} from './file-permissions.ts';
 
 const ownerOnly = 0o600;
 /** A hundred times what any of them needs. */
@@ -16,13 +22,14 @@ const maxFileBytes = 16_384;
  *
  * @param options `replace`: takes the place of a file that is there
  * @returns false where the file is there and may not be replaced: nothing was written
- * @throws {DeskbellError} ERR_FILE
+ * @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
-export function writePrivateFile(
+export async function writePrivateFile(
   path: string,
   text: string,
   options: { readonly replace: boolean },
 ): Promise<boolean> {
+  assertDirectoryIsProtected(dirname(path));
   return createPrivateFile(path, (temporary) => writeFile(temporary, text), options);
 }
 
@@ -82,22 +89,25 @@ export async function removePrivateFile(path: string): Promise<void> {
 /**
  * Reads the file.
  *
+ * @param advice what to do where it cannot be a file of ours
  * @returns `undefined` where there is none
  * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED where group or others have a right to it, ERR_DATA_EXPOSED where they can
- *   replace it, ERR_KEY_FILE_CORRUPT where it is no regular file or too large, ERR_FILE where it cannot be read
+ *   replace it, ERR_DATA_OWNER where it is another user's, ERR_KEY_FILE_CORRUPT where it is no regular file or too large,
+ *   ERR_FILE where it cannot be read
  */
-export async function readPrivateFile(path: string): Promise<string | undefined> {
+export async function readPrivateFile(path: string, advice: string): Promise<string | undefined> {
   assertDirectoryIsProtected(dirname(path));
-  const file = await openUnlessMissing(path);
+  const file = await openUnlessMissing(path, advice);
   if (file === undefined) return undefined;
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw notRegular(path, fileKind(stats));
+    if (!stats.isFile()) throw notRegular(path, fileKind(stats), advice);
+    assertOwned(path, stats);
     if (isOpenToOthers(stats)) throw exposed(path, stats);
     if (stats.size > maxFileBytes) {
       throw new DeskbellError(
         'ERR_KEY_FILE_CORRUPT',
-        `The key file ${path} has ${stats.size} bytes; at most ${maxFileBytes} are read.`,
+        `The key file ${path} has ${stats.size} bytes; at most ${maxFileBytes} are read. ${advice}`,
       );
     }
     return await file.readFile('utf8');
@@ -107,13 +117,13 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
 }
 
 /** Does not wait for the other end of a FIFO. */
-async function openUnlessMissing(path: string): Promise<FileHandle | undefined> {
+async function openUnlessMissing(path: string, advice: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (hasCode(error, 'ENXIO') || hasCode(error, 'EOPNOTSUPP'))
-      throw notRegular(path, 'a socket or a device');
+      throw notRegular(path, 'a socket or a device', advice);
     throw new DeskbellError(
       'ERR_FILE',
       `The key file ${path} cannot be read: check its owner and permissions.`,
@@ -153,10 +163,10 @@ function exposed(path: string, stats: Stats): DeskbellError {
   );
 }
 
-function notRegular(path: string, kind: string): DeskbellError {
+function notRegular(path: string, kind: string, advice: string): DeskbellError {
   return new DeskbellError(
     'ERR_KEY_FILE_CORRUPT',
-    `The key file ${path} is ${kind}, and must be a regular file.`,
+    `The key file ${path} is ${kind}, and must be a regular file. ${advice}`,
   );
 }
 

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { secretFileNames, vapidFileName } from './key-file.ts';
+import { adviceFor, secretFileNames, vapidFileName } from './key-file.ts';
 import { pairFile } from './key-ring.ts';
 import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
@@ -30,7 +30,9 @@ export async function readSecretFiles(directory: string): Promise<readonly Secre
 
 /** Those that are there. */
 async function readFiles(directory: string, names: readonly string[]): Promise<readonly SecretFile[]> {
-  const texts = await Promise.all(names.map((name) => readPrivateFile(join(directory, name))));
+  const texts = await Promise.all(
+    names.map((name) => readPrivateFile(join(directory, name), adviceFor(name))),
+  );
   return names.flatMap((name, index) => {
     const text = texts[index];
     return text === undefined ? [] : [{ name, text }];
@@ -46,7 +48,7 @@ export async function writeSecretFiles(directory: string, files: readonly Secret
   for (const { name, text } of files) {
     const path = join(directory, name);
     if (await writePrivateFile(path, text, { replace: false })) continue;
-    if ((await readPrivateFile(path)) === text) continue;
+    if ((await readPrivateFile(path, adviceFor(name))) === text) continue;
     throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} is there, and is another one.`);
   }
 }

@@ -256,7 +256,7 @@ describe('the SQLite file', () => {
     try {
       await assert.rejects(openSqliteStore({ path: join(locked, 'deskbell.db') }), {
         code: 'ERR_STORE_UNAVAILABLE',
-        message: /read-only/,
+        message: /check the owner and rights of the file and its folder/,
       });
     } finally {
       if (isRoot) process.seteuid?.(0);

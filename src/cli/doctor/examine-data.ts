@@ -1,9 +1,9 @@
 // The data directory: rights, room on the disk, database, keys, and the subject that they sign for.
 import { existsSync } from 'node:fs';
-import { stat, statfs } from 'node:fs/promises';
-import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
+import { statfs } from 'node:fs/promises';
+import { assertDirectoryIsProtected, isOnReadOnlyDisk } from '../../keys/file-permissions.ts';
+import { checkSecrets } from '../../keys/key-file.ts';
 import { readKeyRing } from '../../keys/key-ring.ts';
-import { readSecretFiles } from '../../keys/secret-files.ts';
 import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
 import type { DatabaseState as PostgresState } from '../../store/postgres/inspect-database.ts';
@@ -37,7 +37,7 @@ export async function examineData(directory: string, url: string | undefined): P
     return describeDatabase(inspected, path);
   });
   const keys = await examine('keys', () => examineKeys(directory, state?.currentKey));
-  return [rights, await examine('disk', () => examineRoom(directory)), database, keys];
+  return [rights, await examine('disk', () => examineRoom(directory, url !== undefined)), database, keys];
 }
 
 /** @param subject as configured */
@@ -71,19 +71,20 @@ async function examineRights(directory: string): Promise<Finding> {
   const subject = 'data directory';
   await requireData(directory);
   assertDirectoryIsProtected(directory);
-  await readSecretFiles(directory);
-  const { uid } = await stat(directory);
-  const self = process.getuid?.() ?? uid;
-  if (uid === self) return { subject, status: 'ok', detail: directory };
-  return {
-    subject,
-    status: 'warning',
-    detail: `${directory} belongs to the user ${uid}, and this command runs as ${self}`,
-    cure: 'Run the command as the user that the service runs as.',
-  };
+  await checkSecrets(directory);
+  return { subject, status: 'ok', detail: directory };
 }
 
-async function examineRoom(directory: string): Promise<Finding> {
+/** @param hasOnlyKeys where the database is elsewhere */
+async function examineRoom(directory: string, hasOnlyKeys: boolean): Promise<Finding> {
+  if (isOnReadOnlyDisk(directory)) {
+    return {
+      subject: 'disk',
+      status: hasOnlyKeys ? 'warning' : 'fault',
+      detail: `its file system is read-only: ${hasOnlyKeys ? 'no key can be added' : 'nothing can be stored'}`,
+      cure: 'Mount it writable. The system itself makes a disk with faults read-only: see its log.',
+    };
+  }
   const { bavail, bsize } = await statfs(directory);
   return describeRoom(bavail * bsize);
 }

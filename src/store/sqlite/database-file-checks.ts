@@ -1,7 +1,7 @@
 // What a file must be before it is used as a database, or as the log or index beside one.
 import { statSync } from 'node:fs';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { fileKind, formatMode, isOpenToOthers } from '../../keys/file-permissions.ts';
+import { assertOwned, fileKind, formatMode, isOpenToOthers } from '../../keys/file-permissions.ts';
 
 /** A FIFO would be waited for. @throws {DeskbellError} ERR_STORE_CORRUPT */
 export function assertRegular(file: string): void {
@@ -10,10 +10,12 @@ export function assertRegular(file: string): void {
   throw new DeskbellError('ERR_STORE_CORRUPT', `${file} is ${fileKind(stats)}, and must be a regular file.`);
 }
 
-/** The rows hold capabilities (endpoint, `auth`). @throws {DeskbellError} ERR_DATA_EXPOSED */
+/** The rows hold capabilities (endpoint, `auth`). @throws {DeskbellError} ERR_DATA_EXPOSED, ERR_DATA_OWNER */
 export function assertPrivate(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats === undefined || !isOpenToOthers(stats)) return;
+  if (stats === undefined) return;
+  assertOwned(file, stats);
+  if (!isOpenToOthers(stats)) return;
   throw new DeskbellError(
     'ERR_DATA_EXPOSED',
     `The database file ${file} has mode ${formatMode(stats)}, so that others on this machine can use it; it must be 0600.`,

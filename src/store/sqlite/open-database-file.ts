@@ -10,7 +10,7 @@ import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import { isUnfinished, unfinishedCopy } from '../copy/unfinished-copy.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';
-import { isBusy, toStoreError } from './sqlite-error.ts';
+import { hindranceOf, isBusy, toStoreError } from './sqlite-error.ts';
 
 // "Desk" in ASCII: distinguishes our files from those of other programs
 const applicationId = 0x4465736b;
@@ -108,11 +108,14 @@ function createPrivateFile(file: string, path: string): void {
   } catch (cause) {
     throw new DeskbellError(
       'ERR_STORE_UNAVAILABLE',
-      `The database ${path} cannot be created: its folder is missing or read-only.`,
+      `The database ${path} cannot be created: ${isFull(cause) ? 'the disk is full' : hindranceOf(path)}.`,
       { cause },
     );
   }
 }
+
+const isFull = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** Of two processes that create the database at once, one does. */
 function linkUnlessThere(temporary: string, path: string): void {

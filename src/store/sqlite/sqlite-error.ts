@@ -1,5 +1,8 @@
 // What SQLite's result codes mean to an operator of Deskbell.
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isOnReadOnlyDisk } from '../../keys/file-permissions.ts';
 
 // https://sqlite.org/rescode.html: the primary code is the low byte
 const primaryCodeMask = 0xff;
@@ -41,9 +44,9 @@ export function toStoreError(error: unknown, path: string): unknown {
     case SQLITE_BUSY:
       return unavailable('is locked by another process');
     case SQLITE_READONLY:
-      return unavailable('cannot be written: the file or its folder is read-only');
+      return unavailable(`cannot be written: ${hindranceOf(path)}`);
     case SQLITE_CANTOPEN:
-      return unavailable('cannot be opened: its folder is missing or may not be used');
+      return unavailable(`cannot be opened: ${hindranceOf(path)}`);
     case SQLITE_FULL:
       return unavailable('cannot grow: the disk is full; nothing was stored');
     case SQLITE_IOERR:
@@ -51,6 +54,14 @@ export function toStoreError(error: unknown, path: string): unknown {
     default:
       return unavailable(`failed (${messageOf(error)})`);
   }
+}
+
+/** Why a database cannot be opened or written, which SQLite does not tell apart. */
+export function hindranceOf(path: string): string {
+  const folder = dirname(path);
+  if (!existsSync(folder)) return 'its folder is missing';
+  if (isOnReadOnlyDisk(folder)) return 'its file system is read-only';
+  return 'check the owner and rights of the file and its folder';
 }
 
 /** SQLite names tables, columns and types, never values. */
