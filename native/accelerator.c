@@ -97,7 +97,7 @@ static napi_value list_refused(napi_env env, const Agreement *agreements, size_t
 // private key(32) of each message. Returns the indices of the messages whose p256dh is not a point; their bodies are zero.
 static napi_value encrypt_batch(napi_env env, napi_callback_info call) {
   State *state;
-  napi_value arguments[5], element;
+  napi_value arguments[5], elements[MAX_BATCH];
   size_t count = 5;
   uint32_t messages = 0;
   bool is_array = false, uses_multi_buffer = false;
@@ -106,22 +106,27 @@ static napi_value encrypt_batch(napi_env env, napi_callback_info call) {
   Agreement agreements[MAX_BATCH];
   napi_get_instance_data(env, (void **)&state);
   napi_get_cb_info(env, call, &count, arguments, NULL, NULL);
-  if (count < 4 || !read_array(env, arguments[0], &bodies) || !read_array(env, arguments[2], &keys) ||
-      napi_get_value_bool(env, arguments[3], &uses_multi_buffer) != napi_ok ||
-      (count > 4 && !read_array(env, arguments[4], &fixed)) ||
-      napi_is_array(env, arguments[1], &is_array) != napi_ok || !is_array ||
+  if (count < 4 || napi_is_array(env, arguments[1], &is_array) != napi_ok || !is_array ||
       napi_get_array_length(env, arguments[1], &messages) != napi_ok) {
     return throw_type(env);
   }
-  if (messages < 1 || messages > MAX_BATCH || keys.length != messages * KEYS_BYTES ||
-      (count > 4 && fixed.length != messages * FIXED_BYTES)) {
+  if (messages < 1 || messages > MAX_BATCH) return throw_range(env);
+  // An element may be a getter, which is JavaScript and can shrink the memory of any array here: no pointer is taken before the
+  // last of them has run, and no JavaScript runs from then on until the pointers are done with.
+  for (uint32_t i = 0; i < messages; i++) {
+    if (napi_get_element(env, arguments[1], i, &elements[i]) != napi_ok) return throw_type(env);
+  }
+  if (!read_array(env, arguments[0], &bodies) || !read_array(env, arguments[2], &keys) ||
+      napi_get_value_bool(env, arguments[3], &uses_multi_buffer) != napi_ok ||
+      (count > 4 && !read_array(env, arguments[4], &fixed))) {
+    return throw_type(env);
+  }
+  if (keys.length != messages * KEYS_BYTES || (count > 4 && fixed.length != messages * FIXED_BYTES)) {
     return throw_range(env);
   }
   size_t wanted = 0;
   for (uint32_t i = 0; i < messages; i++) {
-    if (napi_get_element(env, arguments[1], i, &element) != napi_ok || !read_array(env, element, &plaintext)) {
-      return throw_type(env);
-    }
+    if (!read_array(env, elements[i], &plaintext)) return throw_type(env);
     if (plaintext.length > RECORD_SIZE - OVERHEAD_BYTES) return throw_range(env);
     if (overlap(bodies, plaintext)) return throw_overlap(env);
     plaintexts[i] = (Bytes){plaintext.data, plaintext.length};

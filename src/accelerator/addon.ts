@@ -80,11 +80,13 @@ function encryptGroup(
   const keys = Buffer.allocUnsafe(messages.length * keysBytes);
   let bodiesBytes = 0;
   for (const { plaintext, subscription } of messages) {
-    const fault = findFault(plaintext, subscription);
+    // read once: what is checked is what is used
+    const { p256dh, auth } = subscription;
+    const fault = findFault(plaintext, { p256dh, auth });
     results.push(fault ?? plaintext);
     if (fault !== undefined) continue;
-    keys.set(subscription.p256dh, plaintexts.length * keysBytes);
-    keys.set(subscription.auth, plaintexts.length * keysBytes + subscription.p256dh.length);
+    keys.set(p256dh, plaintexts.length * keysBytes);
+    keys.set(auth, plaintexts.length * keysBytes + p256dh.length);
     places.push(results.length - 1);
     plaintexts.push(plaintext);
     bodiesBytes += plaintext.length + overheadBytes;

@@ -1,7 +1,7 @@
 // The accelerator, built here where there is a C compiler and Node's headers; and what happens where there is none,
 // or where it is not what it should be.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createECDH, type ECDH } from 'node:crypto';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -66,6 +66,42 @@ test('the same sources give the same bytes', { skip }, () => {
   const again = join(folder, 'again.node');
   buildAccelerator(again, findHeaders() ?? fetchHeaders(), findOrFetchLibrary());
   assert.ok(readFileSync(file).equals(readFileSync(again)));
+});
+
+test('memory that a getter among the plaintexts takes away is not touched', { skip }, () => {
+  // in a process of its own: the fault would end it
+  const script = `
+    const { randomBytes, createECDH } = require('node:crypto');
+    const { encryptBatch } = require(process.argv[1]);
+    const point = createECDH('prime256v1').generateKeys();
+    const overhead = 103, far = 1 << 20;
+    for (const taken of ['bodies', 'plaintext', 'keys', 'fixed']) {
+      for (const place of [0, 1, 2]) {
+        const owners = {};
+        const make = (name, bytes) => {
+          owners[name] = new ArrayBuffer(2 * far, { maxByteLength: 2 * far });
+          const array = new Uint8Array(owners[name], far, bytes.length);
+          array.set(bytes);
+          return array;
+        };
+        const texts = [0, 1, 2].map((index) => make(index === (place + 1) % 3 ? 'plaintext' : 'text' + index, Buffer.from('text')));
+        const bodies = make('bodies', Buffer.alloc(3 * (4 + overhead)));
+        const keys = make('keys', Buffer.concat([0, 1, 2].flatMap(() => [point, randomBytes(16)])));
+        const fixed = make('fixed', Buffer.concat([0, 1, 2].flatMap(() => [randomBytes(16), Buffer.alloc(32, 7)])));
+        const plaintexts = [...texts];
+        Object.defineProperty(plaintexts, place, { get: () => (owners[taken].resize(0), texts[place]) });
+        try {
+          encryptBatch(bodies, plaintexts, keys, true, fixed);
+          console.log('encrypted');
+        } catch (error) {
+          console.log(error.constructor.name);
+        }
+      }
+    }
+  `;
+  const { status, signal, stdout } = spawnSync(process.execPath, ['-e', script, file], { encoding: 'utf8' });
+  assert.deepEqual([status, signal], [0, null]);
+  assert.deepEqual(stdout.trim().split('\n'), Array(12).fill('RangeError'));
 });
 
 test('an independent implementation reads what it encrypts, at any length', { skip }, () => {
