@@ -1,6 +1,6 @@
 // Writes docs/conformance.md: each requirement of the specification and each promise of the documentation, the test that
-// shows it, and the changes of the source that the test is shown to notice. With --check it writes nothing and fails where the page differs; it fails in any
-// case where a change does not apply to the source any more.
+// shows it, and the changes of the source that the test is shown to notice. With --check it writes nothing and fails where
+// the page differs. It always fails where a change does not apply to the source any more.
 import { claimChanges } from '../test/prove/claim-changes.ts';
 import { findGaps, findStale, toProofs } from './prove/proofs.ts';
 import { readRequirements, type Requirement } from './requirements.ts';

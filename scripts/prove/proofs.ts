@@ -39,7 +39,7 @@ export async function findStale(all: readonly Proof[]): Promise<ReadonlyMap<Proo
     try {
       applyChange(await readFile(join(root, change.file), 'utf8'), change);
     } catch (error) {
-      found.set(proof, `${claim}: ${(error as Error).message}`);
+      found.set(proof, `${claim}: ${change.what}: ${(error as Error).message}`);
     }
   }
   return found;
