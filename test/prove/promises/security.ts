@@ -39,4 +39,19 @@ export const security: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'A data directory, or a file in it, that belongs to another user is refused, by root too',
+    test: { file: 'test/keys/owners.test.ts', title: 'what belongs to another user' },
+    changes: {
+      'src/keys/file-permissions.ts': {
+        'the owner of the directory is not looked at': ['  assertOwned(directory, stats);', ''],
+      },
+      'src/keys/private-file.ts': {
+        'the owner of a key file is not looked at': ['    assertOwned(path, stats);', ''],
+      },
+      'src/store/sqlite/database-file-checks.ts': {
+        'the owner of the database is not looked at': ['  assertOwned(file, stats);', ''],
+      },
+    },
+  },
 ];
