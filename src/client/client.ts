@@ -209,15 +209,19 @@ class DeskbellClient extends EventTarget {
     try {
       return await this.#reconcileWith(vapidKey, registration);
     } catch (error) {
-      // The service does not know the key that it has just given: it has another one now.
+      // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
       if ((error as ClientError).status !== 409) throw error;
-      return this.#reconcileWith(await this.#service.fetchVapidKey(), registration);
+      return this.#reconcileWith(await this.#service.fetchVapidKey(), registration, true);
     }
   }
 
-  async #reconcileWith(vapidKey: string, { pushManager }: ServiceWorkerRegistration): Promise<Reconciled> {
+  async #reconcileWith(
+    vapidKey: string,
+    { pushManager }: ServiceWorkerRegistration,
+    isRefused = false,
+  ): Promise<Reconciled> {
     const existing = await pushManager.getSubscription();
-    const isNew = !existing || !isUsable(existing, vapidKey);
+    const isNew = isRefused || !existing || !isUsable(existing, vapidKey);
     if (isNew && existing) await this.#atPushService(existing.unsubscribe());
     const subscription = isNew
       ? await this.#atPushService(

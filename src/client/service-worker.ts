@@ -342,6 +342,20 @@ async function resubscribe(): Promise<void> {
   const former = await readCopy();
   // Unsubscribed, or notifications were blocked, in the meantime.
   if (former === undefined || Notification.permission !== 'granted') return;
+  const body = await subscribeAndStore(former).catch(async (error: { readonly status?: number }) => {
+    // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
+    if (error.status !== 409) throw error;
+    await (await worker.registration.pushManager.getSubscription())?.unsubscribe();
+    return subscribeAndStore(former);
+  });
+  if (former && former !== body) {
+    await askService('webPush', { method: 'DELETE', headers: jsonType, body: former });
+  }
+  await writeCopy(body);
+}
+
+/** @returns what is stored */
+async function subscribeAndStore(former: string): Promise<string> {
   const vapidKey: unknown = await (await askService('vapidKey', {})).json();
   if (typeof vapidKey !== 'string') throw new Error(`${service.href}vapidKey did not answer with a key.`);
   const body = subscriptionBody(await subscribe(vapidKey));
@@ -355,10 +369,7 @@ async function resubscribe(): Promise<void> {
     },
     body,
   });
-  if (former && former !== body) {
-    await askService('webPush', { method: 'DELETE', headers: jsonType, body: former });
-  }
-  await writeCopy(body);
+  return body;
 }
 
 async function subscribe(applicationServerKey: string): Promise<PushSubscription> {
@@ -377,9 +388,11 @@ async function subscribe(applicationServerKey: string): Promise<PushSubscription
 async function askService(path: string, init: RequestInit): Promise<Response> {
   const url = new URL(path, service);
   const response = await fetch(url, { credentials: 'omit', ...init });
-  if (!response.ok)
-    throw new Error(`${init.method ?? 'GET'} ${url.href} was answered with ${response.status}.`);
-  return response;
+  if (response.ok) return response;
+  const { status } = response;
+  throw Object.assign(new Error(`${init.method ?? 'GET'} ${url.href} was answered with ${status}.`), {
+    status,
+  });
 }
 
 function subscriptionBody(subscription: PushSubscription): string {

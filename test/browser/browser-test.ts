@@ -21,6 +21,8 @@ export interface BrowserTestContext {
   storedRow(): Promise<StoredSubscription>;
   /** Sends to everybody, and waits until the page lists this message and no other. */
   deliver(page: Page, heading: string, message: string): Promise<void>;
+  /** The same, to one subscription alone; it is the newest in the list. */
+  deliverTo(subscription: StoredSubscription, page: Page, heading: string, message: string): Promise<void>;
   /** A page of another site that uses the service, where notifications are permitted. @param path without its first slash */
   openOtherSite(path?: string): Promise<{ readonly page: Page; readonly url: string }>;
 }
@@ -62,6 +64,10 @@ export function createBrowserTests(start: () => Promise<TestBrowser>, skip: fals
         async deliver(page, heading, message) {
           assert.deepEqual(await backend.sendToAll({ title: heading, message }), { accepted: 1 });
           assert.deepEqual(await received(page, 1), [`${heading}: ${message}`]);
+        },
+        async deliverTo(subscription, page, heading, message) {
+          assert.equal(await backend.sendTo(subscription, { title: heading, message }), 'accepted');
+          assert.equal((await received(page, 1))[0], `${heading}: ${message}`);
         },
         async openOtherSite(path = '') {
           const { url } = resources.use(await startOtherSite(backend.url));

@@ -193,7 +193,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
       assert.equal(
         (await steps(page)).at(-1),
-        'The server has a new key, so this browser has subscribed anew.',
+        'The former subscription could not be kept, so this browser has subscribed anew.',
       );
       const row = await storedRow();
       assert.notEqual(row.endpoint, former.endpoint);
@@ -235,6 +235,74 @@ export function testDemoPage(browserTest: BrowserTest): void {
       const row = await storedRow();
       assert.equal(row.endpoint, former.endpoint);
       await deliver(page, 'Back', 'again');
+    },
+  );
+
+  browserTest(
+    'where the service has other keys for its endpoint, the page subscribes anew, and those stay as they are',
+    async ({ backend, open, deliverTo }) => {
+      const page = await open();
+      backend.takeNextEndpoint();
+      await press(page, 'Subscribe');
+      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
+      const [stranger, row, ...further] = await backend.subscriptions();
+      assert.deepEqual(further, []);
+      assert.deepEqual(backend.registrations.map(endpointOf), [stranger!.endpoint, row!.endpoint]);
+      const sent = (backend.registrations as Record<string, string>[]).map(({ auth }) => auth);
+      assert.ok(!sent.includes(Buffer.from(stranger!.auth).toString('base64')));
+      await deliverTo(row!, page, 'First', 'visit');
+
+      await backend.replaceKeys(row!.endpoint);
+      const replaced = await backend.subscriptions();
+      // a second page of the same browser at the same time
+      const second = await open();
+      await Promise.all([reload(page), reload(second)]);
+      for (const each of [page, second]) assert.equal(await textOf(each, '#stored'), 'Stored');
+      const [last, ...others] = (await backend.subscriptions()).toReversed();
+      assert.deepEqual(others.toReversed(), replaced);
+      await deliverTo(last!, page, 'Next', 'visit');
+    },
+  );
+
+  browserTest(
+    'a browser that knows the former keys of its endpoint puts its own in their place',
+    async ({ backend, openSubscribed, storedRow, deliver }) => {
+      const { page, row } = await openSubscribed();
+      // as after a profile was restored that is older than the service's copy
+      const auth = new Uint8Array(16).fill(7);
+      await backend.replaceKeys(row.endpoint, auth);
+      await page.evaluate(changeCopy(Buffer.from(auth).toString('base64')));
+
+      await reload(page);
+
+      assert.equal(await textOf(page, '#stored'), 'Stored');
+      const { id, endpoint, p256dh, auth: ownAuth } = await storedRow();
+      assert.deepEqual(
+        { id, endpoint, p256dh, ownAuth },
+        { id: row.id, endpoint: row.endpoint, p256dh: row.p256dh, ownAuth: row.auth },
+      );
+      await deliver(page, 'Own', 'keys');
+    },
+  );
+
+  browserTest(
+    'when the push service drops a subscription and the service has other keys for the next one, the service worker makes another',
+    async ({ testBrowser, backend, openSubscribed, deliverTo }) => {
+      const { page, row: former } = await openSubscribed();
+      backend.takeNextEndpoint();
+
+      await testBrowser.dropSubscriptions(backend.url);
+
+      let rows: readonly StoredSubscription[] = [];
+      await until(
+        async () => {
+          rows = await backend.subscriptions();
+          return rows.length === 2 && rows.every(({ endpoint }) => endpoint !== former.endpoint);
+        },
+        () => `There are ${rows.length} rows.`,
+      );
+      assert.deepEqual(backend.registrations.slice(1).map(endpointOf), rows.map(endpointOf));
+      await deliverTo(rows[1]!, page, 'Again', 'anew');
     },
   );
 
@@ -541,6 +609,16 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 }
+
+const endpointOf = (subscription: unknown): string => (subscription as StoredSubscription).endpoint;
+
+/** Has the browser remember another `auth` of the service's copy. */
+const changeCopy = (auth: string) => `(async () => {
+  const cache = await caches.open('deskbell');
+  const [key] = await cache.keys();
+  const copy = await (await cache.match(key)).json();
+  await cache.put(key, new Response(JSON.stringify({ ...copy, auth: ${JSON.stringify(auth)} })));
+})()`;
 
 /** One row, and not the former one. */
 export async function untilReplaced(backend: Backend, former: StoredSubscription): Promise<void> {

@@ -1,4 +1,5 @@
 // All of Deskbell that is on the server's side of a browser test: a real store, the real service, the real sender.
+import { createECDH, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server } from 'node:http';
@@ -27,6 +28,10 @@ export interface Backend extends AsyncDisposable {
   createToken(user: string, tags?: readonly string[]): Promise<string>;
   /** The bodies of POST /webPush, as browsers sent them. */
   readonly registrations: readonly unknown[];
+  /** Stores other keys for an endpoint, as import and other server-side code may. */
+  replaceKeys(endpoint: string, auth?: Uint8Array): Promise<void>;
+  /** Somebody else registers the endpoint of the next POST just before it, with other keys. */
+  takeNextEndpoint(): void;
   /** Loses a row, as a restored backup does. */
   forget(id: number): Promise<void>;
   /** Broadcasts to every row, and counts the outcomes that there were. */
@@ -69,6 +74,7 @@ export async function startBackend(
   let service: FastifyInstance | undefined;
   let outage: Server | undefined;
   const registrations: unknown[] = [];
+  let isNextTaken = false;
 
   function senderOptions(): SenderOptions {
     return { vapid: { ...keys, subject: 'mailto:ops@example.org' }, store, receiptKey, ...access };
@@ -82,6 +88,13 @@ export async function startBackend(
     createToken: async (user, tags) =>
       createSubscriberToken({ key: await data.subscriberTokenKey(), audience, user, tags }),
     subscriptions: () => store.subscriptions.page({ afterId: 0, limit: 100 }),
+    async replaceKeys(endpoint, auth = randomBytes(16)) {
+      const p256dh = createECDH('prime256v1').generateKeys();
+      await store.subscriptions.put({ endpoint, p256dh, auth }, keys.publicKey);
+    },
+    takeNextEndpoint() {
+      isNextTaken = true;
+    },
     async forget(id) {
       await store.subscriptions.removeById(id);
     },
@@ -131,7 +144,10 @@ export async function startBackend(
         log: { info: () => undefined, error: (record) => console.error(record) },
       });
       service.addHook('preHandler', async ({ method, body }) => {
-        if (method === 'POST') registrations.push(body);
+        if (method !== 'POST') return;
+        registrations.push(body);
+        if (isNextTaken) await backend.replaceKeys((body as { endpoint: string }).endpoint);
+        isNextTaken = false;
       });
       await service.listen({ host: '127.0.0.1', port });
       port = (service.server.address() as AddressInfo).port;

@@ -109,7 +109,8 @@ await attempt(async () => {
   const result = await client.synced;
   if (result === 'not-subscribed') step('This browser is not subscribed yet.');
   if (result === 'sent-again') step('This browser is subscribed, and the server has a fresh copy of that.');
-  if (result === 'subscribed-anew') step('The server has a new key, so this browser has subscribed anew.');
+  if (result === 'subscribed-anew')
+    step('The former subscription could not be kept, so this browser has subscribed anew.');
 });
 if (isSecureContext) {
   const permission = await navigator.permissions.query({ name: 'notifications' });
