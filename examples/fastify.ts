@@ -18,7 +18,7 @@ app.register(
     store: data.store,
     vapidPublicKey: data.vapidKeys.publicKey,
     sessionKey: data.sessionKey,
-    onSubscribe: ({ id }, request) => console.log(`subscription ${id} came from ${request.ip}`),
+    onSubscribe: (_subscription, request) => console.log(`a subscription came from ${request.ip}`),
   }),
 );
 app.addHook('onClose', () => data.close());

@@ -51,7 +51,13 @@ export type {
 } from './store/people.ts';
 export type { Schedule, ScheduleStore } from './store/schedules.ts';
 export type { Store } from './store/store.ts';
-export type { PutOptions, StoredSubscription, SubscriptionStore } from './store/subscriptions.ts';
+export type {
+  FormerSubscription,
+  NewSubscription,
+  Registration,
+  StoredSubscription,
+  SubscriptionStore,
+} from './store/subscriptions.ts';
 
 export { generateVapidKeys } from './protocol/vapid.ts';
 export type { VapidKeys } from './protocol/vapid.ts';

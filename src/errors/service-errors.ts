@@ -33,6 +33,11 @@ export const serviceErrors = {
     'The VAPID key is not one of this service',
     'Subscribe again with the key in "vapidPublicKey".',
   ),
+  ERR_ENDPOINT_IN_USE: entry(
+    409,
+    'The endpoint is registered with other keys',
+    'Unsubscribe and subscribe again: the new subscription has another endpoint.',
+  ),
   ERR_REQUEST_TIMEOUT: entry(408, 'The request took too long to arrive', 'Send the request faster.', true),
   ERR_HEADERS_TOO_LARGE: entry(
     431,

@@ -12,10 +12,11 @@ import { openLogFile } from './log-file.ts';
 export interface Log {
   info(record: object): void;
   error(record: object): void;
+  /** Writes out what is buffered, where it does not write at once. */
+  flush?(): void;
 }
 
 export interface OpenLog extends Log {
-  /** Writes out what is buffered. */
   flush(): void;
   /**
    * Opens the file anew, once a log rotation has moved it; does nothing without a file.

@@ -15,6 +15,7 @@ export { createSubscriberToken } from './push/subscriber-token.ts';
 export type { SubscriberTokenOptions, SubscriberTokens } from './push/subscriber-token.ts';
 export type {
   DemoActionName,
+  OfferedSubscription,
   SubscribeHook,
   SubscriptionHook,
   ServerOptions,

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 
 import type { Store } from '../store/store.ts';
 import type { UserAndTags } from '../store/people.ts';
+import type { Subscription } from '../protocol/subscription.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { checkOptions } from './check-options.ts';
@@ -70,7 +71,10 @@ export interface ServiceOptions {
    * Takes subscriber tokens, which say whose a subscription is. Default: none, and the header `Authorization` is ignored.
    */
   readonly subscriberTokens?: SubscriberTokens | undefined;
-  /** Called after a subscription is stored and before it is acknowledged; what it throws becomes the response. */
+  /**
+   * Called before a subscription is stored or changed. What it throws becomes the response, and nothing is stored or
+   * changed then.
+   */
   readonly onSubscribe?: SubscribeHook | undefined;
   /** Called after a client has removed its subscription; what it throws is logged. */
   readonly onUnsubscribe?: SubscriptionHook | undefined;
@@ -78,9 +82,19 @@ export interface ServiceOptions {
   readonly authorize?: Authorize | undefined;
 }
 
+/** What a browser asks to have stored, once all of it is valid and it has a right to the row that is there. */
+export interface OfferedSubscription extends Subscription {
+  readonly vapidPublicKey: string;
+  /** Of the row that is there already; a new subscription has none until it is stored. */
+  readonly id: number | undefined;
+  /** Whose it will be unless the hook says otherwise: by its token, as the row is now, or by the subscription that it replaces. */
+  readonly user: string | undefined;
+  readonly tags: readonly string[];
+}
+
 /** An object that it returns replaces user and tags of the subscription; without one they stay as they are. */
 export type SubscribeHook = (
-  subscription: StoredSubscription,
+  subscription: OfferedSubscription,
   request: FastifyRequest,
 ) => void | UserAndTags | Promise<void | UserAndTags>;
 

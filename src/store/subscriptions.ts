@@ -17,30 +17,54 @@ export interface StoredSubscription extends Subscription {
   readonly tags: readonly string[];
 }
 
-/** Whose a subscription is. Without either, a row keeps user and tags, and a new one has none. */
-export interface PutOptions {
-  /** Replaces user and tags. */
+/** What is to be stored by code that may change every row. */
+export interface NewSubscription {
+  readonly subscription: Subscription;
+  readonly vapidPublicKey: string;
+  /** Replaces user and tags. Default: a row keeps them, and a new one has none. */
   readonly assign?: UserAndTags | undefined;
+}
+
+/**
+ * What a browser asks to store, or a stranger: knowing an endpoint proves nothing. Where the endpoint has a row with another
+ * `auth`, one of these is to be right: `former` names that very row with its `auth`, or `provenUser` is its user.
+ */
+export interface Registration extends NewSubscription {
   /**
    * The row that this one takes the place of. Where `auth` is its own, its user and tags move here, unless this one has
-   * any.
+   * any, or `assign` is given.
    */
-  readonly former?: { readonly endpoint: string; readonly auth: Uint8Array } | undefined;
+  readonly former?: FormerSubscription | undefined;
+  /** Who the request comes from, where that is proved, as by a subscriber token. */
+  readonly provenUser?: string | undefined;
+}
+
+/** By any spelling of scheme, host and port. */
+export interface FormerSubscription {
+  readonly endpoint: string;
+  readonly auth: Uint8Array;
 }
 
 export interface SubscriptionStore {
-  /** Inserts, or replaces the keys of the row with the same endpoint, in whatever spelling of scheme, host and port.
-   *  Durable when the promise resolves.
-   *  @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where a new row is one too many */
-  put(subscription: Subscription, vapidPublicKey: string, options?: PutOptions): Promise<StoredSubscription>;
+  /**
+   * Inserts, or replaces the keys of the row with the same endpoint, in whatever spelling of scheme, host and port: for
+   * code that may change every row. Durable when the promise resolves.
+   *
+   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where a new row is one too many
+   */
+  put(
+    subscription: Subscription,
+    vapidPublicKey: string,
+    options?: Pick<NewSubscription, 'assign'>,
+  ): Promise<StoredSubscription>;
   /** The same for many rows in one transaction (import). */
-  putAll(
-    rows: readonly {
-      readonly subscription: Subscription;
-      readonly vapidPublicKey: string;
-      readonly assign?: UserAndTags | undefined;
-    }[],
-  ): Promise<void>;
+  putAll(rows: readonly NewSubscription[]): Promise<void>;
+  /**
+   * The same for a request of a browser. Its right to the row is looked at in the transaction that writes keys, user and tags.
+   *
+   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE where it has none, and nothing is changed; ERR_SUBSCRIPTION_LIMIT
+   */
+  register(registration: Registration): Promise<StoredSubscription>;
   findById(id: number): Promise<StoredSubscription | undefined>;
   /** By any spelling of scheme, host and port. */
   findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;

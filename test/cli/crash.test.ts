@@ -1,5 +1,7 @@
-// What a killed service leaves behind: every registration that was acknowledged, in a database that is intact.
+// What a killed service leaves behind: every registration that was acknowledged, in a database that is intact and on the
+// console.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -19,6 +21,8 @@ suite('kill -9', () => {
     let kills = 0;
     for (; acknowledged.size < registrations; kills += 1) {
       const service = runUntilStopped(words);
+      const isRead = once(service.child, 'close');
+      const before = new Set(acknowledged.keys());
       if (Math.random() < 0.2) {
         // Before it is ready, while it may be making its files.
         await sleep(Math.random() * 400);
@@ -30,6 +34,11 @@ suite('kill -9', () => {
         });
       }
       await service.end('SIGKILL');
+      await isRead;
+      const written = service.written();
+      for (const endpoint of acknowledged.keys()) {
+        assert.ok(before.has(endpoint) || written.includes(endpoint), `${endpoint} is not on the console`);
+      }
       await checkStored(data, acknowledged);
     }
     t.diagnostic(`${kills} kills, ${acknowledged.size} registrations acknowledged`);

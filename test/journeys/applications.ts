@@ -53,7 +53,7 @@ app.register(
     vapidPublicKey: vapidKeys.publicKey,
     sessionKey,
     pushServices,
-    onSubscribe: ({ id }) => console.log(\`subscription \${id}\`),
+    onSubscribe: ({ endpoint }) => console.log(\`subscription at \${new URL(endpoint).host}\`),
   }),
 );
 app.post('/notify', () => sendToAll());

@@ -9,6 +9,7 @@ const filter = 'src/service/demonstration/mechanisms/logging-filter.ts';
 const cors = 'src/service/cors.ts';
 const document = 'src/service/description.ts';
 const vapidKey = 'src/service/push/vapid-key.ts';
+const registration = 'src/service/push/registration.ts';
 const webPush = 'src/service/push/web-push.ts';
 const subscription = 'src/protocol/subscription.ts';
 const base64 = 'src/protocol/base64.ts';
@@ -37,10 +38,10 @@ export const service: ClaimChanges = {
     'the key is cut short': [keyText, 'represent(JSON.stringify(vapidPublicKey.slice(1)), jsonContentType)'],
   }),
   'The client sends endpoint, p256dh and auth to POST /webPush, which writes them to the server console': [
-    ...changesOf(webPush, {
+    ...changesOf(registration, {
       'nothing is written': [
-        'log.info(\n        redactSubscriptions',
-        '(() => undefined)(\n        redactSubscriptions',
+        'log.info(\n      redactSubscriptions',
+        '(() => undefined)(\n      redactSubscriptions',
       ],
     }),
     ...changesOf('src/service/options.ts', {
@@ -52,10 +53,10 @@ export const service: ClaimChanges = {
         "info: (record) => 'p256dh' in record || logger.info(record),",
       ],
     }),
-    ...changesOf(webPush, {
+    ...changesOf(registration, {
       'auth is not among the values': [
-        'endpoint: subscription.endpoint, p256dh, auth }',
-        'endpoint: subscription.endpoint, p256dh }',
+        "{ event: 'subscription', endpoint, p256dh, auth }",
+        "{ event: 'subscription', endpoint, p256dh }",
       ],
     }),
   ],

@@ -203,12 +203,17 @@ describe('a client that', () => {
 
   test('is being answered while the server closes gets its answer', async (t) => {
     const held = Promise.withResolvers<void>();
-    const service = await startService({ onSubscribe: () => held.promise, pushServices: [] }, t);
+    let isAsked = false;
+    const onSubscribe = (): Promise<void> => {
+      isAsked = true;
+      return held.promise;
+    };
+    const service = await startService({ onSubscribe, pushServices: [] }, t);
     const body = JSON.stringify(newSubscription());
     const socket = await openConnection(service.port);
     const answer = readToEnd(socket);
     socket.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}`);
-    await until(() => service.records.some(({ event }) => event === 'subscription'), 'the registration');
+    await until(() => isAsked, 'the registration');
     const closing = service.app.close();
     await wait(50);
     held.resolve();

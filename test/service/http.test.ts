@@ -285,22 +285,24 @@ describe('POST /webPush', () => {
     );
   });
 
-  test('keeps one row per endpoint, the newest', async (t) => {
+  test('keeps one row per endpoint, with the keys that came first', async (t) => {
     const service = await startService({}, t);
     const first = newSubscription();
     const second = { ...newSubscription(), endpoint: first.endpoint };
     await sendJson(service.base, 'POST', '/webPush', first);
-    await sendJson(service.base, 'POST', '/webPush', second);
+    await sendJson(service.base, 'POST', '/webPush', first);
+    assert.equal((await sendJson(service.base, 'POST', '/webPush', second)).status, 409);
     assert.equal(await service.store.subscriptions.count(), 1);
     const stored = await service.store.subscriptions.findByEndpoint(first.endpoint);
-    assert.equal(Buffer.from(stored!.auth).toString('base64'), second.auth);
+    assert.equal(Buffer.from(stored!.auth).toString('base64'), first.auth);
   });
 
-  test('tells the application of a stored subscription before it acknowledges', async (t) => {
+  test('asks the application before it stores a subscription', async (t) => {
     const told: unknown[] = [];
     const service = await startService(
       {
-        onSubscribe: ({ id, endpoint }, request) => {
+        onSubscribe: async ({ id, endpoint }, request) => {
+          assert.equal(await service.store.subscriptions.findByEndpoint(endpoint), undefined);
           told.push({ id, endpoint, who: request.headers['x-user'] });
         },
       },
@@ -308,7 +310,7 @@ describe('POST /webPush', () => {
     );
     const subscription = newSubscription();
     await sendJson(service.base, 'POST', '/webPush', subscription, { 'x-user': 'alice' });
-    assert.deepEqual(told, [{ id: 1, endpoint: subscription.endpoint, who: 'alice' }]);
+    assert.deepEqual(told, [{ id: undefined, endpoint: subscription.endpoint, who: 'alice' }]);
   });
 });
 

@@ -1,12 +1,25 @@
-// Registrations and removals over HTTP: one row per endpoint in whatever spelling, and the optional limit on rows.
+// Registrations and removals over HTTP: one row per endpoint in whatever spelling, whose keys a stranger cannot change, nothing
+// of what is refused, and the optional limit on rows.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
-import { newSubscription, sendJson, startService } from './running-service.ts';
+import type { OfferedSubscription, SubscribeHook } from '../../src/service/options.ts';
+import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
+import { removeSubscriptions } from '../store/store-under-test.ts';
+import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
+
+const former = (value: object) => ({ 'deskbell-former-subscription': JSON.stringify(value) });
+
+const refuse = () => {
+  throw new DeskbellError('ERR_FORBIDDEN', 'Not invited.');
+};
+const saysNothing = () => undefined;
 
 const spell = (endpoint: string): string[] => [
   endpoint,
@@ -54,9 +67,181 @@ test('beyond the limit a new subscription is a 503, and a stored one is still up
   const refused = await sendJson(base, 'POST', '/webPush', newSubscription());
   assert.equal(refused.status, 503);
   assert.equal(((await refused.json()) as Problem).code, 'ERR_SUBSCRIPTION_LIMIT');
-  const { auth } = newSubscription();
-  assert.equal((await sendJson(base, 'POST', '/webPush', { ...stored, auth })).status, 200);
+  const { p256dh } = newSubscription();
+  assert.equal((await sendJson(base, 'POST', '/webPush', { ...stored, p256dh })).status, 200);
   assert.equal(await store.subscriptions.count(), 2);
   const found = await store.subscriptions.findByEndpoint(stored.endpoint);
-  assert.equal(Buffer.from(found?.auth ?? []).toString('base64'), auth);
+  assert.equal(Buffer.from(found?.p256dh ?? []).toString('base64'), p256dh);
+});
+
+describe('a stranger who knows an endpoint', () => {
+  const key = randomBytes(32);
+  const audience = 'my-app';
+  const tokenOf = async (user: string) => ({
+    authorization: `Bearer ${await createSubscriberToken({ key, audience, user })}`,
+  });
+  const subscriberTokens = { algorithm: 'HS256', key, audience } as const;
+  const service = startServiceForSuite({ subscriberTokens });
+
+  const victim = newSubscription();
+  const own = newSubscription();
+  const mine = { ...newSubscription(), endpoint: victim.endpoint };
+  const post = (subscription: object, headers?: Record<string, string>) =>
+    sendJson(service.base, 'POST', '/webPush', subscription, headers);
+  const rows = () => service.store.subscriptions.page({ afterId: 0, limit: 10 });
+  before(async () => {
+    assert.equal((await post(victim, await tokenOf('ada'))).status, 200);
+    assert.equal((await post(own, await tokenOf('mallory'))).status, 200);
+    service.records.length = 0;
+  });
+
+  const attempts: readonly (readonly [string, () => Promise<Response>])[] = [
+    ['its own keys', () => post(mine)],
+    ['its own keys, as toJSON() gives them', () => post({ endpoint: mine.endpoint, keys: mine })],
+    ['its own keys and its own token', async () => post(mine, await tokenOf('mallory'))],
+    ['its own keys and its own former subscription', () => post(mine, former(own))],
+    ['its own keys as the former ones', () => post(mine, former(mine))],
+  ];
+  for (const [what, attempt] of attempts) {
+    test(`does not get it with ${what}: 409, no change, and nothing of it on the console`, async () => {
+      const stored = await rows();
+      const response = await attempt();
+      assert.equal(response.status, 409);
+      assert.match(response.headers.get('content-type') ?? '', /^application\/problem\+json/);
+      const text = await response.text();
+      assert.equal((JSON.parse(text) as Problem).code, 'ERR_ENDPOINT_IN_USE');
+      assert.deepEqual(await rows(), stored);
+      const records = JSON.stringify(service.records.filter(({ event }) => event !== undefined));
+      for (const secret of [mine.endpoint, mine.auth, mine.p256dh, victim.auth]) {
+        assert.ok(!(text + records).includes(secret));
+      }
+    });
+  }
+
+  test('moves nothing, signs nobody out and removes nothing', async () => {
+    const stored = await rows();
+    const { endpoint } = victim;
+    const another = newSubscription();
+    assert.equal((await post(another, former({ endpoint, auth: own.auth }))).status, 200);
+    for (const path of ['/webPush', '/webPush/user']) {
+      const response = await sendJson(service.base, 'DELETE', path, { endpoint, auth: own.auth });
+      assert.equal(response.status, 204, 'which does not tell');
+    }
+    assert.deepEqual((await rows()).slice(0, stored.length), stored);
+    assert.equal((await service.store.subscriptions.findByEndpoint(another.endpoint))?.user, undefined);
+  });
+
+  test('is told apart from its browser and from its user', async () => {
+    assert.equal((await post(mine, former(victim))).status, 200);
+    assert.equal((await post(victim, await tokenOf('ada'))).status, 200);
+    const found = await service.store.subscriptions.findByEndpoint(victim.endpoint);
+    assert.deepEqual(
+      [Buffer.from(found?.auth ?? []).toString('base64'), found?.id, found?.user],
+      [victim.auth, 1, 'ada'],
+    );
+  });
+});
+
+describe('a registration that onSubscribe refuses', () => {
+  let answer: () => ReturnType<SubscribeHook> = saysNothing;
+  const offers: OfferedSubscription[] = [];
+  const service = startServiceForSuite({
+    onSubscribe: (offered) => {
+      offers.push(offered);
+      return answer();
+    },
+  });
+  const post = (subscription: object, headers?: Record<string, string>) =>
+    sendJson(service.base, 'POST', '/webPush', subscription, headers);
+  const rows = () => service.store.subscriptions.page({ afterId: 0, limit: 10 });
+  const console = () => service.records.filter(({ event }) => event === 'subscription');
+
+  beforeEach(async () => {
+    answer = saysNothing;
+    await removeSubscriptions(service.store);
+    offers.length = 0;
+    service.records.length = 0;
+  });
+
+  test('leaves no row and changes none, its former one included, and is not on the console', async () => {
+    const stored = newSubscription();
+    answer = () => ({ user: 'ada', tags: ['de'] });
+    assert.equal((await post(stored)).status, 200);
+    const [row] = await rows();
+    service.records.length = 0;
+
+    answer = refuse;
+    for (const subscription of [newSubscription(), stored, { ...stored, p256dh: newSubscription().p256dh }]) {
+      const response = await post(subscription, former(stored));
+      assert.equal(response.status, 403);
+      assert.deepEqual(await rows(), [row]);
+    }
+    assert.deepEqual(console(), []);
+  });
+
+  test('is known by what it will be: a new one has no id, and the user of its row or of the one it replaces', async () => {
+    const first = newSubscription();
+    answer = () => ({ user: 'ada', tags: ['de'] });
+    await post(first);
+    answer = saysNothing;
+    await post(first);
+    const next = newSubscription();
+    await post(next, former({ ...first, auth: newSubscription().auth }));
+    await post(next, former(first));
+    const [id, nextId] = (await rows()).map((row) => row.id);
+    const ada = { user: 'ada', tags: ['de'] };
+    const nobody = { user: undefined, tags: [] };
+    assert.deepEqual(
+      offers.map(({ endpoint, id: offered, user, tags }) => ({ endpoint, id: offered, user, tags })),
+      [
+        { endpoint: first.endpoint, id: undefined, ...nobody },
+        { endpoint: first.endpoint, id, ...ada },
+        { endpoint: next.endpoint, id: undefined, ...nobody },
+        { endpoint: next.endpoint, id: nextId, ...ada },
+      ],
+    );
+  });
+
+  test('is not asked about where the endpoint is another one’s, also when that comes while it thinks', async () => {
+    const subscription = newSubscription();
+    const other = { ...newSubscription(), endpoint: subscription.endpoint };
+    answer = async () => {
+      answer = saysNothing;
+      assert.equal((await post(other)).status, 200);
+      return { user: 'ada' };
+    };
+    assert.equal((await post(subscription)).status, 409);
+    assert.deepEqual(
+      (await rows()).map(({ user, auth }) => [user, Buffer.from(auth).toString('base64')]),
+      [[undefined, other.auth]],
+    );
+    assert.equal(offers.length, 2);
+    assert.equal((await post(subscription)).status, 409);
+    assert.equal(offers.length, 2);
+    assert.deepEqual(console(), [{ event: 'subscription', ...other }]);
+  });
+});
+
+test('the console line is written out after the row is stored and before the answer', async (t) => {
+  const steps: string[] = [];
+  const { store, base } = await startService(
+    {
+      log: {
+        info: (record) => {
+          if ('event' in record && record.event === 'subscription') steps.push('line');
+        },
+        error: () => {},
+        flush: () => steps.push('flush'),
+      },
+    },
+    t,
+  );
+  const { register } = store.subscriptions;
+  t.mock.method(store.subscriptions, 'register', async (...given: Parameters<typeof register>) => {
+    const stored = await register(...given);
+    steps.push('stored');
+    return stored;
+  });
+  assert.equal((await sendJson(base, 'POST', '/webPush', newSubscription())).status, 200);
+  assert.deepEqual(steps, ['stored', 'line', 'flush']);
 });

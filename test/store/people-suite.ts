@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { checkExpression } from '../../src/store/check-people.ts';
 import type { AudienceExpression, UserAndTags } from '../../src/store/people.ts';
-import type { StoredSubscription } from '../../src/store/subscriptions.ts';
+import type { Registration, StoredSubscription } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
@@ -33,6 +33,8 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
 
     const put = (index: number, assign?: UserAndTags) =>
       store.subscriptions.put(madeUpSubscription(index), vapidPublicKey, { assign });
+    const register = (index: number, options: Partial<Registration>) =>
+      store.subscriptions.register({ subscription: madeUpSubscription(index), vapidPublicKey, ...options });
     const read = async (id: number) => ownerOf(await store.subscriptions.findById(id));
 
     const createBroadcast = (audienceId: number | undefined, user?: string) =>
@@ -88,13 +90,9 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
       test('they move to the subscription that takes the place of a former one, with its auth only', async () => {
         const { id, endpoint, auth } = await put(1, ada);
         const wrong = { endpoint, auth: madeUpSubscription(9).auth };
-        const anonymous = await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey, {
-          former: wrong,
-        });
+        const anonymous = await register(2, { former: wrong });
         assert.deepEqual(ownerOf(anonymous), { user: undefined, tags: [] });
-        const moved = await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey, {
-          former: { endpoint, auth },
-        });
+        const moved = await register(2, { former: { endpoint, auth } });
         assert.deepEqual(ownerOf(moved), ada);
         assert.deepEqual(await read(id), { user: undefined, tags: [] });
       });
@@ -103,14 +101,11 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         const { id, endpoint, auth } = await put(1, ada);
         const former = { endpoint, auth };
         const bob = await put(2, { user: 'bob' });
-        await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey, { former });
+        await register(2, { former });
         assert.deepEqual(await read(bob.id), { user: 'bob', tags: [] });
-        const assigned = await store.subscriptions.put(madeUpSubscription(3), vapidPublicKey, {
-          assign: { tags: ['de'] },
-          former,
-        });
+        const assigned = await register(3, { assign: { tags: ['de'] }, former });
         assert.deepEqual(ownerOf(assigned), { user: undefined, tags: ['de'] });
-        await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey, { former });
+        await register(1, { former });
         assert.deepEqual(await read(id), ada, 'a subscription is not its own former one');
       });
 

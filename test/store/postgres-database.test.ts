@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { hashEndpoint } from '../../src/store/postgres/endpoint-hash.ts';
@@ -16,6 +17,7 @@ import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.
 import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
 import { isPassing } from '../../src/store/postgres/postgres-error.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { Registration } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
@@ -294,6 +296,60 @@ describe('a PostgreSQL store', () => {
       const broadcast = await store.broadcasts.find(id);
       assert.deepEqual([broadcast?.state, broadcast?.counts.accepted], ['done', 40]);
     }
+  });
+
+  /** Registers while another process has a row of the same endpoint that it has not committed. */
+  const registerBeside = async (
+    registration: Registration,
+    stored: Subscription,
+    end: 'commit' | 'rollback',
+  ) => {
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      await other.query('begin');
+      const values = [[hashEndpoint(stored.endpoint)], [stored.endpoint], [stored.p256dh], [stored.auth]];
+      await other.query(
+        `select ${current.schema}.put_subscriptions(null, $1, $2, $3, $4, array['${vapidPublicKey}'],
+          array['{"assign": {"user": "bob", "tags": ["two"]}}'::jsonb])`,
+        values,
+      );
+      const registered = store.subscriptions.register(registration).catch((error: unknown) => error);
+      const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      // what a transaction has seen of it, it sees again
+      while ((await other.query(waits)).rowCount === 0) await other.query('select pg_stat_clear_snapshot()');
+      await other.query(end);
+      const answer = await registered;
+      const row = await store.subscriptions.findByEndpoint(stored.endpoint);
+      if (answer instanceof DeskbellError) return { answer: answer.code, user: row?.user, tags: row?.tags };
+      assert.deepEqual(answer, row);
+      return { answer: 'stored', user: row?.user, tags: row?.tags };
+    } finally {
+      await other.end();
+    }
+  };
+
+  test('of two processes that register one endpoint at once, the later one holds if it may change the row', async () => {
+    const subscription = madeUpSubscription(1);
+    const later = { subscription, vapidPublicKey, assign: { user: 'ada', tags: ['one'] } };
+    const [ada, bob] = [later.assign, { user: 'bob', tags: ['two'] }];
+    assert.deepEqual(await registerBeside(later, subscription, 'rollback'), { answer: 'stored', ...ada });
+    await store.subscriptions.removeById(1);
+    await store.subscriptions.removeById(2);
+    assert.deepEqual(await registerBeside(later, subscription, 'commit'), { answer: 'stored', ...ada });
+
+    const second = madeUpSubscription(2);
+    const strange = { ...madeUpSubscription(3), endpoint: second.endpoint };
+    assert.deepEqual(await registerBeside({ ...later, subscription: strange }, second, 'commit'), {
+      answer: 'ERR_ENDPOINT_IN_USE',
+      ...bob,
+    });
+    const third = madeUpSubscription(4);
+    const proven = { ...later, subscription: { ...madeUpSubscription(5), endpoint: third.endpoint } };
+    assert.deepEqual(await registerBeside({ ...proven, provenUser: 'bob' }, third, 'commit'), {
+      answer: 'stored',
+      ...ada,
+    });
   });
 
   test('keeps ids dense: a subscription that is registered again uses up none', async () => {

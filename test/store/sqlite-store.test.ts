@@ -36,6 +36,7 @@ import { describeWebhookOutbox } from './webhook-outbox-suite.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
 import { describePerPerson } from './per-person-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';
+import { describeRegistrations } from './registration-suite.ts';
 import { describeRetention } from './retention-suite.ts';
 
 const isWindows = process.platform === 'win32';
@@ -54,6 +55,7 @@ describeBroadcasts('SQLite', prepare);
 describeHeldDeletions('SQLite', prepare);
 describeEndpointSpellings('SQLite', prepare);
 describePushServices('SQLite', prepare);
+describeRegistrations('SQLite', prepare);
 describeVapidKeys('SQLite', prepare);
 describeWebhookOutbox('SQLite', prepare);
 describeRateShares('SQLite', prepare);

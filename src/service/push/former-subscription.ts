@@ -1,15 +1,16 @@
 // Which subscription a registration takes the place of: a browser that had to subscribe anew names the former one in a
-// request header, so that user and tags move to the new one. `auth` proves that it is the browser's own.
+// request header, so that user and tags move to the new one. `auth` proves that it is the browser's own. Where it is the same
+// endpoint, that permits to change its keys.
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
-import type { PutOptions } from '../../store/subscriptions.ts';
+import type { FormerSubscription } from '../../store/subscriptions.ts';
 
 export const formerSubscriptionHeader = 'Deskbell-Former-Subscription';
 
 /** @throws {DeskbellError} ERR_REQUEST_INVALID */
-export function readFormerSubscription(headers: IncomingHttpHeaders): PutOptions['former'] {
+export function readFormerSubscription(headers: IncomingHttpHeaders): FormerSubscription | undefined {
   const value = headers[formerSubscriptionHeader.toLowerCase()];
   if (value === undefined) return undefined;
   const { endpoint, auth } = parse(String(value));

@@ -5,8 +5,6 @@ import { Type } from '../../http/schema.ts';
 
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
-import { checkUserAndTags } from '../../store/check-people.ts';
-import type { UserAndTags } from '../../store/people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
@@ -16,6 +14,7 @@ import type { Settings } from '../options.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
 import { formerSubscriptionHeader, readFormerSubscription } from './former-subscription.ts';
 import { limitPerMinute } from './rate-limit.ts';
+import { createRegister } from './registration.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
 import { createSubscriptionBody, removalBody } from './subscription-schema.ts';
 import { readVapidKey, vapidKeyHeader } from './vapid-key-header.ts';
@@ -26,8 +25,9 @@ const postOperation: Operation = {
   tag: 'Web Push',
   summary: 'Stores a subscription',
   description:
-    'The subscription is stored durably before the response. The same endpoint again replaces its keys. A subscriber token ' +
-    'replaces its user and tags; without one they stay as they are.',
+    'The subscription is stored durably before the response. Other keys for an endpoint that is stored are a 409, unless the ' +
+    'request has its stored `auth` or a subscriber token of its user. A subscriber token replaces user and tags; without one ' +
+    'they stay as they are.',
   headers: {
     [vapidKeyHeader]: {
       description:
@@ -36,7 +36,8 @@ const postOperation: Operation = {
     },
     [formerSubscriptionHeader]: {
       description:
-        'JSON with `endpoint` and `auth` of the subscription that this one takes the place of: its user and tags move here.',
+        'JSON with `endpoint` and `auth` of the subscription that this one takes the place of: its user and tags move here. ' +
+        'With the same endpoint it permits to change the keys.',
       schema: {
         type: 'string',
         pattern: String.raw`^\{"endpoint":"https:[\w.:/?&=%+-]+",(?:"p256dh":"[\w+/=-]+",)?"auth":"(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?"\}$`,
@@ -47,6 +48,7 @@ const postOperation: Operation = {
   errors: [
     'ERR_SUBSCRIPTION_INVALID',
     'ERR_VAPID_KEY_UNKNOWN',
+    'ERR_ENDPOINT_IN_USE',
     'ERR_SUBSCRIBER_TOKEN',
     'ERR_RATE_LIMITED',
     'ERR_SUBSCRIPTION_LIMIT',
@@ -71,10 +73,9 @@ const signOutOperation: Operation = {
 };
 
 export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidKeys: ReadVapidKeys): void {
-  const { store, endpointPolicy, log, onSubscribe, onUnsubscribe } = settings;
-  const { redactSubscriptions, registrationsPerMinute } = settings;
+  const { store, endpointPolicy, onUnsubscribe, registrationsPerMinute } = settings;
   const readSubscriberToken = createReadSubscriberToken(settings.subscriberTokens);
-  let unknownPaths = 0;
+  const register = createRegister(settings);
 
   app.post(
     '/webPush',
@@ -98,23 +99,9 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
         reply.header('www-authenticate', 'Bearer error="invalid_token"'); // RFC 6750 §3
         throw error;
       });
-      const { p256dh, auth } = request.body.auth === undefined ? request.body.keys : request.body;
-      log.info(
-        redactSubscriptions
-          ? { event: 'subscription', endpoint: `${new URL(subscription.endpoint).origin}/…` }
-          : { event: 'subscription', endpoint: subscription.endpoint, p256dh, auth },
-      );
-      const stored = await store.subscriptions.put(subscription, vapidPublicKey, { assign, former });
-      if (!endpointPolicy.hasKnownPath(subscription.endpoint)) {
-        unknownPaths += 1;
-        log.info({
-          event: 'unknown-path',
-          origin: new URL(subscription.endpoint).origin,
-          count: unknownPaths,
-        });
-      }
-      const userAndTags = readUserAndTags(await onSubscribe?.(stored, request));
-      if (userAndTags !== undefined) await store.people.assign(stored.id, userAndTags);
+      const keys = request.body.auth === undefined ? request.body.keys : request.body;
+      const registration = { subscription, vapidPublicKey, assign, former, provenUser: assign?.user };
+      await register(registration, keys, request);
       return sendJson(reply, acknowledgement);
     },
   );
@@ -144,13 +131,6 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
       return reply.code(204).send();
     },
   );
-}
-
-/** What the application's hook says of user and tags. It may return other things, which mean nothing here. */
-function readUserAndTags(result: unknown): UserAndTags | undefined {
-  if (typeof result !== 'object' || result === null || !('user' in result || 'tags' in result))
-    return undefined;
-  return checkUserAndTags(result as UserAndTags);
 }
 
 /** The row is deleted by now, and the response must not show that: what the application throws is logged. */

@@ -19,7 +19,7 @@ export function createPostgresPeople(database: PostgresDatabase, functions: stri
 
     signOut: async (endpoint, auth) => {
       const changed = await database.run(
-        `update deskbell.subscriptions set user_name = null, tags = null where endpoint_hash = $1 and auth = $2`,
+        `update deskbell.subscriptions set user_name = null, tags = null where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`,
         [hashEndpoint(endpoint), Buffer.from(auth)],
       );
       return changed > 0;

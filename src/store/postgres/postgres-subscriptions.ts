@@ -4,7 +4,13 @@ import type { Subscription } from '../../protocol/subscription.ts';
 import type { AudienceExpression } from '../people.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
-import type { PutOptions, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
+import { endpointInUse, provenBy } from '../registration-right.ts';
+import type {
+  NewSubscription,
+  Registration,
+  StoredSubscription,
+  SubscriptionStore,
+} from '../subscriptions.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
 import { matching } from './matching.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
@@ -18,10 +24,11 @@ interface NewRow {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
   readonly hash: string;
-  readonly options: PutOptions;
+  /** JSON as `put_subscriptions` reads it. */
+  readonly options: string | null;
 }
 
-/** As `put_subscriptions` gives them; of those with one hash, the last one holds. */
+/** As `put_subscriptions` gives them: of those with one hash, the last one holds; one that is not permitted has none. */
 type PutRow = Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly hash: string };
 
 const toStored = (row: RowWithTags): StoredSubscription => toSubscription(row, row.tags ?? []);
@@ -63,8 +70,8 @@ export function createPostgresSubscriptions(
     if (added > 0) inserts.take(added);
   };
 
-  /** Writes rows with different endpoints, all or none. */
-  const putRows = async (rows: readonly NewRow[]): Promise<readonly StoredSubscription[]> => {
+  /** Writes rows with different endpoints, all that are permitted or none. @returns those in the same order */
+  const putRows = async (rows: readonly NewRow[]): Promise<readonly (StoredSubscription | undefined)[]> => {
     if (budget !== undefined) await takeRoom(budget, rows);
     const stored = await database.query<PutRow>(
       `select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
@@ -75,29 +82,37 @@ export function createPostgresSubscriptions(
         rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
         rows.map(({ subscription }) => Buffer.from(subscription.auth)),
         rows.map(({ vapidPublicKey }) => vapidPublicKey),
-        rows.map(({ options }) => toJson(options)),
+        rows.map(({ options }) => options),
       ],
     );
     const byHash = new Map(stored.map((row) => [row.hash.replaceAll('-', ''), row]));
     return rows.map(({ subscription, vapidPublicKey, hash }) => {
       const row = byHash.get(hash);
-      if (row === undefined) throw new Error('A subscription was not stored.');
-      return toStored({ ...row, ...subscription, public_key: vapidPublicKey });
+      return row && toStored({ ...row, ...subscription, public_key: vapidPublicKey });
     });
   };
 
   const queue = new WriteQueue(putRows);
 
   return {
-    put: async (subscription, vapidPublicKey, options = {}) => {
-      const row = toNewRow(subscription, vapidPublicKey, options);
-      return queue.add(row.hash, row);
+    put: async (subscription, vapidPublicKey, { assign } = {}) => {
+      const row = toNewRow({ subscription, vapidPublicKey, assign });
+      const stored = await queue.add([row.hash], row);
+      if (stored === undefined) throw new Error('The subscription was not stored.');
+      return stored;
+    },
+
+    register: async (registration) => {
+      const { former } = registration;
+      const row = toNewRow(registration, registration);
+      const formerHash = former === undefined ? [] : [hashEndpoint(former.endpoint)];
+      const stored = await queue.add([row.hash, ...formerHash], row);
+      if (stored === undefined) throw endpointInUse();
+      return stored;
     },
 
     putAll: async (given) => {
-      const rows = given.map(({ subscription, vapidPublicKey, assign }) =>
-        toNewRow(subscription, vapidPublicKey, { assign }),
-      );
+      const rows = given.map((row) => toNewRow(row));
       // of rows with one endpoint, the last one
       const unique = [...new Map(rows.map((row) => [row.hash, row])).values()];
       if (unique.length > 0) await queue.run(() => putRows(unique));
@@ -127,7 +142,7 @@ export function createPostgresSubscriptions(
     removeByEndpoint: (endpoint, auth) =>
       queue.run(async () => {
         const removed = await database.run(
-          'delete from deskbell.subscriptions where endpoint_hash = $1 and auth = $2',
+          `delete from deskbell.subscriptions where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`,
           [hashEndpoint(endpoint), Buffer.from(auth)],
         );
         return removed > 0;
@@ -146,18 +161,35 @@ export function createPostgresSubscriptions(
   };
 }
 
-function toNewRow(given: Subscription, vapidPublicKey: string, options: PutOptions): NewRow {
-  const { p256dh, auth } = given;
-  const endpoint = normalizeEndpoint(given.endpoint);
-  return { subscription: { endpoint, p256dh, auth }, vapidPublicKey, hash: hashEndpoint(endpoint), options };
+/** @param registration where the row that is there may be changed with a proof alone */
+function toNewRow(
+  { subscription, vapidPublicKey, assign }: NewSubscription,
+  registration?: Registration,
+): NewRow {
+  const { p256dh, auth } = subscription;
+  const endpoint = normalizeEndpoint(subscription.endpoint);
+  const options = {
+    assign: assign && { user: assign.user, tags: assign.tags ?? [] },
+    ...(registration && toOptions(registration)),
+  };
+  return {
+    subscription: { endpoint, p256dh, auth },
+    vapidPublicKey,
+    hash: hashEndpoint(endpoint),
+    options: assign === undefined && registration === undefined ? null : JSON.stringify(options),
+  };
 }
 
-/** As `put_subscriptions` reads them. */
-function toJson({ assign, former }: PutOptions): string | null {
-  if (assign !== undefined) return JSON.stringify({ assign: { user: assign.user, tags: assign.tags ?? [] } });
-  if (former === undefined) return null;
-  const { endpoint, auth } = former;
-  return JSON.stringify({
-    former: { hash: hashEndpoint(endpoint), auth: Buffer.from(auth).toString('hex') },
-  });
+function toOptions(registration: Registration) {
+  const { assign, former } = registration;
+  const { auth, user } = provenBy(registration);
+  return {
+    former:
+      assign === undefined && former
+        ? { hash: hashEndpoint(former.endpoint), auth: toHex(former.auth) }
+        : undefined,
+    proof: { auth: auth && toHex(auth), user },
+  };
 }
+
+const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

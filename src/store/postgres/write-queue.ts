@@ -6,8 +6,8 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 interface RowJob<Row, Result> {
   readonly row: Row;
-  /** Equal keys are not written by one statement. */
-  readonly key: string;
+  /** Jobs that have one in common are not written by one statement. */
+  readonly keys: readonly string[];
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -27,8 +27,8 @@ export class WriteQueue<Row, Result> {
   }
 
   /** Writes a row, together with its neighbours; one that cannot be stored fails alone. */
-  add(key: string, row: Row): Promise<Result> {
-    return new Promise((resolve, reject) => this.#push({ row, key, resolve, reject }));
+  add(keys: readonly string[], row: Row): Promise<Result> {
+    return new Promise((resolve, reject) => this.#push({ row, keys, resolve, reject }));
   }
 
   /** Runs other work in its turn. */
@@ -59,11 +59,12 @@ export class WriteQueue<Row, Result> {
 
   /** The rows at the head of the queue that can be written together. */
   #takeBatch(): readonly RowJob<Row, Result>[] {
-    const keys = new Set<string>();
+    const taken = new Set<string>();
     const batch: RowJob<Row, Result>[] = [];
     for (const job of this.#jobs) {
-      if (typeof job === 'function' || keys.has(job.key) || batch.length === maxBatchRows) break;
-      keys.add(job.key);
+      if (typeof job === 'function' || batch.length === maxBatchRows) break;
+      if (job.keys.some((key) => taken.has(key))) break;
+      for (const key of job.keys) taken.add(key);
       batch.push(job);
     }
     this.#jobs.splice(0, batch.length);

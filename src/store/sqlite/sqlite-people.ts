@@ -1,6 +1,5 @@
 // People in SQLite: user and tags of subscriptions.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import { maxTags } from '../check-people.ts';
 import type { PeopleStore } from '../people.ts';
 import { createRemovePerson } from './remove-person.ts';
@@ -30,7 +29,7 @@ export function createSqlitePeople(database: SqliteDatabase): PeopleStore {
     assign: (id, userAndTags) => database.write(() => owners.assign(id, userAndTags)),
     signOut: (endpoint, auth) =>
       database.write(() => {
-        const row = statements.findOwn.first({ endpoint: normalizeEndpoint(endpoint), auth });
+        const row = owners.findOwn(endpoint, auth);
         return row !== undefined && owners.assign(row.id, {});
       }),
     changeTags,
@@ -42,9 +41,6 @@ export function createSqlitePeople(database: SqliteDatabase): PeopleStore {
 function prepareStatements(database: SqliteDatabase) {
   return {
     find: database.prepare<{ id: number }, { id: number }>('select id from subscriptions where id = :id'),
-    findOwn: database.prepare<{ endpoint: string; auth: Uint8Array }, { id: number }>(
-      'select id from subscriptions where endpoint = :endpoint and auth = :auth',
-    ),
     countTags: database.prepare<NoValues, { tag: string; subscriptions: number }>(
       'select tag, count(*) as subscriptions from subscription_tags group by tag order by tag',
     ),

@@ -1,11 +1,11 @@
 // Subscriptions in SQLite.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
-import type { Subscription } from '../../protocol/subscription.ts';
 import type { AudienceExpression } from '../people.ts';
+import { checkRight } from '../registration-right.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
-import type { PutOptions, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
+import type { Registration, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
 import { createMatchingSubscriptions } from './matching-subscriptions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
@@ -45,11 +45,7 @@ export function createSqliteSubscriptions(
     inserts.take(1);
   };
 
-  const put = (
-    subscription: Subscription,
-    vapidPublicKey: string,
-    { assign, former }: PutOptions = {},
-  ): StoredSubscription => {
+  const put = ({ subscription, vapidPublicKey, assign, former }: Registration): StoredSubscription => {
     const { p256dh, auth } = subscription;
     const endpoint = normalizeEndpoint(subscription.endpoint);
     if (budget !== undefined && statements.findId.first({ endpoint }) === undefined) takeRoom(budget);
@@ -69,6 +65,13 @@ export function createSqliteSubscriptions(
       { ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: user ?? null },
       isPlain ? [] : owners.tagsOf(row.id),
     );
+  };
+
+  const register = (registration: Registration): StoredSubscription => {
+    const endpoint = normalizeEndpoint(registration.subscription.endpoint);
+    const row = statements.findOwner.first({ endpoint });
+    if (row !== undefined) checkRight({ auth: row.auth, user: row.user ?? undefined }, registration);
+    return put(registration);
   };
 
   const countMatching = async (expression: AudienceExpression): Promise<number> => {
@@ -106,14 +109,16 @@ export function createSqliteSubscriptions(
   };
 
   return {
-    put: (subscription, vapidPublicKey, options) =>
-      database.write(() => put(subscription, vapidPublicKey, options)),
+    put: (subscription, vapidPublicKey, { assign } = {}) =>
+      database.write(() => put({ subscription, vapidPublicKey, assign })),
 
     putAll: (rows) =>
       database.write(() => {
         for (const { subscription, vapidPublicKey, assign } of rows)
-          put(subscription, vapidPublicKey, { assign });
+          put({ subscription, vapidPublicKey, assign });
       }),
+
+    register: (registration) => database.write(() => register(registration)),
 
     findById: (id) =>
       database.read(() => {
@@ -130,9 +135,10 @@ export function createSqliteSubscriptions(
     removeById: (id) => database.write(() => statements.removeById.run({ id }) > 0),
 
     removeByEndpoint: (endpoint, auth) =>
-      database.write(
-        () => statements.removeByEndpoint.run({ endpoint: normalizeEndpoint(endpoint), auth }) > 0,
-      ),
+      database.write(() => {
+        const row = owners.findOwn(endpoint, auth);
+        return row !== undefined && statements.removeById.run({ id: row.id }) > 0;
+      }),
 
     count: (expression) => (expression === undefined ? database.read(countAll) : countMatching(expression)),
 
@@ -178,6 +184,9 @@ function prepareStatements(database: SqliteDatabase) {
     findId: database.prepare<{ endpoint: string }, { id: number }>(
       'select id from subscriptions where endpoint = :endpoint',
     ),
+    findOwner: database.prepare<{ endpoint: string }, { auth: Uint8Array; user: string | null }>(
+      'select auth, user from subscriptions where endpoint = :endpoint',
+    ),
     findUser: database.prepare<{ id: number }, { user: string | null }>(
       'select user from subscriptions where id = :id',
     ),
@@ -186,9 +195,6 @@ function prepareStatements(database: SqliteDatabase) {
       `${selectRow} where s.endpoint = :endpoint`,
     ),
     removeById: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
-    removeByEndpoint: database.prepare<{ endpoint: string; auth: Uint8Array }>(
-      'delete from subscriptions where endpoint = :endpoint and auth = :auth',
-    ),
     count: database.prepare<NoValues, { count: number }>(
       'select coalesce(sum(subscriptions), 0) as count from vapid_keys',
     ),

@@ -1,17 +1,26 @@
 // User and tags of single subscriptions in SQLite.
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { UserAndTags } from '../people.ts';
-import type { PutOptions } from '../subscriptions.ts';
+import { isSameSecret } from '../registration-right.ts';
+import type { FormerSubscription } from '../subscriptions.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
+
+/** A row that its `auth` has been given for. */
+interface OwnRow {
+  readonly id: number;
+  readonly user: string | null;
+}
 
 /** Everything here is to be called inside a transaction, `tagsOf` anywhere. */
 export interface SubscriptionOwners {
   /** In the order of their names. */
   tagsOf(id: number): readonly string[];
+  /** The row of an endpoint, where `auth` is its own. */
+  findOwn(endpoint: string, auth: Uint8Array): OwnRow | undefined;
   /** Replaces user and tags. @returns false where there is no such subscription */
   assign(id: number, userAndTags: UserAndTags): boolean;
   /** Moves user and tags of a former subscription to one that has none. */
-  take(id: number, former: NonNullable<PutOptions['former']>): void;
+  take(id: number, former: FormerSubscription): void;
   addTag(id: number, tag: string): void;
   removeTag(id: number, tag: string): void;
 }
@@ -35,12 +44,16 @@ export function createSubscriptionOwners(database: SqliteDatabase): Subscription
   const findUser = database.prepare<{ id: number }, { user: string | null }>(
     'select user from subscriptions where id = :id',
   );
-  const findFormer = database.prepare<
-    { endpoint: string; auth: Uint8Array },
-    { id: number; user: string | null }
-  >('select id, user from subscriptions where endpoint = :endpoint and auth = :auth');
+  const findByEndpoint = database.prepare<{ endpoint: string }, OwnRow & { readonly auth: Uint8Array }>(
+    'select id, user, auth from subscriptions where endpoint = :endpoint',
+  );
 
   const tagsOf = (id: number): readonly string[] => tagsOfRow.all({ id }).map(({ tag }) => tag);
+
+  const findOwn = (endpoint: string, auth: Uint8Array): OwnRow | undefined => {
+    const row = findByEndpoint.first({ endpoint: normalizeEndpoint(endpoint) });
+    return row !== undefined && isSameSecret(row.auth, auth) ? row : undefined;
+  };
 
   const assign = (id: number, { user, tags = [] }: UserAndTags): boolean => {
     if (setUser.run({ id, user: user ?? null }) === 0) return false;
@@ -51,9 +64,10 @@ export function createSubscriptionOwners(database: SqliteDatabase): Subscription
 
   return {
     tagsOf,
+    findOwn,
     assign,
     take: (id, { endpoint, auth }) => {
-      const former = findFormer.first({ endpoint: normalizeEndpoint(endpoint), auth });
+      const former = findOwn(endpoint, auth);
       if (former === undefined || former.id === id) return;
       const hasOwner = typeof findUser.first({ id })?.user === 'string' || tagsOf(id).length > 0;
       if (hasOwner) return;

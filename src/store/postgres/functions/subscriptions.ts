@@ -12,10 +12,17 @@ export const subscriptionFunctions = (schema: string): string => `
     select array_agg(tag order by tag collate "C") from jsonb_array_elements_text(given) tag
   $$;
 
+  -- Takes as long whichever byte differs: what is compared are hashes, of which nobody can choose a beginning.
+  create function ${schema}.is_same_secret(one bytea, other bytea) returns boolean language sql immutable as $$
+    select sha256(one) = sha256(other)
+  $$;
+
   -- Inserts rows, or replaces the keys of those whose endpoint is there; rows that come twice are to be taken as they come
-  -- last. No endpoint is given twice. A statement that may need any partition opens all of them, which costs as much as
-  -- inserting ten rows: one asks what is there, and the others are left out where they have nothing to do.
-  -- options: null, or {assign: {user, tags}} or {former: {hash, auth}}, with auth in hexadecimal digits.
+  -- last, and those that are not permitted do not come. No endpoint is given twice. A statement that may need any partition
+  -- opens all of them, which costs as much as inserting ten rows: the first one asks what is there, and the others are left
+  -- out where they have nothing to do.
+  -- options: null, or {assign: {user, tags}} or {former: {hash, auth}}, and {proof: {auth, user}} where the row that is there
+  -- may be changed with its auth or by its user alone; with auth in hexadecimal digits.
   create function ${schema}.put_subscriptions(
     given_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
   ) returns table (
@@ -28,20 +35,39 @@ export const subscriptionFunctions = (schema: string): string => `
   #variable_conflict use_column
   declare
     now_ms bigint := ${schema}.clock(given_ms);
-    known uuid[];
+    permitted uuid[];
+    others uuid[];
+    changed uuid[] := '{}';
+    refused uuid[] := '{}';
+    inserted int;
     moved record;
   begin
     insert into deskbell.vapid_keys (public_key)
       select distinct given.key from unnest(public_keys) as given (key)
       where not exists (select from deskbell.vapid_keys v where v.public_key = given.key)
       on conflict do nothing;
-    known := array(
-      select s.endpoint_hash from unnest(hashes) as given (hash)
-      join deskbell.subscriptions s on s.endpoint_hash = given.hash);
 
-    -- first those that are there: an insert that becomes an update would use up an id, and so spread ids thin
-    if cardinality(known) > 0 then
-      with changed as (
+    -- again where another process has inserted or deleted one of them just now
+    loop
+      with there as (
+        select s.endpoint_hash as hash,
+          not coalesce(given.options ? 'proof', false)
+            or ${schema}.is_same_secret(s.auth, given.auth)
+            or coalesce(${schema}.is_same_secret(s.auth, decode(given.options #>> '{proof,auth}', 'hex')), false)
+            or coalesce(s.user_name = given.options #>> '{proof,user}', false) as is_permitted
+        from unnest(hashes, auths, options) as given (hash, auth, options)
+        join deskbell.subscriptions s on s.endpoint_hash = given.hash
+        where not given.hash = any (changed || refused)
+        -- nobody changes them between the proof and the update
+        order by s.endpoint_hash for no key update of s
+      )
+      select coalesce(array_agg(hash) filter (where is_permitted), '{}'),
+             coalesce(array_agg(hash) filter (where not is_permitted), '{}')
+        into permitted, others from there;
+      refused := refused || others;
+
+      -- first those that are there: an insert that finds its row would use up an id, and so spread ids thin
+      if cardinality(permitted) > 0 then
         update deskbell.subscriptions s set
           p256dh = given.p256dh,
           auth = given.auth,
@@ -52,13 +78,11 @@ export const subscriptionFunctions = (schema: string): string => `
           tags = case when given.options ? 'assign' then ${schema}.read_tags(given.options #> '{assign,tags}') else s.tags end
         from unnest(hashes, p256dhs, auths, public_keys, options) as given (hash, p256dh, auth, public_key, options)
           join deskbell.vapid_keys v on v.public_key = given.public_key
-        where s.endpoint_hash = given.hash and given.hash = any (known)
-        returning s.endpoint_hash
-      )
-      select coalesce(array_agg(endpoint_hash), '{}') from changed into known;
-    end if;
+        where s.endpoint_hash = given.hash and given.hash = any (permitted);
+        changed := changed || permitted;
+      end if;
 
-    if cardinality(known) < cardinality(hashes) then
+      exit when cardinality(changed) + cardinality(refused) = cardinality(hashes);
       return query
         insert into deskbell.subscriptions as s
           (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags)
@@ -67,16 +91,13 @@ export const subscriptionFunctions = (schema: string): string => `
         from unnest(hashes, endpoints, p256dhs, auths, public_keys, options) with ordinality
             as given (hash, endpoint, p256dh, auth, public_key, options, number)
           join deskbell.vapid_keys v on v.public_key = given.public_key
-        where not given.hash = any (known)
+        where not given.hash = any (changed || refused)
         order by given.number
-        -- another process inserted it just now
-        on conflict (endpoint_hash) do update set
-          p256dh = excluded.p256dh,
-          auth = excluded.auth,
-          vapid_key_id = excluded.vapid_key_id,
-          updated_at_ms = greatest(now_ms, s.updated_at_ms + 1)
+        on conflict (endpoint_hash) do nothing
         returning s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags;
-    end if;
+      get diagnostics inserted = row_count;
+      exit when cardinality(changed) + cardinality(refused) + inserted = cardinality(hashes);
+    end loop;
 
     -- user and tags of a former subscription move to one that has none
     if exists (select from unnest(options) as given (options) where given.options ? 'former') then
@@ -84,24 +105,25 @@ export const subscriptionFunctions = (schema: string): string => `
         select given.hash, f.endpoint_hash as former_hash, f.user_name, f.tags
         from unnest(hashes, options) as given (hash, options)
         join deskbell.subscriptions f on f.endpoint_hash = (given.options #>> '{former,hash}')::uuid
-          and f.auth = decode(given.options #>> '{former,auth}', 'hex')
-        where given.options ? 'former' and f.endpoint_hash <> given.hash
+          and ${schema}.is_same_secret(f.auth, decode(given.options #>> '{former,auth}', 'hex'))
+        where given.options ? 'former' and f.endpoint_hash <> given.hash and not given.hash = any (refused)
           and (f.user_name is not null or f.tags is not null)
+        for no key update of f
       loop
         update deskbell.subscriptions s set user_name = moved.user_name, tags = moved.tags
           where s.endpoint_hash = moved.hash and s.user_name is null and s.tags is null;
         if found then
           update deskbell.subscriptions s set user_name = null, tags = null where s.endpoint_hash = moved.former_hash;
-          known := array_append(known, moved.hash);
+          changed := array_append(changed, moved.hash);
         end if;
       end loop;
     end if;
 
-    if cardinality(known) > 0 then
+    if cardinality(changed) > 0 then
       return query
         select s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
-        from unnest(known) as changed (hash)
-        join deskbell.subscriptions s on s.endpoint_hash = changed.hash;
+        from unnest(changed) as given (hash)
+        join deskbell.subscriptions s on s.endpoint_hash = given.hash;
     end if;
   end $$;
 

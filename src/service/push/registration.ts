@@ -1,0 +1,100 @@
+// What happens to a registration between its checks and its 200. Nothing is stored, and nothing is on the console, of what the
+// application refuses or of another one's endpoint.
+import type { FastifyRequest } from 'fastify';
+
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import { checkUserAndTags } from '../../store/check-people.ts';
+import type { UserAndTags } from '../../store/people.ts';
+import { checkRight, isSameSecret } from '../../store/registration-right.ts';
+import type { Registration, StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
+import type { Log } from '../../http/log.ts';
+import type { OfferedSubscription, Settings } from '../options.ts';
+
+/** The keys as the request has them: the console shows these. */
+type SentKeys = Readonly<Record<'p256dh' | 'auth', string>>;
+
+/** @throws {DeskbellError} ERR_ENDPOINT_IN_USE, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
+export type Register = (registration: Registration, keys: SentKeys, request: FastifyRequest) => Promise<void>;
+
+export function createRegister(settings: Settings): Register {
+  const { store, log } = settings;
+  const writeOut = createWriteOut(log);
+  const report = createReport(settings);
+  return async (registration, keys, request) => {
+    const assign = await askApplication(registration, request, settings);
+    await store.subscriptions.register(assign === undefined ? registration : { ...registration, assign });
+    report(registration.subscription, keys);
+    await writeOut();
+  };
+}
+
+/** Outside of any transaction: the application may take its time. */
+async function askApplication(
+  registration: Registration,
+  request: FastifyRequest,
+  { store: { subscriptions }, onSubscribe }: Settings,
+): Promise<UserAndTags | undefined> {
+  if (onSubscribe === undefined) return undefined;
+  const { subscription, vapidPublicKey } = registration;
+  const endpoint = normalizeEndpoint(subscription.endpoint);
+  const known = await subscriptions.findByEndpoint(endpoint);
+  if (known !== undefined) checkRight(known, registration);
+  const { user, tags = [] } = await whoseItWillBe(registration, known, subscriptions);
+  const offered: OfferedSubscription = {
+    ...subscription,
+    endpoint,
+    vapidPublicKey,
+    id: known?.id,
+    user,
+    tags,
+  };
+  return readUserAndTags(await onSubscribe(offered, request));
+}
+
+/** Unless the application says otherwise. */
+async function whoseItWillBe(
+  { assign, former }: Registration,
+  known: StoredSubscription | undefined,
+  subscriptions: SubscriptionStore,
+): Promise<UserAndTags> {
+  if (assign !== undefined) return assign;
+  const hasOwner = known !== undefined && (known.user !== undefined || known.tags.length > 0);
+  if (hasOwner || former === undefined) return known ?? {};
+  const row = await subscriptions.findByEndpoint(former.endpoint);
+  return row !== undefined && isSameSecret(row.auth, former.auth) ? row : {};
+}
+
+/** What the application's hook says of user and tags. It may return other things, which mean nothing here. */
+function readUserAndTags(result: unknown): UserAndTags | undefined {
+  if (typeof result !== 'object' || result === null || !('user' in result || 'tags' in result))
+    return undefined;
+  return checkUserAndTags(result as UserAndTags);
+}
+
+function createReport({ endpointPolicy, log, redactSubscriptions }: Settings) {
+  let unknownPaths = 0;
+  return ({ endpoint }: Subscription, { p256dh, auth }: SentKeys): void => {
+    const { origin } = new URL(endpoint);
+    log.info(
+      redactSubscriptions
+        ? { event: 'subscription', endpoint: `${origin}/…` }
+        : { event: 'subscription', endpoint, p256dh, auth },
+    );
+    if (endpointPolicy.hasKnownPath(endpoint)) return;
+    unknownPaths += 1;
+    log.info({ event: 'unknown-path', origin, count: unknownPaths });
+  };
+}
+
+/** Writes the log out, once for all that ask for it in one turn of the event loop: rows of one commit share a write. */
+function createWriteOut(log: Log): () => Promise<void> {
+  let next: Promise<void> | undefined;
+  const writeOut = async (): Promise<void> => {
+    // comes once everything else of this turn has run
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    next = undefined;
+    log.flush?.();
+  };
+  return () => (next ??= writeOut());
+}
