@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
+import { examineData } from '../../src/cli/doctor/examine-data.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
@@ -11,6 +12,7 @@ import type { RowResult } from '../../src/store/ledger.ts';
 import { hashEndpoint } from '../../src/store/postgres/endpoint-hash.ts';
 import { describeFunctions, functionGroups } from '../../src/store/postgres/functions/all-functions.ts';
 import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
+import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { migrations } from '../../src/store/postgres/migrations.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
@@ -109,6 +111,42 @@ describe('a new PostgreSQL database', () => {
       code: 'ERR_STORE_CORRUPT',
       message: /another program/,
     });
+  });
+
+  test('tells of users who may connect only because everybody may, and lets them be kept out', async () => {
+    await (await openPostgresStore({ url: database.url })).close();
+    const url = new URL(database.url);
+    const name = url.pathname.slice(1);
+    const stranger = `stranger_${name}`;
+    await database.run(`create role ${stranger} login password 'stranger'`);
+    try {
+      url.username = stranger;
+      url.password = 'stranger';
+      const lock = async (): Promise<void> => {
+        const client = new Client({ connectionString: url.href });
+        try {
+          await client.connect();
+          // what registrations wait for needs no right on any table
+          await client.query("select pg_advisory_lock(hashtext('deskbell subscriptions'), 1)");
+        } finally {
+          await client.end();
+        }
+      };
+      await lock();
+      assert((await inspectDatabase(database.url)).strangers.includes(stranger));
+      const warned = (await examineData(import.meta.dirname, database.url)).find(
+        ({ subject }) => subject === 'database',
+      )!;
+      assert.match(`${warned.status} ${warned.detail}`, /^warning every user of its server may connect/);
+      await database.run(`revoke connect on database ${name} from public`);
+      await assert.rejects(lock, { code: '42501' });
+      assert.deepEqual((await inspectDatabase(database.url)).strangers, []);
+      // whoever was let in by name is meant
+      await database.run(`grant connect on database ${name} to ${stranger}`);
+      assert.deepEqual((await inspectDatabase(database.url)).strangers, []);
+    } finally {
+      await database.run(`drop owned by ${stranger}; drop role ${stranger}`);
+    }
   });
 
   test('is refused where it is read-only', async () => {

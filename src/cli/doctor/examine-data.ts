@@ -112,11 +112,20 @@ function describeDatabase({ schema, newestSchema }: DatabaseState, path: string)
   };
 }
 
-function describePostgres({ schema, newestSchema, warnings }: PostgresState, place: string): Finding {
+function describePostgres(state: PostgresState, place: string): Finding {
+  const { schema, newestSchema, warnings, strangers } = state;
   const subject = 'database';
   const [warning] = warnings;
   if (warning !== undefined) {
     return { subject, status: 'warning', detail: warning, cure: 'Synchronize the clocks of both machines.' };
+  }
+  if (schema === newestSchema && strangers.length > 0) {
+    return {
+      subject,
+      status: 'warning',
+      detail: `every user of its server may connect to ${place}, such as "${strangers[0]}", and stop registrations by holding a lock`,
+      cure: 'revoke connect on database … from public; grant it to those that need it (docs/postgresql.md).',
+    };
   }
   if (schema === newestSchema) return { subject, status: 'ok', detail: `${place}, schema ${schema}` };
   return {

@@ -11,7 +11,19 @@ export interface DatabaseState {
   /** The public key that services offer. */
   readonly currentKey: string | undefined;
   readonly warnings: readonly string[];
+  /** Other users of the server that may connect to the database because everybody may. */
+  readonly strangers: readonly string[];
 }
+
+/** Locks of PostgreSQL that are not on rows are open to whoever may connect: registrations would wait for them. */
+const findStrangers = `
+    select rolname as name
+      from pg_roles
+     where rolcanlogin and not rolsuper and rolname <> current_user
+       and not pg_has_role(oid, current_user, 'usage')
+       and exists (select from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
+                    where datname = current_database() and grantee = 0 and privilege_type = 'CONNECT')
+     order by rolname`;
 
 /** @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE, ERR_STORE_TOO_NEW */
 export async function inspectDatabase(url: string): Promise<DatabaseState> {
@@ -26,7 +38,14 @@ export async function inspectDatabase(url: string): Promise<DatabaseState> {
         : await database.first<{ readonly public_key: string }>(
             "select public_key from deskbell.vapid_keys where state = 'current'",
           );
-    return { schema, newestSchema: migrations.length, currentKey: current?.public_key, warnings };
+    const strangers = await database.query<{ readonly name: string }>(findStrangers);
+    return {
+      schema,
+      newestSchema: migrations.length,
+      currentKey: current?.public_key,
+      warnings,
+      strangers: strangers.map(({ name }) => name),
+    };
   } finally {
     await database.close();
   }
