@@ -7,7 +7,7 @@ import { startBackend } from '../tools/browser/backend.ts';
 import { startChromium } from '../tools/browser/chromium.ts';
 import { openDemoPage, press, received } from '../tools/browser/demo-page.ts';
 import { startDesktop } from '../tools/browser/desktop.ts';
-import { until } from '../tools/browser/until.ts';
+import { until } from '../tools/until.ts';
 import { chromium, desktop as desktopPrograms, install } from './install-test-tools.ts';
 
 const file = join(import.meta.dirname, '../docs/images/notification.png');
@@ -43,10 +43,7 @@ async function makeScreenshot(): Promise<void> {
   await press(page, 'Subscribe');
   await backend.sendToAll({ title: 'Ding dong', message: 'Tea is ready' });
   await received(page, 1);
-  await until(
-    async () => (await desktop.countNotifications()) > 0,
-    () => 'The notification did not show.',
-  );
+  await until(async () => (await desktop.countNotifications()) > 0, 'the notification on the desktop');
   // What the page and the daemon still have to draw.
   await setTimeout(1500);
   await desktop.takeScreenshot(file, `${width}x${height}+0+0`);

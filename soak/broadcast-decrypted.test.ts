@@ -12,13 +12,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { loadAccelerator } from '../src/accelerator/load-accelerator.ts';
 import { openDataDirectory } from '../src/cli/data/data-directory.ts';
 import { createSender } from '../src/index.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
 import { scaled } from './scale.ts';
+import { until } from '../tools/until.ts';
 
 const rows = scaled(100_000);
 const processes = 2;
@@ -42,11 +42,14 @@ test(`${rows} messages of ${processes} processes are read, each by its own recei
   const receiver = await startReceiver(t, directory);
   const id = await storeBroadcast(directory, receiver);
   const workers = Array.from({ length: processes }, () => startWorker(directory, receiver));
-  const startedAtMs = Date.now();
-  while (receiver.messages.length < rows && Date.now() - startedAtMs < longestMs) {
-    for (const worker of workers) assert.equal(worker.exitCode, null, 'a worker has ended');
-    await sleep(250);
-  }
+  await until(
+    () => {
+      for (const worker of workers) assert.equal(worker.exitCode, null, 'a worker has ended');
+      return receiver.messages.length >= rows;
+    },
+    () => `${rows} messages, of which ${receiver.messages.length} have come`,
+    longestMs,
+  );
   await Promise.all(
     workers.map(async (worker) => {
       const exited = once(worker, 'exit');

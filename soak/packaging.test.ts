@@ -5,10 +5,10 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { containers, install } from '../scripts/install-test-tools.ts';
 import { exampleSubscription } from '../test/cli/example-subscriptions.ts';
 import { build, buildImage, podman, run } from './container.ts';
+import { until } from '../tools/until.ts';
 
 const isPossible =
   process.platform === 'linux' && process.getuid?.() === 0 && (await install('containers', containers));
@@ -96,8 +96,11 @@ suite('packaging', { skip }, () => {
     const inside = (script: string): Promise<string> => podman(['exec', id, 'sh', '-c', script]);
     const show = async (name: string): Promise<string> =>
       inside(`systemctl show --property ${name} --value deskbell`);
-    while (!/running|degraded/.test(await inside('systemctl is-system-running || true').catch(() => '')))
-      await sleep(200);
+    await until(
+      async () =>
+        /running|degraded/.test(await inside('systemctl is-system-running || true').catch(() => '')),
+      'systemd to have started',
+    );
 
     // returns once READY=1 has come
     await inside('systemctl start deskbell');
@@ -116,8 +119,8 @@ suite('packaging', { skip }, () => {
     await inside(`printf '[Service]\\nWatchdogSec=2\\n' > /run/systemd/system/deskbell.service.d/soon.conf`);
     await inside('systemctl daemon-reload && systemctl restart deskbell');
     await inside('kill -STOP $(systemctl show --property MainPID --value deskbell)');
-    while ((await show('NRestarts')) !== '1') await sleep(200);
-    while ((await show('ActiveState')) !== 'active') await sleep(200);
+    await until(async () => (await show('NRestarts')) === '1', 'the restart');
+    await until(async () => (await show('ActiveState')) === 'active', 'the service to run again');
 
     await inside('systemctl stop deskbell');
     assert.deepEqual([await show('Result'), await show('ExecMainStatus')], ['success', '0']);
@@ -125,16 +128,16 @@ suite('packaging', { skip }, () => {
 });
 
 async function untilHealthy(id: string): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const isHealthy = await podman(['healthcheck', 'run', id]).then(
       () => true,
       () => false,
     );
-    if (isHealthy) return;
+    if (isHealthy) return true;
     const state = await podman(['inspect', '--format', '{{.State.Status}}', id]);
     if (state !== 'running') throw new Error(`The container is ${state}: ${await podman(['logs', id])}`);
-    await sleep(200);
-  }
+    return false;
+  }, 'the container to be healthy');
 }
 
 /** A machine with systemd and the unit. Its mounts are shared, or what systemd mounts for a service would not be seen by it. */

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { createSender } from '../src/delivery/sender.ts';
 import { createEndpointPolicy } from '../src/protocol/endpoint-policy.ts';
@@ -24,6 +23,7 @@ import { useSharedServer } from '../tools/postgres-server.ts';
 import { startFaultyProxy } from './faulty-proxy.ts';
 import { readLeaseLog, startLeaseLog, takeoversOf } from './lease-log.ts';
 import { scaled } from './scale.ts';
+import { until } from '../tools/until.ts';
 
 const rows = scaled(100_000);
 const senders = 3;
@@ -50,6 +50,7 @@ const takenOverWithinMs = 20_000;
 const awayMs = Math.max(scaled(60_000), 20_000);
 const networkFaultMs = 5000;
 const seedRows = 5000;
+const longestMs = 60 * 60 * 1000;
 
 /** How often each happens. */
 const times = {
@@ -167,15 +168,23 @@ test(`${numberOfFaults} faults leave nobody out of a broadcast to ${rows}`, asyn
   for (const [index, fault] of ['stop a sender' as const, ...shuffled()].entries()) {
     // somewhere in its part of the broadcast
     const atMessages = ((index + Math.random()) / (numberOfFaults + 1)) * rows;
-    while (messages() <= atMessages && failures.length === 0) await sleep(20);
+    await until(
+      () => messages() > atMessages || failures.length > 0,
+      () => `${Math.ceil(atMessages)} messages; there are ${messages()}`,
+      longestMs,
+    );
     await faults[fault]();
     happened.set(fault, (happened.get(fault) ?? 0) + 1);
   }
   assert.equal(await stateNow(), 'running', 'the last fault fell into the broadcast');
-  while ((await stateNow()) === 'running' && failures.length === 0) await sleep(100);
+  await until(
+    async () => failures.length > 0 || (await stateNow()) !== 'running',
+    'the end of the broadcast',
+    longestMs,
+  );
   isOver = true;
   for (const child of children.values()) child.kill('SIGTERM');
-  while (children.size > 0) await sleep(100);
+  await until(() => children.size === 0, 'the senders to end');
   t.diagnostic(`${Math.round((performance.now() - startedAtMs) / 1000)} s`);
 
   const [broadcast] = await store.broadcasts.list({ limit: 1 });
@@ -207,7 +216,7 @@ test(`${numberOfFaults} faults leave nobody out of a broadcast to ${rows}`, asyn
 
 /** The process of a connection: the server then ends all of them, and recovers. */
 async function killBackend(url: string): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const client = new Client({ connectionString: url });
     // its own connection ends too
     client.on('error', () => {});
@@ -220,15 +229,15 @@ async function killBackend(url: string): Promise<void> {
       const backend = backends[Math.floor(Math.random() * backends.length)];
       if (backend !== undefined) {
         process.kill(backend.pid, 'SIGKILL');
-        return;
+        return true;
       }
     } catch {
       // the server is recovering from the fault before
     } finally {
       await client.end().catch(() => {});
     }
-    await sleep(50);
-  }
+    return false;
+  }, 'a server process to kill');
 }
 
 /** All but the first one. */

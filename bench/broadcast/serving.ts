@@ -10,6 +10,7 @@ import { generateOperatorToken } from '../../src/keys/operator-token.ts';
 import { cpuSecondsOf } from '../measure/process-usage.ts';
 import { broadcastMessage } from './message.ts';
 import type { NginxSink } from './nginx-sink.ts';
+import { until } from '../../tools/until.ts';
 
 /** `receipts`: each row has a payload of its own. `operator`: metrics are scraped once a second, and the page of the broadcast is open. */
 export const servingOptions = ['plain', 'receipts', 'operator'] as const;
@@ -23,6 +24,7 @@ export interface ServedBroadcast {
 
 const program = join(import.meta.dirname, '../../dist/cli/main.cjs');
 const subject = 'mailto:bench@example.org';
+const longestBroadcastMs = 30 * 60 * 1000;
 
 /** @throws {Error} where the service fails, or somebody did not get the message */
 export async function serveBroadcast(
@@ -42,8 +44,9 @@ export async function serveBroadcast(
   try {
     const address = await operatorAddressOf(child);
     // the threads are up before the broadcast begins
-    while ((await data.store.senders.list()).every(({ processId }) => processId !== child.pid))
-      await sleep(50);
+    const isUp = async () =>
+      (await data.store.senders.list()).some(({ processId }) => processId === child.pid);
+    await until(isUp, 'the threads');
     const sender = createSender({
       receiptKey: data.receiptKey,
       store: data.store,
@@ -55,7 +58,14 @@ export async function serveBroadcast(
       receipts: option === 'receipts',
     });
     const looking = address === undefined ? [] : await lookOn(address, data, broadcast.id, ended.signal);
-    const done = await untilDone(data, broadcast.id);
+    const done = await until(
+      async () => {
+        const found = await data.store.broadcasts.find(broadcast.id);
+        return found?.state === 'done' && found;
+      },
+      'the end of the broadcast',
+      longestBroadcastMs,
+    );
     const cpuAfter = await cpuSecondsOf(child.pid ?? 0);
     await sender.close();
     ended.abort();
@@ -69,14 +79,6 @@ export async function serveBroadcast(
     ended.abort();
     child.kill();
     await exited;
-  }
-}
-
-async function untilDone({ store }: DataDirectory, id: number) {
-  for (;;) {
-    const broadcast = await store.broadcasts.find(id);
-    if (broadcast?.state === 'done') return broadcast;
-    await sleep(200);
   }
 }
 

@@ -17,7 +17,7 @@ import { startOperator } from '../operator/running-operator.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { shown, textOf, waitFor } from '../../tools/browser/demo-page.ts';
-import { until } from '../../tools/browser/until.ts';
+import { until } from '../../tools/until.ts';
 
 /** Runs what was put off, the last first. */
 class Cleanup implements AsyncDisposable {
@@ -64,7 +64,7 @@ export function testConsole(browserTest: BrowserTest, { rows }: ConsoleTests): v
       await page.click('[data-send-to-me]');
       await until(
         async () => /took the message/.test(await textOf(page, '[data-answer]')),
-        () => 'no answer was shown',
+        'the answer on the page',
       );
       const notifications = await shown(page, 'Ding <b>dong</b>');
       assert.equal(notifications[0]?.body, 'Tea is ready');
@@ -104,17 +104,14 @@ export function testConsole(browserTest: BrowserTest, { rows }: ConsoleTests): v
       const seen = new Set<number>();
       await until(
         async () => seen.add(await settled()).size >= 3,
-        () => `the figures did not move: ${[...seen].join(', ')}`,
+        () => `figures that move, and not only ${[...seen].join(', ')}`,
       );
       assert.match(await textOf(page, '#live-progress'), /running/);
       await press(page, 'form[action$="/pause"] button');
       await waitFor(page, 'form[action$="/resume"]');
       assert.match(await textOf(page, '#live-progress'), /paused/);
       await press(page, 'form[action$="/resume"] button');
-      await until(
-        async () => /accepted/.test(await textOf(page, '#live-charts')),
-        () => 'no chart was drawn',
-      );
+      await until(async () => /accepted/.test(await textOf(page, '#live-charts')), 'the charts');
       await go(page, `${site.url}/console/broadcasts`);
       await type(page, 'text', 'hELLo');
       await press(page, 'form[role="search"] button');

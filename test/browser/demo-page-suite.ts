@@ -17,7 +17,7 @@ import {
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Backend } from '../../tools/browser/backend.ts';
 import type { BrowserTest } from './browser-test.ts';
-import { until } from '../../tools/browser/until.ts';
+import { until } from '../../tools/until.ts';
 
 export function testDemoPage(browserTest: BrowserTest): void {
   browserTest(
@@ -363,10 +363,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
       await testBrowser.dropSubscriptions(backend.url);
 
-      await until(
-        async () => requests.length > 0,
-        () => 'The service worker has not asked for the key.',
-      );
+      await until(async () => requests.length > 0, 'the service worker to ask for the key');
       assert.deepEqual(requests, ['GET /vapidKey'], 'nothing is made of a key that is none');
       assert.equal((await backend.subscriptions())[0]!.endpoint, former.endpoint);
       await backend.startService();
@@ -552,7 +549,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
       assert.equal(result, 'sent-again');
       await until(
         async () => String(await page.evaluate(activeScript)).includes('/moved-worker.js'),
-        () => 'The former script stays in its place.',
+        'the new script in the place of the former one',
       );
     },
   );
@@ -628,7 +625,7 @@ export async function untilReplaced(backend: Backend, former: StoredSubscription
       rows = await backend.subscriptions();
       return rows.length === 1 && rows[0]!.endpoint !== former.endpoint;
     },
-    () => `There is no new subscription in the place of the former one, but ${rows.length} rows.`,
+    () => `one new subscription in the place of the former one; there are ${rows.length} rows`,
   );
 }
 

@@ -3,7 +3,7 @@ import { desktop as desktopPrograms, skipWithout, type Program } from '../../scr
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { type Desktop, startDesktop } from '../../tools/browser/desktop.ts';
-import { until } from '../../tools/browser/until.ts';
+import { until } from '../../tools/until.ts';
 
 /** @param tool the browser's program */
 export function createDesktopTests(
@@ -30,7 +30,7 @@ export function createDesktopTests(
   const untilShown = (count: number) =>
     until(
       async () => (await desktop.countNotifications()) === count,
-      () => `There are not ${count} notifications on the desktop.`,
+      `${count} notifications on the desktop`,
     );
   return { browserTest, desktop, untilShown };
 }

@@ -4,7 +4,7 @@ import { chromium } from '../../scripts/install-test-tools.ts';
 import { startChromium } from '../../tools/browser/chromium.ts';
 import { createDesktopTests } from './desktop-test.ts';
 import { press, received } from '../../tools/browser/demo-page.ts';
-import { until } from '../../tools/browser/until.ts';
+import { until } from '../../tools/until.ts';
 
 const { browserTest, desktop, untilShown } = createDesktopTests(
   'the desktop tests',
@@ -40,7 +40,7 @@ browserTest(
 
     await until(
       async () => (await page.evaluate('document.visibilityState')) === 'visible',
-      () => 'The page stays in the background.',
+      'the page in the foreground',
     );
     await untilShown(0);
   },

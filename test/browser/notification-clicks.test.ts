@@ -8,7 +8,7 @@ import { startChromium } from '../../tools/browser/chromium.ts';
 import { createDesktopTests } from './desktop-test.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 import { subscribeWithHooks } from './other-site.ts';
-import { until } from '../../tools/browser/until.ts';
+import { until } from '../../tools/until.ts';
 
 const browsers = {
   Chromium: {
@@ -90,7 +90,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
           let reported: object | undefined;
           await until(
             async () => isDeepStrictEqual((reported = await backend.receipts(id)), expected),
-            () => `Reported as ${JSON.stringify(reported)}.`,
+            () => `the reports, of which there are ${JSON.stringify(reported)}`,
           );
         }
       },
@@ -131,7 +131,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
         await desktop.clickNotification();
         await until(
           async () => (await page.evaluate('document.visibilityState')) === 'visible',
-          () => 'The page stays in the background.',
+          'the page in the foreground',
         );
         assert.equal((await testBrowser.browser.pages()).length, length, 'and no further one is opened');
       },
@@ -146,6 +146,6 @@ async function untilOpen({ browser }: TestBrowser, url: string): Promise<void> {
       urls = (await browser.pages()).map((page) => page.url());
       return urls.includes(url);
     },
-    () => `${url} is not open, but ${urls.join(', ')}.`,
+    () => `${url} to be open; open are ${urls.join(', ')}`,
   );
 }

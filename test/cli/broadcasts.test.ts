@@ -7,7 +7,6 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
@@ -20,6 +19,7 @@ import {
   environmentFor,
   parseLines,
 } from './run-command.ts';
+import { until } from '../../tools/until.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
 
@@ -151,7 +151,7 @@ suite('broadcasts of the command line', () => {
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     const exited = once(child, 'close');
-    while (received().messages < 100) await sleep(10);
+    await until(() => received().messages >= 100, '100 messages');
     child.kill('SIGINT');
     const [exitCode] = (await exited) as [number];
     pushService.faults.cancel(delay.id);
@@ -219,9 +219,8 @@ suite('broadcasts of the command line', () => {
     const logFile = join(data, 'records.log');
     const serve = runUntilStopped(['serve', '--port', '0', '--log-file', logFile], { environment });
     await serve.waitFor(/listens on/);
-    const logged = async (pattern: RegExp): Promise<void> => {
-      while (!pattern.test(await readFile(logFile, 'utf8'))) await sleep(50);
-    };
+    const logged = (pattern: RegExp) =>
+      until(async () => pattern.test(await readFile(logFile, 'utf8')), `${pattern} in the log`);
     const worker = runUntilStopped(['worker'], { environment });
     await worker.waitFor(/delivers broadcasts/);
     await run('send', '--all', '--detach', ...message);
@@ -255,7 +254,10 @@ suite('broadcasts of the command line', () => {
     });
     await serve.waitFor(/listens on/);
     await run('send', '--all', '--detach', ...message);
-    while (!(await run('broadcasts', 'list')).stdout.includes('done')) await sleep(50);
+    await until(
+      async () => (await run('broadcasts', 'list')).stdout.includes('done'),
+      'the end of the broadcast',
+    );
     assert.equal(await serve.end('SIGTERM'), 0);
     pushService.faults.cancel(fault.id);
     const records = parseLines(await readFile(logFile, 'utf8'));

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { withRetention } from '../../src/cli/data/keep-retention.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { temporaryFolder } from './run-command.ts';
+import { until } from '../../tools/until.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const forever = {
@@ -25,7 +25,7 @@ test('audit records older than the configuration says are deleted while work goe
   await store.audit.begin({ operator: 'ann', action: 'broadcast.pause' });
   const records = async () => (await store.audit.list({ limit: 10 })).length;
   const waitUntilPruned = async (): Promise<void> => {
-    while ((await records()) > 0) await sleep(5);
+    await until(async () => (await records()) === 0, 'the audit record to be deleted');
   };
   for (const [keepAuditDays, days] of [
     ['forever', 9999],

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
+import { until } from '../../tools/until.ts';
 
 export const mainFile = join(import.meta.dirname, '../../src/cli/main.cts');
 
@@ -57,17 +58,9 @@ export function runUntilStopped(words: readonly string[], options: RunOptions = 
   const child = startCommand(words, options);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const lines: string[] = [];
-  const waiting = new Set<() => void>();
-  const tell = (): void => {
-    for (const check of waiting) check();
-  };
-  createInterface(child.stdout).on('line', (line) => {
-    lines.push(line);
-    tell();
-  });
+  createInterface(child.stdout).on('line', (line) => lines.push(line));
   let complaints = '';
   child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
-  child.on('exit', tell);
   const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
     child.kill(signal);
     return (await exited)[0];
@@ -78,18 +71,16 @@ export function runUntilStopped(words: readonly string[], options: RunOptions = 
     end,
     written: () => `${lines.join('\n')}\n${complaints}`,
     waitFor: (pattern) =>
-      new Promise((resolve, reject) => {
-        const check = (): void => {
+      until(
+        () => {
           const match = lines.map((line) => pattern.exec(line)).find((found) => found !== null);
-          if (match) resolve(match);
-          else if (child.exitCode !== null || child.signalCode !== null) {
-            reject(new Error(`ended with ${child.exitCode ?? child.signalCode}: ${complaints}`));
-          } else return;
-          waiting.delete(check);
-        };
-        waiting.add(check);
-        check();
-      }),
+          if (match !== undefined) return match;
+          if (child.exitCode !== null || child.signalCode !== null)
+            throw new Error(`ended with ${child.exitCode ?? child.signalCode}: ${complaints}`);
+          return undefined;
+        },
+        () => `${pattern} in\n${lines.join('\n')}\n${complaints}`,
+      ),
   };
 }
 

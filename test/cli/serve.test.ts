@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, runUntilStopped, temporaryFolder, serve } from './run-command.ts';
+import { until } from '../../tools/until.ts';
 
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -207,7 +207,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     await (await fetch(`${service.address}/vapidKey?before`)).text();
     await rename(file, `${file}.1`);
     service.child.kill('SIGHUP');
-    while (!(await exists(file))) await sleep(20);
+    await until(() => exists(file), 'the new log file');
     await (await fetch(`${service.address}/vapidKey?after`)).text();
     assert.equal(await service.end(), 0);
     assert.match(await readFile(`${file}.1`, 'utf8'), /vapidKey\?before/);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { isSecretFile } from '../../src/keys/secret-files.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
@@ -14,6 +13,7 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { timesReceived } from '../delivery/broadcast-bench.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
+import { until } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
 const subject = 'mailto:push@example.org';
@@ -61,7 +61,7 @@ async function sendSome(
   const paused = await withSender(data, pushService, async (sender) => {
     const run = id === undefined ? await sender.broadcast('all', message) : await sender.resume(id);
     const acceptedRows = async () => (await broadcasts.find(run.broadcast.id))?.counts.accepted ?? 0;
-    while ((await acceptedRows()) <= accepted) await sleep(2);
+    await until(async () => (await acceptedRows()) > accepted, `more than ${accepted} accepted rows`);
     await broadcasts.pause(run.broadcast.id);
     return run.finished;
   });

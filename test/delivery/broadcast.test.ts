@@ -1,7 +1,6 @@
 // Broadcasts from the library's point of view: audiences, exactly one message each, control, idempotency.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'node:test';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { createSender } from '../../src/delivery/sender.ts';
@@ -18,6 +17,7 @@ import {
   vapid,
   vapidKeys,
 } from './broadcast-bench.ts';
+import { until } from '../../tools/until.ts';
 
 describe('a broadcast', () => {
   for (const threads of [0, 2]) {
@@ -320,10 +320,10 @@ describe('a broadcast', () => {
     const faults: unknown[] = [];
     const working = sender.work(stop.signal, (fault) => faults.push(fault));
     const { broadcast } = await sender.createBroadcast('all', message);
-    for (let state = 'running'; state === 'running';) {
-      await sleep(20);
-      state = (await bench.store.broadcasts.find(broadcast.id))?.state ?? 'lost';
-    }
+    await until(
+      async () => (await bench.store.broadcasts.find(broadcast.id))?.state === 'done',
+      'the end of the broadcast',
+    );
     stop.abort();
     await working;
     assert.deepEqual(faults, []);

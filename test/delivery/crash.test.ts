@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { maxUncommittedRows } from '../../src/delivery/settings.ts';
 import { assertDone, openBroadcastBench, timesReceived, vapidKeys } from './broadcast-bench.ts';
 import { startSendingChild } from './start-sending-child.ts';
+import { until } from '../../tools/until.ts';
 
 const rows = 6000;
 
@@ -29,7 +30,7 @@ for (const threads of [1, 2]) {
       const child = start();
       const exited = once(child, 'exit');
       // from the first message of this process on, at any moment
-      while (messages() === before && child.exitCode === null) await sleep(5);
+      await until(() => messages() !== before || child.exitCode !== null, 'its first message');
       await sleep(Math.random() * 150);
       child.kill('SIGKILL');
       await exited;

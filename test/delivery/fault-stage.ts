@@ -18,6 +18,7 @@ import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
 import { SwitchablePort } from './switchable-port.ts';
 import { TestClock } from './test-clock.ts';
 import { openTestStore } from '../store/test-database.ts';
+import { until, within } from '../../tools/until.ts';
 
 export type Protocol = 'HTTP/1.1' | 'HTTP/2';
 export const protocols: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2'];
@@ -98,15 +99,15 @@ export class RecordingPushService {
 
   /** Resolves as soon as `isSo`, which is asked after each request. */
   until(isSo: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (!isSo()) return;
-        this.#watchers.delete(look);
-        resolve();
-      };
-      this.#watchers.add(look);
-      look();
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (!isSo()) return;
+      this.#watchers.delete(look);
+      resolve();
+    };
+    this.#watchers.add(look);
+    look();
+    return within(promise, `requests with ${String(isSo)}`);
   }
 
   record(event: PushServiceEvent): void {
@@ -208,14 +209,15 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         if (countRequests(recorders) === before) clock.advance(100);
       }
     },
-    until: async (broadcastId, isSo) => {
-      for (;;) {
-        const broadcast = await store.broadcasts.find(broadcastId);
-        assert.ok(broadcast);
-        if (isSo(broadcast)) return broadcast;
-        await sleep(20);
-      }
-    },
+    until: (broadcastId, isSo) =>
+      until(
+        async () => {
+          const broadcast = await store.broadcasts.find(broadcastId);
+          assert.ok(broadcast);
+          return isSo(broadcast) && broadcast;
+        },
+        `a broadcast with ${String(isSo)}`,
+      ),
     attempts: async (broadcastId) => {
       const byId = new Map<number, AttemptRecord[]>();
       const newestFirst = await store.broadcasts.attempts({ broadcastId, limit: 100_000 });

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createSender } from '../../src/delivery/sender.ts';
 import { parseMaxRates } from '../../src/delivery/limits/max-rate.ts';
 import { openAgain } from '../store/test-database.ts';
@@ -15,6 +14,7 @@ import {
   vapidKeys,
 } from './broadcast-bench.ts';
 import { startSendingChild } from './start-sending-child.ts';
+import { until } from '../../tools/until.ts';
 
 describe('a rate limit', () => {
   test('names a host or an origin, and a number per second, minute or hour', () => {
@@ -97,7 +97,7 @@ describe('a rate limit', () => {
     const messages = () => pushService.tallySinks()[0]?.messages ?? 0;
     const [killed, other] = [start(), start()];
     const ended = once(other, 'exit');
-    while (messages() < rows / 3 && other.exitCode === null) await sleep(5);
+    await until(() => messages() >= rows / 3 || other.exitCode !== null, 'a third of the messages');
     killed.kill('SIGKILL');
     assert.deepEqual(await ended, [0, null]);
     const most = perSecond / 4 + (perSecond * (performance.now() - startedMs)) / 1000;

@@ -1,12 +1,12 @@
 // `Retry-After` is for the application server: what one sender was asked, all senders on the database keep.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sender } from '../../src/delivery/sender.ts';
 import type { PushService } from '../../src/push-service/index.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openAgain } from '../store/test-database.ts';
 import { message, openBroadcastBench, vapidKeys } from './broadcast-bench.ts';
+import { until } from '../../tools/until.ts';
 
 const rows = 40;
 
@@ -49,7 +49,7 @@ describe('a push service that asks one sender to wait', () => {
       sender.send([...pushService.createSinks(1, { vapidPublicKey: vapidKeys.publicKey })][0]!, message);
     // with the first answer it learns what others were asked
     await sendTo(second);
-    while ((await sendTo(first)).response !== undefined) await sleep(100);
+    await until(async () => (await sendTo(first)).response === undefined, 'what another sender was asked');
   });
 
   test('for a time that is over, or without saying so, does not hold up others', async () => {
@@ -70,7 +70,7 @@ describe('a push service that asks one sender to wait', () => {
 async function putOffAll(sender: Sender, store: Store): Promise<void> {
   const run = await sender.broadcast('all', message);
   const isPutOff = async () => (await store.broadcasts.find(run.broadcast.id))?.waiting === rows;
-  while (!(await isPutOff())) await sleep(20);
+  await until(isPutOff, 'each row to be put off');
   await run.stop();
   await store.broadcasts.cancel(run.broadcast.id);
 }

@@ -6,7 +6,6 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { find, ip } from '../../scripts/install-test-tools.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
@@ -17,6 +16,7 @@ import { assertDone, timesReceived } from '../delivery/broadcast-bench.ts';
 import { codeBlocks } from '../documentation/pages.ts';
 import { certify, makeAuthority } from '../store/certificates.ts';
 import { PostgresServer } from '../../tools/postgres-server.ts';
+import { until } from '../../tools/until.ts';
 
 /** Together fewer than a client may register in a minute. */
 const registeredByEach = 25;
@@ -89,11 +89,10 @@ class Host {
   }
 
   async waitFor(pattern: RegExp): Promise<void> {
-    const endMs = performance.now() + 30_000;
-    while (!pattern.test(this.output)) {
-      if (performance.now() > endMs) throw new Error(`${this.name} did not say ${pattern}:\n${this.output}`);
-      await sleep(20);
-    }
+    await until(
+      () => pattern.test(this.output),
+      () => `${pattern} in what ${this.name} writes:\n${this.output}`,
+    );
   }
 
   end(): void {
@@ -199,13 +198,10 @@ try {
   const sending = second.run(onAny);
   const [code] = await once(sending, 'exit');
   assert.equal(code, 0, second.output);
-  let broadcast = (await store.broadcasts.list({ limit: 1 }))[0]!;
-  const endMs = performance.now() + 60_000;
-  while (broadcast.state !== 'done') {
-    assert.ok(performance.now() < endMs, first.output + second.output);
-    await sleep(100);
-    broadcast = (await store.broadcasts.list({ limit: 1 }))[0]!;
-  }
+  const broadcast = await until(
+    async () => (await store.broadcasts.list({ limit: 1 })).find(({ state }) => state === 'done'),
+    () => `the end of the broadcast:\n${first.output}${second.output}`,
+  );
   assertDone(broadcast, { accepted: rows });
   assert.deepEqual(timesReceived(pushService), { 1: rows });
   assert.deepEqual([...senders].toSorted(), [first.address, second.address]);

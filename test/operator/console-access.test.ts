@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { until } from '../../tools/browser/until.ts';
+import { until } from '../../tools/until.ts';
 import { startService } from '../service/running-service.ts';
 import { createVisitor, signIn } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
@@ -238,11 +238,5 @@ test('two hundred pages are live at once, and no more; one that does not read ho
   const chunks = answers.at(-1)!.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
   for (let event = 0; event < 3; event += 1) assert.equal((await chunks.next()).done, false);
   await answers[0]!.body!.cancel();
-  await until(
-    async () => {
-      const answer = await open();
-      return answer.status === 200;
-    },
-    () => 'a page that was left makes no room',
-  );
+  await until(async () => (await open()).status === 200, 'room in the place of a page that was left');
 });

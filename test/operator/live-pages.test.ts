@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
-import { until } from '../../tools/browser/until.ts';
+import { until } from '../../tools/until.ts';
 import { createFeeds } from '../../src/operator/feeds.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
@@ -116,13 +116,13 @@ test('a load that is given up while the page is made holds no place', async (t) 
         .end(),
     );
     await until(
-      async () => waiting >= 200,
-      () => `${waiting} of 200 loads wait for the store`,
+      () => waiting >= 200,
+      () => `200 loads that wait for the store; ${waiting} do`,
     );
     for (const load of loads) load.destroy();
     await until(
-      async () => closed >= 200,
-      () => `${closed} of 200 loads are given up`,
+      () => closed >= 200,
+      () => `200 loads to be given up; ${closed} are`,
     );
     ready.resolve();
     mock.mock.restore();

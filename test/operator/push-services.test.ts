@@ -6,10 +6,10 @@ import { createTransport } from '../../src/transport/create-transport.ts';
 import type { ReportedPushService } from '../../src/store/senders.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startOperator, startStage } from './running-operator.ts';
+import { until } from '../../tools/until.ts';
 
-async function untilReported({ senders }: Store): Promise<void> {
-  while ((await senders.list()).length === 0) await new Promise((resolve) => setImmediate(resolve));
-}
+const untilReported = ({ senders }: Store) =>
+  until(async () => (await senders.list()).length > 0, 'the report of a sender');
 
 const origin = 'https://fcm.googleapis.com';
 const reported: ReportedPushService = {

@@ -7,9 +7,11 @@ import { test, type TestContext } from 'node:test';
 import { formatWebhookSecret } from '../../src/operator/webhook/sign-webhook.ts';
 import { delaysMs, startWebhook } from '../../src/operator/webhook/start-webhook.ts';
 import { parseWebhookUrl } from '../../src/operator/webhook/webhook-target.ts';
+import type { Store } from '../../src/store/store.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { startOperator, startStage } from './running-operator.ts';
+import { until } from '../../tools/until.ts';
 
 interface Posted {
   readonly headers: IncomingHttpHeaders;
@@ -22,6 +24,9 @@ interface Posted {
   };
 }
 
+const untilTaken = ({ webhooks }: Store) =>
+  until(async () => (await webhooks.count()) === 0, 'the events to be taken');
+
 /** A receiver that answers with the next of these statuses, and 204 after them. */
 async function startReceiver(
   t: TestContext,
@@ -29,7 +34,6 @@ async function startReceiver(
   fields: OutgoingHttpHeaders = {},
 ) {
   const posted: Posted[] = [];
-  const waiting: (() => void)[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
@@ -43,7 +47,6 @@ async function startReceiver(
       response
         .writeHead(statuses[posted.length - 1] ?? 204, { location: 'http://127.0.0.1:1/', ...fields })
         .end();
-      for (const check of waiting) check();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,14 +54,10 @@ async function startReceiver(
     server.closeAllConnections();
     server.close();
   });
-  const received = (count: number): Promise<readonly Posted[]> =>
-    new Promise((resolve) => {
-      const check = (): void => {
-        if (posted.length >= count) resolve(posted);
-      };
-      waiting.push(check);
-      check();
-    });
+  const received = async (count: number): Promise<readonly Posted[]> => {
+    await until(() => posted.length >= count, `post ${count}`);
+    return posted;
+  };
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?from=deskbell`,
     posted,
@@ -108,7 +107,7 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
     assert(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1000) < 300);
     assert(!body.includes('endpoint') && !body.includes(first!.endpoint));
   }
-  while ((await stage.store.webhooks.count()) > 0) await new Promise((resolve) => setImmediate(resolve));
+  await untilTaken(stage.store);
 });
 
 test('what is not taken is posted again under its id, later each time, and redirects are not followed', async (t) => {
@@ -125,7 +124,7 @@ test('what is not taken is posted again under its id, later each time, and redir
     assert.equal(posted.length, tries);
     assert.equal(posted.at(-1)!.headers['webhook-id'], posted[0]!.headers['webhook-id']);
     if (tries === 3) break;
-    while (records.length < tries) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => records.length >= tries, `the record of try ${tries}`);
     assert.deepEqual(await store.webhooks.lease({ limit: 1, leaseMs: 1 }), [], 'not due before its delay');
     await store.webhooks.postpone(String(posted[0]!.headers['webhook-id']).replace('msg_', ''), 0);
   }
@@ -133,7 +132,7 @@ test('what is not taken is posted again under its id, later each time, and redir
     { event: 'webhook not taken', type: 'broadcast.done', attempts: 1, detail: 'status 500' },
     { event: 'webhook not taken', type: 'broadcast.done', attempts: 2, detail: 'status 302' },
   ]);
-  while ((await store.webhooks.count()) > 0) await new Promise((resolve) => setImmediate(resolve));
+  await untilTaken(store);
   assert(delaysMs.every((delay, index) => index === 0 || delay >= delaysMs[index - 1]!));
 });
 
@@ -196,7 +195,7 @@ test('a name that leads to an address that is not public is not posted to', asyn
     everyMs: 5,
   });
   t.after(() => hook.close());
-  while (records.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => records.length > 0, 'the record');
   assert.match(records[0]!.detail!, /address/);
   assert.equal(receiver.posted.length, 0);
   assert.equal(await store.webhooks.count(), 1);

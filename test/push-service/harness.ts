@@ -7,6 +7,7 @@ import { connect, type ClientHttp2Session, type OutgoingHttpHeaders } from 'node
 import type { TestContext } from 'node:test';
 import { WebSocket } from 'ws';
 import { type PushService, type PushServiceOptions, startPushService } from '../../src/push-service/index.ts';
+import { until } from '../../tools/until.ts';
 
 export async function start(t: TestContext, options: PushServiceOptions = {}): Promise<PushService> {
   const service = await startPushService(options);
@@ -162,17 +163,15 @@ export async function connectRaw(t: TestContext, service: PushService): Promise<
   const socket = new WebSocket(service.webSocketUrl, 'push-notification');
   t.after(() => socket.terminate());
   const pending: Frame[] = [];
-  let wake: (() => void) | undefined;
   socket.on('message', (data) => {
     pending.push(JSON.parse(String(data)) as Frame);
-    wake?.();
   });
   const isClosed = new Promise<{ code: number; reason: string }>((resolve) => {
     socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
   });
   await once(socket, 'open');
   const receive = async (): Promise<Frame> => {
-    while (pending.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    await until(() => pending.length, 'a frame from the push service');
     return pending.shift() as Frame;
   };
   const send = (frame: unknown): void =>

@@ -10,9 +10,9 @@ import {
   openConnection,
   readToEnd,
   startService,
-  until,
   type RunningService,
 } from './running-service.ts';
+import { until } from '../../tools/until.ts';
 
 const quickLimits = {
   headersTimeoutMs: 300,
@@ -215,7 +215,7 @@ describe('a client that', () => {
     socket.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}`);
     await until(() => isAsked, 'the registration');
     const closing = service.app.close();
-    await wait(50);
+    await until(() => !service.app.server.listening, 'the closing to begin');
     held.resolve();
     await closing;
     assert.match(await answer, /^HTTP\/1\.1 200 /);

@@ -1,12 +1,14 @@
 // Where records go: JSON lines, or lines for people on a terminal; nothing is lost when the log is closed.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createLog } from '../../src/http/log.ts';
+import { until } from '../../tools/until.ts';
 
 describe('the log', () => {
   let folder: string;
@@ -87,12 +89,7 @@ describe('the log', () => {
     log.flush();
     assert.match(await readFile(file, 'utf8'), /filter/);
     log.info({ second: true });
-    let text = '';
-    for (let waitedMs = 0; !text.includes('second') && waitedMs < 10_000; waitedMs += 50) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      text = await readFile(file, 'utf8');
-    }
-    assert.match(text, /second/);
+    await until(async () => (await readFile(file, 'utf8')).includes('second'), 'the second record');
     log.close();
   });
 
@@ -109,15 +106,20 @@ describe('the log', () => {
       process.stdout.on('error', () => {});
       const writer = createBatchWriter(process.stdout.fd);
       for (let count = 0; count < 50000; count += 1) writer.write(count + ' ü\\n');
+      process.stderr.write('The pipe is full.');
       const timer = setInterval(() => writer.flush(), 5);
-      setTimeout(() => clearInterval(timer), 3000);
+      process.stdin.resume().on('end', () => clearInterval(timer));
     `;
-    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    // The reader is late.
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const text = Buffer.concat(await child.stdout.toArray()).toString();
-    assert.deepEqual(text, Array.from({ length: 50_000 }, (_, count) => `${count} ü\n`).join(''));
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program]);
+    const exited = once(child, 'exit');
+    // the reader is late
+    await once(child.stderr, 'data');
+    const expected = Array.from({ length: 50_000 }, (_, count) => `${count} ü\n`).join('');
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    await until(() => text.length >= expected.length, 'all lines');
+    child.stdin.end();
+    assert.deepEqual(await exited, [0, null]);
+    assert.equal(text, expected);
   });
 });

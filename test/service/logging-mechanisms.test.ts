@@ -28,15 +28,15 @@ import {
 } from '../../src/service/demonstration/actions.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import {
-  openConnection,
+  connectTo,
   startService,
-  until,
   vapidPublicKey,
   type LogRecord,
   type RunningService,
   startServiceForSuite,
   openStoreForSuite,
 } from './running-service.ts';
+import { until } from '../../tools/until.ts';
 
 const allFour: readonly LoggingMechanism[] = ['action', 'filter', 'authenticator', 'action-creator'];
 const withoutAuthenticator = [
@@ -221,11 +221,11 @@ describe('the records of a request', () => {
   });
 
   test('are the filter’s alone where a client is gone before its body is whole', async () => {
-    const socket = await openConnection(service.port);
-    socket.write(
-      'POST /api/post HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
-    );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const { socket, served } = await connectTo(service.app, service.port);
+    const begun =
+      'POST /api/post HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{';
+    socket.write(begun);
+    await until(() => served.bytesRead >= begun.length, 'the request to be read');
     socket.destroy();
     await until(() => service.records.length > 0, 'the record of a request that broke off');
     assert.deepEqual(order(service.records), ['filter result']);
@@ -306,11 +306,11 @@ describe('the order with other actions', () => {
       const inAction = createActionLogging(log);
       return { get: (request) => inAction(request, () => finish.promise) };
     });
-    const socket = await openConnection(Number(new URL(base).port));
+    const { socket, served } = await connectTo(app, Number(new URL(base).port));
     socket.write('GET /api/get HTTP/1.1\r\nHost: x\r\n\r\n');
     await until(() => records.length === 1, 'the action creator’s first record');
     socket.destroy();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => served.closed, 'the service to notice');
     finish.resolve('nobody hears it');
     await until(() => records.length === 4, 'the remaining records');
     assert.deepEqual(order(records), withoutAuthenticator);

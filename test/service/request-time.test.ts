@@ -1,10 +1,10 @@
 // Request-Time: whole milliseconds since the first byte of the request, whatever ends it. The client's own measures are
 // its bounds: one that begins once the first byte has been read, and one that begins before it is sent.
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { openConnection, readToEnd, startService, until, type RunningService } from './running-service.ts';
+import { connectTo, openConnection, readToEnd, startService } from './running-service.ts';
+import { until } from '../../tools/until.ts';
 
 const head = 'Host: x\r\nContent-Type: application/json\r\n';
 const limits = { headersTimeoutMs: 200, requestTimeoutMs: 200, timeoutCheckIntervalMs: 20 };
@@ -33,7 +33,7 @@ describe('Request-Time', () => {
   for (const [what, [status, parts, options = {}]] of Object.entries(requests)) {
     test(`is the time that a request took ${what}`, async (t) => {
       const service = await startService(options, t);
-      const { served, socket } = await connectTo(service, t);
+      const { served, socket } = await connectTo(service.app, service.port);
       const answer = readToEnd(socket);
       const earliestMs = performance.now();
       socket.write(parts[0]);
@@ -53,7 +53,7 @@ describe('Request-Time', () => {
 
   test('does not count the time between two requests of one connection', async (t) => {
     const service = await startService({}, t);
-    const { socket } = await connectTo(service, t);
+    const { socket } = await connectTo(service.app, service.port);
     const answer = readToEnd(socket);
     socket.write('GET /vapidKey HTTP/1.1\r\nHost: x\r\n\r\n');
     await until(() => service.records.length === 1, 'the first answer');
@@ -79,14 +79,3 @@ describe('Request-Time', () => {
     );
   });
 });
-
-/** A connection with both of its ends. */
-async function connectTo(
-  { app, port }: RunningService,
-  t: TestContext,
-): Promise<{ readonly socket: Socket; readonly served: Socket }> {
-  const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
-  const socket = await openConnection(port);
-  t.after(() => socket.destroy());
-  return { socket, served: await accepted };
-}

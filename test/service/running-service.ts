@@ -125,17 +125,20 @@ export async function openConnection(port: number): Promise<Socket> {
   return socket;
 }
 
+/** A connection with both of its ends. */
+export async function connectTo(
+  { server }: Pick<FastifyInstance, 'server'>,
+  port: number,
+): Promise<{ readonly socket: Socket; readonly served: Socket }> {
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const socket = await openConnection(port);
+  const [served] = await accepted;
+  return { socket, served };
+}
+
 export async function readToEnd(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
   return Buffer.concat(chunks).toString('latin1');
-}
-
-/** Waits until something holds; records of a request may be a moment later than its answer. */
-export async function until(holds: () => boolean, what: string): Promise<void> {
-  for (let waitedMs = 0; !holds(); waitedMs += 5) {
-    if (waitedMs > 10_000) throw new Error(`Waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Place } from '../../src/store/copy/copied-table.ts';
 import { copiedTables, leftOutTables, sequences } from '../../src/store/copy/copied-tables.ts';
@@ -26,6 +25,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { acceptAllSlices, addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+import { until } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
 const fcm = 'https://fcm.googleapis.com';
@@ -455,7 +455,7 @@ describe('a copy', () => {
         ...target,
         derive: async () => {
           writing = late.query('delete from deskbell.subscriptions').then((result) => written.push(result));
-          while (written.length === 0 && !(await isWaiting())) await sleep(5);
+          await until(async () => written.length > 0 || (await isWaiting()), 'the deletion to wait');
           await target.derive();
           assert.deepEqual(written, []);
         },

@@ -11,6 +11,7 @@ import { assertDone, message, quickRetries, timesReceived, vapid } from '../deli
 import { sendJson, startService } from '../service/running-service.ts';
 import { startPgBouncer, type PgBouncer } from './pgbouncer.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
+import { until } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
 const rows = 300;
@@ -119,12 +120,11 @@ describe('through PgBouncer', { skip: skipWithout('the tests with PgBouncer', [p
     await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
     const found = store.subscriptions.findById(1);
     const pids = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    let pid: number | undefined;
-    while (pid === undefined) {
+    const pid = await until(async () => {
       // what a transaction has seen of it, it sees again
       await other.query('select pg_stat_clear_snapshot()');
-      pid = (await other.query<{ readonly pid: number }>(pids)).rows[0]?.pid;
-    }
+      return (await other.query<{ readonly pid: number }>(pids)).rows[0]?.pid;
+    }, 'the server process that waits for the lock');
     process.kill(pid, 'SIGKILL');
     assert.equal((await found)?.id, 1);
     await other.end().catch(() => {});

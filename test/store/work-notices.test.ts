@@ -16,6 +16,7 @@ import { vapid } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+import { until } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
 const origin = 'https://fcm.googleapis.com';
@@ -106,7 +107,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
     await database.run(
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     );
-    while (waiting.notices.isHearing) await sleep(10);
+    await until(() => !waiting.notices.isHearing, 'the end of the connection to be noticed');
     await untilHearing(waiting);
     const told = waiting.work.waitForWork({ signal });
     await createBroadcast();
@@ -124,7 +125,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
     await createBroadcast();
     assert.equal(await told, 'ready');
     endPassing();
-    while (notices.isHearing) await sleep(10);
+    await until(() => !notices.isHearing, 'the thread to hear no more');
     await notices.close();
   });
 
@@ -141,8 +142,11 @@ describe('a worker that waits for work in PostgreSQL', () => {
       return row!.number;
     };
     // the last statement of those that have nothing to do
-    while ((await count(String.raw`^select deskbell_functions_\w+\.due_in`)) < 2) await sleep(50);
-    while ((await count('^listen')) < 1) await sleep(50);
+    await until(
+      async () => (await count(String.raw`^select deskbell_functions_\w+\.due_in`)) >= 2,
+      'both threads to have nothing to do',
+    );
+    await until(() => count('^listen'), 'a connection for notices');
     assert.equal(await count('^listen'), 1);
     stop.abort();
     await working;

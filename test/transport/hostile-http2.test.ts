@@ -20,6 +20,7 @@ import {
 } from './http2-wire.ts';
 import { ManualClock } from './manual-clock.ts';
 import { describe, sendMany, sendOne, tally, withPeer } from './sending.ts';
+import { until } from '../../tools/until.ts';
 
 const code = { protocol: 1, flowControl: 3, frameSize: 6, compression: 9, enhanceYourCalm: 11 } as const;
 const headers = (block: Buffer, flags = endHeaders | endStream): Buffer =>
@@ -367,10 +368,10 @@ test('a retired connection that still awaits an answer does not delay new reques
     }),
     async (transport, origin, wires) => {
       const owed = sendOne(transport, origin);
-      while (wires[0]?.onRequest === undefined) await delay(5);
+      const first = await until(() => wires[0]?.onRequest && wires[0], 'the first connection');
       await delay(50);
       assert.equal(describe(await sendOne(transport, origin)), '201');
-      wires[0].send(answer(1));
+      first.send(answer(1));
       assert.equal(describe(await owed), '201');
     },
   );
@@ -480,7 +481,7 @@ test('an answer before the body is sent ends the request', async () => {
     },
     async (transport, origin, wires) => {
       assert.equal(describe(await sendOne(transport, origin)), '413');
-      await delay(20);
+      await until(() => wires[0]?.resets.length, 'the reset');
       assert.deepEqual(wires[0]?.resets, [{ streamId: 1, code: 8 }]);
     },
   );

@@ -15,6 +15,7 @@ import type { Transport, TransportResult } from '../../src/transport/transport.t
 import { ManualClock } from './manual-clock.ts';
 import { certificate, serverTls, startServer, type Peer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
+import { until } from '../../tools/until.ts';
 
 const startHttp = (
   answer: (response: ServerResponse, request: number) => void,
@@ -97,19 +98,23 @@ test('a push service that stops during a broadcast and starts again gets every m
   };
   let peer = await start();
   let accepted = 0;
+  let failures = 0;
   const sendings = Array.from({ length: 20 }, async () => {
     for (let taken = 0; taken < 100;) {
       const result = await sendUntilTaken(transport, origin);
       if (result.kind === 'response') taken += 1;
-      else assert.equal(result.error.code, 'ERR_CONNECTION');
+      else {
+        assert.equal(result.error.code, 'ERR_CONNECTION');
+        failures += 1;
+      }
       accepted += result.kind === 'response' ? 1 : 0;
       await delay(5);
     }
   });
-  await delay(200);
+  await until(() => accepted >= 200, '200 answers');
   push.port = 1;
   await peer.close();
-  await delay(300);
+  await until(() => failures > 0, 'a failure');
   assert.ok(accepted < 2000, 'it went down under way');
   peer = await start();
   await Promise.all(sendings);
@@ -177,7 +182,7 @@ test('a full queue defers what it cannot take', async () => {
   for (let count = 0; count < maxQueued + 300; count += 1) {
     transport.send(sameRequest(peer.origin), (result) => results.push(result));
   }
-  await delay(50);
+  await until(() => results.length >= 300, 'what is not taken');
   assert.equal(results.length, 300);
   assert.ok(results.every(({ kind }) => kind === 'deferred'));
   await transport.close(0);
@@ -212,10 +217,10 @@ test('an origin gets at most 30 HTTP/2 connections, or 32 of HTTP/1.1, however m
       transport.send(sameRequest(peer.origin), (result) => answers.push(result));
     }
     // Answering in waves makes pacing allow more, up to its bound.
-    while (answers.length < maxQueued) {
+    await until(() => {
       for (const answer of held.splice(0)) answer();
-      await delay(5);
-    }
+      return answers.length >= maxQueued;
+    }, 'all answers');
     assert.ok(
       peer.connections() > most / 12 && peer.connections() <= most,
       `${peer.connections()} connections`,
@@ -379,7 +384,7 @@ test('what waits for its turn can be withdrawn; what is in flight is answered', 
   for (let count = 0; count < 100; count += 1) {
     transport.send(sameRequest(server.origin), (result) => results.push(result));
   }
-  while (held.length === 0) await delay(5);
+  await until(() => held.length, 'a request');
   transport.withdraw();
   await delay(0);
   const withdrawn = results.length;

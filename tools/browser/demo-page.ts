@@ -1,7 +1,7 @@
 // The demo page as a person sees it: what it says, and its buttons. Everything here waits, because browsers take
 // their time.
 import type { Browser, Page } from 'puppeteer-core';
-import { until } from './until.ts';
+import { until } from '../until.ts';
 
 export interface ShownNotification {
   readonly title: string;
@@ -47,10 +47,7 @@ function waitUntilIdle(page: Page): Promise<void> {
 
 /** Puppeteer's own wait stands still in a page that is not in front. */
 export async function waitFor(page: Page, selector: string): Promise<void> {
-  await until(
-    async () => (await page.$(selector)) !== null,
-    () => `${selector} did not appear`,
-  );
+  await until(async () => (await page.$(selector)) !== null, `${selector} on the page`);
 }
 
 export async function textOf(page: Page, selector: string): Promise<string> {
@@ -84,7 +81,7 @@ export async function shown(page: Page, title: string): Promise<readonly ShownNo
       notifications = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
       return notifications.some((notification) => notification.title === title);
     },
-    () => `"${title}" was not shown; on the screen: ${JSON.stringify(notifications)}`,
+    () => `"${title}" on the screen, where there is ${JSON.stringify(notifications)}`,
   );
   return notifications;
 }

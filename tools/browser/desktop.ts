@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { until } from './until.ts';
+import { until } from '../until.ts';
 
 export interface Desktop extends AsyncDisposable {
   /** For the programs that are to run on it. */
@@ -156,7 +156,7 @@ export async function startDesktop(width: number, height: number): Promise<Deskt
         () => true,
         () => false,
       ),
-    () => 'dunst did not start.',
+    'dunst to start',
   );
   return desktop;
 }

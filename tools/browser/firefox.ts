@@ -3,7 +3,7 @@ import { launch } from 'puppeteer-core';
 import { find, firefox } from '../../scripts/install-test-tools.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import type { TestBrowser } from './test-browser.ts';
-import { until } from './until.ts';
+import { until } from '../until.ts';
 
 export interface FirefoxOptions {
   /** A desktop that shows notifications; without one Firefox has no window and shows them itself. */
@@ -52,7 +52,7 @@ export async function startFirefox({
         return false;
       }
     },
-    () => `Firefox does not open a page: ${String(failure)}`,
+    () => `Firefox to open a page: ${String(failure)}`,
   );
   const testBrowser: TestBrowser = {
     browser,

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import {
   aes128gcmBody,
@@ -17,6 +16,7 @@ import {
   startSubscribed,
   subscribeRaw,
 } from '../harness.ts';
+import { until } from '../../../tools/until.ts';
 
 const body = aes128gcmBody();
 const push = { headers: { ttl: '60', ...encrypted }, body };
@@ -199,7 +199,7 @@ test('a user agent that does not answer a close, as Firefox does not, is dropped
   const greeting = Buffer.from(JSON.stringify(hello));
   // final text frame, masked with zeros
   socket.write(Buffer.concat([Buffer.of(0x81, 0x80 | greeting.length, 0, 0, 0, 0), greeting]));
-  while (service.statistics().connectedUserAgents === 0) await sleep(5);
+  await until(() => service.statistics().connectedUserAgents, 'the user agent to be connected');
   service.disconnectUserAgents();
   await once(socket.resume(), 'end');
 });

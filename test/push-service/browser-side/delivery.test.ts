@@ -17,6 +17,7 @@ import {
   startSubscribed,
   subscribeRaw,
 } from '../harness.ts';
+import { until } from '../../../tools/until.ts';
 
 function push(endpoint: string, headers: Record<string, string> = {}): Promise<Received> {
   return sendByHttp1(endpoint, { headers: { ttl: '60', ...encrypted, ...headers }, body: aes128gcmBody() });
@@ -27,7 +28,7 @@ async function leave(service: PushService, agent: RawAgent): Promise<void> {
   const before = service.statistics().connectedUserAgents;
   agent.socket.close();
   await agent.closed();
-  while (service.statistics().connectedUserAgents === before) await new Promise(setImmediate);
+  await until(() => service.statistics().connectedUserAgents !== before, 'the user agent to be away');
 }
 
 /** Comes back and takes what waits for it. */

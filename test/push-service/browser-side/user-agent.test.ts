@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { WebSocketServer } from 'ws';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../../src/push-service/index.ts';
 import { aes128gcmBody, encrypted, sendByHttp1, start } from '../harness.ts';
 import { generateVapidKeys, pushWith } from '../web-push-sender.ts';
+import { until } from '../../../tools/until.ts';
 
 async function connectAgent(t: TestContext, webSocketUrl: string, acknowledges = true): Promise<UserAgent> {
   const agent = await createUserAgent({ webSocketUrl, acknowledges });
@@ -71,7 +71,7 @@ test('what is not for its keys is thrown at the reader, and the next message com
   await pushWith(keys, subscription, 'good');
   await assert.rejects(agent.nextMessage(), /cannot be decrypted/);
   assert.equal((await agent.nextMessage()).text(), 'good');
-  while (codes.length < 2) await sleep(2);
+  await until(() => codes.length >= 2, 'both acknowledgements');
   assert.deepEqual(codes, [101, 100]);
 });
 
@@ -80,7 +80,7 @@ test('it reconnects by itself with its uaid and gets what it has missed, once', 
   const subscription = await agent.subscribe(keys.publicKey);
   const { uaid } = agent;
   service.disconnectUserAgents();
-  while (service.statistics().connectedUserAgents > 0) await sleep(2);
+  await until(() => service.statistics().connectedUserAgents === 0, 'the user agent to be away');
   await pushWith(keys, subscription, 'missed');
   assert.equal((await agent.nextMessage()).text(), 'missed');
   assert.equal(agent.uaid, uaid);
@@ -117,7 +117,7 @@ test('without acknowledging, a message comes again after each reconnect and is s
   for (let deliveries = 2; deliveries < 4; deliveries += 1) {
     await agent.disconnect();
     await agent.connect();
-    while (service.statistics().events.delivered !== deliveries) await sleep(2);
+    await until(() => service.statistics().events.delivered === deliveries, `delivery ${deliveries}`);
   }
   await assert.rejects(agent.nextMessage(50), /nothing came/);
   assert.equal(service.statistics().undeliveredMessages, 1);
@@ -130,7 +130,7 @@ test('a push service that has forgotten it gives another uaid, and its subscript
   const { uaid } = agent;
   await first.close();
   const second = await start(t, { port: first.port });
-  while (agent.uaid === uaid) await sleep(5);
+  await until(() => agent.uaid !== uaid, 'another uaid');
   assert.deepEqual(agent.endpoints, []);
   const { endpoint } = await agent.subscribe();
   assert.equal((await sendByHttp1(endpoint, { headers: { ttl: '9' } })).status, 201);
@@ -163,7 +163,7 @@ test('close ends the stream after what has arrived', async (t) => {
   const { service, agent } = await startWithAgent(t);
   const { endpoint } = await agent.subscribe();
   await sendByHttp1(endpoint, { headers: { ttl: '9' } });
-  while (service.statistics().events.acknowledged !== 1) await sleep(2);
+  await until(() => service.statistics().events.acknowledged === 1, 'the acknowledgement');
   await agent.close();
   await agent.close();
   const seen: string[] = [];
@@ -186,7 +186,7 @@ test('a body that is not encrypted at all is acknowledged as not decrypted', asy
   const { endpoint } = await agent.subscribe();
   await sendByHttp1(endpoint, { headers: { ttl: '9', ...encrypted }, body: aes128gcmBody() });
   await assert.rejects(agent.nextMessage(), /cannot be decrypted/);
-  while (service.statistics().undeliveredMessages > 0) await sleep(2);
+  await until(() => service.statistics().undeliveredMessages === 0, 'the acknowledgement');
 });
 
 for (const [what, selected] of [

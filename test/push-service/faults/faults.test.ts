@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault, PushService, PushServiceOptions } from '../../../src/push-service/index.ts';
 import {
   aes128gcmBody,
@@ -16,6 +15,7 @@ import {
   start,
   versions,
 } from '../harness.ts';
+import { until } from '../../../tools/until.ts';
 
 const sending = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
@@ -102,18 +102,20 @@ for (const [version, send] of versions) {
 
     await t.test('a sender that leaves before a late answer does no harm', async () => {
       const before = messages() ?? 0;
+      const faults = () => service.statistics().events.fault ?? 0;
       service.faults.inject({ kind: 'delay', ms: 50, times: 1 });
       service.faults.inject({ kind: 'reset', times: 1 });
       // the reset takes the connection away while the answer is still to come
       assert.deepEqual(await outcomes(send, endpoint, 2), ['broken', 201]);
       const socket = connectTcp(service.port, '127.0.0.1');
       service.faults.inject({ kind: 'delay', ms: 50, times: 1 });
+      const hits = faults();
       socket.write(
         `POST ${new URL(endpoint).pathname} HTTP/1.1\r\nhost: x\r\nttl: 1\r\ncontent-length: 0\r\n\r\n`,
       );
-      await sleep(20);
+      await until(() => faults() > hits, 'the delay to begin');
       socket.resetAndDestroy();
-      while (messages() !== before + 2) await sleep(5);
+      await until(() => messages() === before + 2, 'both messages');
       assert.equal((await send(endpoint, sending)).status, 201);
     });
 

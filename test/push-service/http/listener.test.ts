@@ -18,6 +18,7 @@ import {
   sendOn,
   start,
 } from '../harness.ts';
+import { until } from '../../../tools/until.ts';
 
 const push = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
@@ -149,7 +150,8 @@ test('what is neither is answered with 400 and does no harm', async (t) => {
   assert.match(await readAll(socket), /^HTTP\/1\.1 400 /);
   const early = connectTcp(service.port, '127.0.0.1');
   early.write('PR');
-  await sleep(5);
+  // what came before has been read as soon as another one is answered
+  await fetch(service.origin);
   early.resetAndDestroy();
   const badUpgrade = connectTcp(service.port, '127.0.0.1');
   badUpgrade.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
@@ -165,7 +167,8 @@ test('a sender that leaves in the middle of its body does no harm', async (t) =>
   socket.write(
     `POST ${new URL(endpoint).pathname} HTTP/1.1\r\nhost: x\r\nttl: 60\r\ncontent-length: 500\r\n\r\nhalf`,
   );
-  await sleep(20);
+  // what came before has been read as soon as another one is answered
+  await fetch(service.origin);
   socket.resetAndDestroy();
   assert.equal((await sendByHttp1(endpoint, push)).status, 201);
   assert.equal(service.tallySinks()[0]?.messages, 1);
@@ -277,7 +280,7 @@ test('close ends every kind of connection and frees the port', async () => {
       () => 'broken',
     ),
   );
-  while ((service.statistics().events.fault ?? 0) < 2) await sleep(5);
+  await until(() => (service.statistics().events.fault ?? 0) >= 2, 'both faults');
   const webSocketClosed = once(webSocket, 'close') as Promise<[number]>;
   const ended = Promise.all(
     [silent, half].map((socket) =>
@@ -302,7 +305,7 @@ test('close lets a request that is under way have its answer', async () => {
   const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
   service.faults.inject({ kind: 'delay', ms: 100 });
   const answers = [sendByHttp1(endpoint, push), sendByHttp2(endpoint, push)];
-  while ((service.statistics().events.fault ?? 0) < 2) await sleep(2);
+  await until(() => (service.statistics().events.fault ?? 0) >= 2, 'both faults');
   await service.close();
   assert.deepEqual(
     (await Promise.all(answers)).map(({ status }) => status),
