@@ -81,8 +81,22 @@ export interface Client extends EventTarget {
   addEventListener(...parameters: Parameters<EventTarget['addEventListener']>): void;
 }
 
-/** Makes the client and starts its re-sync; one per page. */
+const defaults: Required<ClientOptions> = {
+  serviceUrl: './',
+  serviceWorkerUrl: 'service-worker.js',
+  timeoutMs: 15_000,
+  fetch: (url, init) => fetch(url, init),
+  token: () => undefined,
+};
+
+/**
+ * Makes the client and starts its re-sync; one per page.
+ *
+ * @throws {TypeError} names an option that is unknown, and those that there are
+ */
 export function createClient(options: ClientOptions = {}): Client {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(defaults, name));
+  if (unknown) throw new TypeError(`"${unknown}" is unknown; there are ${Object.keys(defaults).join(', ')}.`);
   // The class itself knows its one event only as EventTarget does: by any name.
   return new DeskbellClient(options) as Client;
 }
@@ -102,17 +116,17 @@ class DeskbellClient extends EventTarget {
 
   constructor(options: ClientOptions) {
     super();
-    const workerUrl = new URL(options.serviceWorkerUrl ?? 'service-worker.js', document.baseURI);
-    const serviceUrl = new URL(options.serviceUrl ?? './', document.baseURI);
+    const workerUrl = new URL(options.serviceWorkerUrl ?? defaults.serviceWorkerUrl, document.baseURI);
+    const serviceUrl = new URL(options.serviceUrl ?? defaults.serviceUrl, document.baseURI);
     if (!serviceUrl.pathname.endsWith('/')) serviceUrl.pathname += '/';
     this.#worker = new WorkerRegistration(workerUrl, serviceUrl);
     this.#storedCopy = new StoredCopy(this.#worker.scope);
-    this.#timeoutMs = options.timeoutMs ?? 15_000;
+    this.#timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
     this.#service = new ServiceApi(
       serviceUrl,
       this.#timeoutMs,
-      options.fetch ?? ((url, init) => fetch(url, init)),
-      options.token ?? (() => undefined),
+      options.fetch ?? defaults.fetch,
+      options.token ?? defaults.token,
     );
 
     if (!missingSupport()) {

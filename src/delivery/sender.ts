@@ -10,7 +10,6 @@ import { createVapidAuthorizer } from '../protocol/vapid.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Schedule } from '../store/schedules.ts';
 import type { Store } from '../store/store.ts';
-import { checkOptions as checkTransportOptions } from '../transport/check-options.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { Audience } from './broadcast/audience.ts';
 import type { BroadcastRun } from './broadcast/broadcaster.ts';
@@ -180,7 +179,6 @@ function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
   const { vapid, store, threads } = options;
   const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
-  checkTransportOptions(options);
   for (const keys of [vapid, ...previousKeys]) createVapidAuthorizer({ keys, subject, lifetimeSeconds });
   // These are called in this thread, whoever delivers.
   const forThreads = { ...options, onWarning: undefined, onGone: undefined, onFigures: undefined };

@@ -3,6 +3,7 @@
 import { closeSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 
+import { checkOptions, isFlag, isText, type OptionChecks } from '../errors/check-options.ts';
 import { escapeControls } from '../errors/escape-controls.ts';
 import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
 import { formatRecord } from './format-record.ts';
@@ -35,11 +36,12 @@ export interface LogOptions {
   readonly isReadable?: boolean | undefined;
 }
 
-/** @throws {DeskbellError} ERR_FILE */
-export function createLog({
-  file,
-  isReadable = file === undefined && process.stdout.isTTY,
-}: LogOptions = {}): OpenLog {
+const logChecks: OptionChecks<LogOptions> = { file: isText, isReadable: isFlag };
+
+/** @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE */
+export function createLog(options: LogOptions = {}): OpenLog {
+  checkOptions(options, logChecks);
+  const { file, isReadable = file === undefined && process.stdout.isTTY } = options;
   let fd = file === undefined ? process.stdout.fd : openLogFile(file);
   const writer = createBatchWriter(fd);
   const logger = createLogger(isReadable ? readable(writer) : escaping(writer));

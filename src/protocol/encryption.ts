@@ -2,6 +2,7 @@
 // for this message alone. Node's builtins only; src/accelerator has another implementation of `Encrypt`.
 import { createECDH, randomFillSync, type ECDH } from 'node:crypto';
 
+import { checkOptions, isCheckedElsewhere, type OptionChecks } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { encodeAes128gcm, saltBytes } from './aes128gcm.ts';
 import { assertBytes, assertInteger, typeOf } from './check-arguments.ts';
@@ -33,6 +34,12 @@ export interface EncryptionOptions {
   readonly paddingBytes?: number;
 }
 
+const encryptionChecks: OptionChecks<EncryptionOptions> = {
+  salt: (value, name) => assertBytes('ERR_MESSAGE_INVALID', value, name, saltBytes),
+  applicationServerPrivateKey: isCheckedElsewhere,
+  paddingBytes: (value) => assertInteger('ERR_MESSAGE_INVALID', value, paddingBounds),
+};
+
 /**
  * Encrypts one push message for one subscription.
  *
@@ -48,13 +55,12 @@ export function encryptPushMessage(
   subscription: SubscriptionKeys,
   options: EncryptionOptions = {},
 ): Uint8Array {
+  checkOptions(options, encryptionChecks, { code: 'ERR_MESSAGE_INVALID' });
   const {
     applicationServerPrivateKey,
     salt = randomFillSync(new Uint8Array(saltBytes)),
     paddingBytes = 0,
   } = options;
-  assertInteger('ERR_MESSAGE_INVALID', paddingBytes, paddingBounds);
-  assertBytes('ERR_MESSAGE_INVALID', salt, 'salt', saltBytes);
   checkEncryptionInput(plaintext, subscription, paddingBytes);
   const ecdh = createECDH(curve);
   const publicKey =

@@ -2,6 +2,7 @@
 // services. The body is the encrypted message; `content-length` is added by the transport.
 import { createHash } from 'node:crypto';
 
+import { checkOptions, type OptionChecks } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { assertInteger, typeOf } from './check-arguments.ts';
 import { isWindowsPushService } from './vendor.ts';
@@ -28,18 +29,23 @@ const ttlBounds = { name: 'ttlSeconds', min: 0, max: 2 ** 31 - 1 };
 /** RFC 8030 §5.4. */
 const maxTopicCharacters = 32;
 
+export const pushOptionChecks: OptionChecks<PushOptions> = {
+  ttlSeconds: (value) => assertInteger('ERR_MESSAGE_INVALID', value, ttlBounds),
+  urgency(value) {
+    if ((urgencies as readonly unknown[]).includes(value)) return;
+    const what = typeof value === 'string' ? JSON.stringify(value) : `of type ${typeOf(value)}`;
+    throw invalid(`urgency is ${what}; give one of ${urgencies.join(', ')}.`);
+  },
+  topic: assertTopic,
+};
+
 /**
  * Checks the options of a push message.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
-export function checkPushOptions({ ttlSeconds, urgency, topic }: PushOptions): void {
-  if (ttlSeconds !== undefined) assertInteger('ERR_MESSAGE_INVALID', ttlSeconds, ttlBounds);
-  if (urgency !== undefined && !urgencies.includes(urgency)) {
-    const what = typeof urgency === 'string' ? JSON.stringify(urgency) : `of type ${typeOf(urgency)}`;
-    throw invalid(`urgency is ${what}; give one of ${urgencies.join(', ')}.`);
-  }
-  if (topic !== undefined) assertTopic(topic);
+export function checkPushOptions(options: PushOptions): void {
+  checkOptions(options, pushOptionChecks, { code: 'ERR_MESSAGE_INVALID' });
 }
 
 /**

@@ -2,6 +2,7 @@
 // a push service.
 import { createPublicKey, verify } from 'node:crypto';
 
+import { checkOptions, isText, type OptionChecks } from '../errors/check-options.ts';
 import { decodeBase64 } from './base64.ts';
 import { assertInteger } from './check-arguments.ts';
 import { isP256Point, pointToJwk } from './p256.ts';
@@ -22,6 +23,16 @@ export type VapidFault = 'malformed' | 'signature' | 'audience' | 'expired' | 'e
 const maxLifetimeSeconds = 24 * 60 * 60;
 const clockBounds = { name: 'nowMs', min: 0, max: Number.MAX_SAFE_INTEGER };
 
+interface VerificationOptions {
+  readonly origin: string;
+  readonly nowMs?: number;
+}
+
+const verificationChecks: OptionChecks<VerificationOptions> = {
+  origin: isText,
+  nowMs: (value) => assertInteger('ERR_CONFIGURATION', Math.floor(value as number), clockBounds),
+};
+
 /**
  * Verifies the value of an `authorization` header of the scheme `vapid`.
  *
@@ -33,9 +44,10 @@ const clockBounds = { name: 'nowMs', min: 0, max: Number.MAX_SAFE_INTEGER };
  */
 export function verifyVapidAuthorization(
   authorization: string,
-  { origin, nowMs = Date.now() }: { readonly origin: string; readonly nowMs?: number },
+  options: VerificationOptions,
 ): VapidClaims | VapidFault {
-  assertInteger('ERR_CONFIGURATION', Math.floor(nowMs), clockBounds);
+  checkOptions(options, verificationChecks, { required: ['origin'] });
+  const { origin, nowMs = Date.now() } = options;
   const { t: token, k: publicKey } = readParameters(authorization);
   const [header, payload, signature, ...rest] = token?.split('.') ?? [];
   if (publicKey === undefined || !header || !payload || !signature || rest.length > 0) return 'malformed';

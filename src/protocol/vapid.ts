@@ -2,6 +2,7 @@
 // goes with each push request. One token serves an origin for hours, so that signing costs nothing per message.
 import { createECDH, createPrivateKey, sign, type KeyObject } from 'node:crypto';
 
+import { checkOptions, isCheckedElsewhere, isFunction, type OptionChecks } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from './base64.ts';
 import { assertInteger, typeOf } from './check-arguments.ts';
@@ -27,6 +28,13 @@ export interface VapidAuthorizerOptions {
 
 /** @returns the value of the `authorization` header for an origin: the same string until the token is renewed */
 export type VapidAuthorizer = (origin: string) => string;
+
+const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
+  keys: isCheckedElsewhere,
+  subject: isCheckedElsewhere,
+  lifetimeSeconds: (value) => assertInteger('ERR_CONFIGURATION', value, lifetimeBounds),
+  now: isFunction,
+};
 
 /** RFC 8292 §2: `exp` must not be more than 24 hours ahead. */
 const maxLifetimeSeconds = 24 * 60 * 60;
@@ -99,17 +107,13 @@ export function checkVapidSubject(subject: string): void {
  *   clock that gives no number)
  * @see RFC 8292 §2
  */
-export function createVapidAuthorizer({
-  keys,
-  subject,
-  lifetimeSeconds = defaultLifetimeSeconds,
-  now = Date.now,
-}: VapidAuthorizerOptions): VapidAuthorizer {
+export function createVapidAuthorizer(options: VapidAuthorizerOptions): VapidAuthorizer {
+  checkOptions(options, vapidAuthorizerChecks);
+  const { keys, subject, lifetimeSeconds = defaultLifetimeSeconds, now = Date.now } = options;
   checkVapidKeys(keys);
   checkVapidSubject(subject);
   // Schemes are case-insensitive (RFC 3986 §3.1), but push services compare them as they are written.
   const sub = subject.replace(/^[^:]+/, (scheme) => scheme.toLowerCase());
-  assertInteger('ERR_CONFIGURATION', lifetimeSeconds, lifetimeBounds);
   const signingKey = importSigningKey(keys);
   const marginSeconds = Math.min(renewalMarginSeconds, lifetimeSeconds / 2);
   const cache = new Map<string, { readonly value: string; readonly exp: number }>();

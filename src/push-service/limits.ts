@@ -1,5 +1,6 @@
 // How much the push service holds at most. Everything is in memory, so everything has a bound and a refusal
 // that names it.
+import { checkNames } from './check-names.ts';
 
 export interface Limits {
   /** Body of one push message, bytes (RFC 8030 §7.2: at least 4096). Over it: 413, errno 104. */
@@ -34,13 +35,12 @@ export const defaultLimits: Limits = {
 /**
  * Puts given limits in the place of the defaults.
  *
- * @throws {RangeError} a limit is unknown or not a positive integer
+ * @throws {TypeError} a limit is unknown
+ * @throws {RangeError} a limit is not a positive integer
  */
 export function withDefaultLimits(given: Partial<Limits>): Limits {
+  checkNames('limit', given, defaultLimits);
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(defaultLimits, name)) {
-      throw new RangeError(`unknown limit "${name}"; there are: ${Object.keys(defaultLimits).join(', ')}`);
-    }
     if (!Number.isSafeInteger(value) || value < 1) {
       throw new RangeError(`limit ${name} must be a positive integer, not ${String(value)}`);
     }

@@ -23,6 +23,11 @@ export interface PushServiceOptions {
   readonly now?: () => number;
 }
 
+export interface SinkOptions {
+  /** The only key that may send to them, base64url. */
+  readonly vapidPublicKey?: string | undefined;
+}
+
 export interface Statistics extends EventCounts, UserAgentStatistics {
   readonly sinks: number;
 }
@@ -43,14 +48,10 @@ export interface PushService {
    * Makes subscriptions without a user agent, each with keys of its own, to be read one by one: they count what
    * they are sent and forget it.
    *
-   * @param options `vapidPublicKey`: the only key that may send to them, base64url
    * @throws {RangeError} `count` is not a positive integer, or there would be more than `limits.maxSinks`
    * @throws {TypeError} `vapidPublicKey` is not a P-256 point
    */
-  createSinks(
-    count: number,
-    options?: { readonly vapidPublicKey?: string | undefined },
-  ): Iterable<PushSubscriptionJson>;
+  createSinks(count: number, options?: SinkOptions): Iterable<PushSubscriptionJson>;
   /** What the sinks have counted, by batch. */
   tallySinks(): SinkTally[];
   clearSinks(): void;

@@ -4,6 +4,7 @@ import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts'
 import { parseApplicationServerKey } from './application-server-key.ts';
 import { serveUserAgent } from './browser-side/autopush.ts';
 import { makeCertificate, type Certificate } from './http/certificate.ts';
+import { checkNames, type Names } from './check-names.ts';
 import { serveControl } from './control.ts';
 import { createEventLog } from './events.ts';
 import { Exchange } from './http/exchange.ts';
@@ -13,23 +14,35 @@ import { findHostFault } from './http/host.ts';
 import { listen } from './http/listener.ts';
 import { route, type Routes } from './routing.ts';
 import { createSenderApi } from './sender-side/sender-api.ts';
-import type { PushService, PushServiceOptions } from './push-service.ts';
+import type { PushService, PushServiceOptions, SinkOptions } from './push-service.ts';
 import { Sinks } from './sender-side/sinks.ts';
 import { UserAgents } from './browser-side/user-agents.ts';
 import { createVapidVerifier } from './sender-side/vapid-verification.ts';
 
+const optionNames: Names<PushServiceOptions> = {
+  host: true,
+  port: true,
+  tls: true,
+  origin: true,
+  limits: true,
+  checksBodies: true,
+  onEvent: true,
+  now: true,
+};
+const sinkOptionNames: Names<SinkOptions> = { vapidPublicKey: true };
 const closeGraceMs = 500;
 const maxFrameBytes = 64 * 1024;
 
 /**
  * Starts a push service in this process, in memory.
  *
- * @throws {RangeError} a limit is unknown or not a positive integer
- * @throws {TypeError} `origin` is not an http or https origin, or `tls` not what it may be
+ * @throws {RangeError} a limit is not a positive integer
+ * @throws {TypeError} an option or a limit is unknown, `origin` is not an http or https origin, or `tls` not what it may be
  * @throws {Error} with the system's `code`, such as EADDRINUSE, where it cannot listen
  * @see RFC 8030, RFC 8292, and the autopush protocol for user agents
  */
 export async function startPushService(options: PushServiceOptions = {}): Promise<PushService> {
+  checkNames('option', options, optionNames);
   const { host = '127.0.0.1', now = Date.now } = options;
   const limits = withDefaultLimits(options.limits ?? {});
   const givenOrigin = options.origin === undefined ? undefined : checkOrigin(options.origin);
@@ -88,7 +101,9 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     port: listener.port,
     ca,
     faults,
-    createSinks(count, { vapidPublicKey } = {}) {
+    createSinks(count, sinkOptions = {}) {
+      checkNames('option', sinkOptions, sinkOptionNames);
+      const { vapidPublicKey } = sinkOptions;
       const key = vapidPublicKey === undefined ? undefined : parseApplicationServerKey(vapidPublicKey);
       if (vapidPublicKey !== undefined && key === undefined) {
         throw new TypeError('vapidPublicKey must be a 65-byte P-256 point in base64url');

@@ -7,10 +7,8 @@ import { renderMalformedUrl } from '../http/edge-cases.ts';
 import { toRequestHead } from '../http/filter.ts';
 import { render } from '../http/render-error.ts';
 import { prepareScope } from './scope.ts';
-import { resolveOptions, type ServerOptions, type ServiceOptions } from './options.ts';
-
-/** `prefix` is not among them: the path of the mount takes its place. */
-export type MiddlewareOptions = Omit<ServiceOptions, 'prefix'> & Pick<ServerOptions, 'trustProxy'>;
+import { middlewareChecks } from './check-options.ts';
+import { resolveOptions, type MiddlewareOptions } from './options.ts';
 
 export interface ServiceMiddleware {
   (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void;
@@ -25,7 +23,7 @@ export interface ServiceMiddleware {
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createMiddleware(options: MiddlewareOptions): ServiceMiddleware {
-  const settings = resolveOptions(options);
+  const settings = resolveOptions(options, middlewareChecks);
   const { rules } = settings;
   const app: FastifyInstance = Fastify({
     trustProxy: (options.trustProxy ?? false) as boolean | string,

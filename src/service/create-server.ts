@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { createHttpServer } from '../http/create-http-server.ts';
 import { addRoutes } from './create-service.ts';
+import { serverChecks } from './check-options.ts';
 import { resolveOptions, type ServerOptions } from './options.ts';
 import { prepareScope } from './scope.ts';
 
@@ -12,7 +13,7 @@ import { prepareScope } from './scope.ts';
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const settings = resolveOptions(options);
+  const settings = resolveOptions(options, serverChecks);
   const app = createHttpServer(options, settings.rules);
   prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });

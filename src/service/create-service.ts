@@ -15,6 +15,7 @@ import { addHealthRoutes } from './health.ts';
 import { readLastSegments } from '../http/last-segment.ts';
 import { prepareScope } from './scope.ts';
 import { handleOptions } from '../http/unknown-paths.ts';
+import { serviceChecks } from './check-options.ts';
 import { resolveOptions, type ServiceOptions, type Settings } from './options.ts';
 import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';
 
@@ -26,7 +27,7 @@ import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createService(options: ServiceOptions): FastifyPluginAsync {
-  const settings = resolveOptions(options);
+  const settings = resolveOptions(options, serviceChecks);
   return async (host) => {
     await host.register(
       async (scope) => {

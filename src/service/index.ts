@@ -5,7 +5,7 @@
 
 export { createServer } from './create-server.ts';
 export { createMiddleware } from './create-middleware.ts';
-export type { MiddlewareOptions, ServiceMiddleware } from './create-middleware.ts';
+export type { ServiceMiddleware } from './create-middleware.ts';
 export { createService } from './create-service.ts';
 export { createSessionCookie } from './demonstration/session-cookie.ts';
 export type { SessionCookie, SessionCookieOptions } from './demonstration/session-cookie.ts';
@@ -15,6 +15,7 @@ export { createSubscriberToken } from './push/subscriber-token.ts';
 export type { SubscriberTokenOptions, SubscriberTokens } from './push/subscriber-token.ts';
 export type {
   DemoActionName,
+  MiddlewareOptions,
   OfferedSubscription,
   SubscribeHook,
   SubscriptionHook,

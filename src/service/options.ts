@@ -6,7 +6,7 @@ import type { UserAndTags } from '../store/people.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
-import { checkOptions } from './check-options.ts';
+import { checkOptions, type OptionChecks } from '../errors/check-options.ts';
 import type { HttpServerOptions } from '../http/create-http-server.ts';
 import { createLog, type Log } from '../http/log.ts';
 import type { ExampleUsers } from './demonstration/example-users.ts';
@@ -106,6 +106,9 @@ export type SubscriptionHook = (
 /** What `createServer` adds: time-outs and limits of connections. */
 export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
+/** Of `createMiddleware`: `prefix` is not among them: the path of the mount takes its place. */
+export type MiddlewareOptions = Omit<ServiceOptions, 'prefix'> & Pick<ServerOptions, 'trustProxy'>;
+
 /** Options without a default. */
 type OptionalName = 'exampleUsers' | 'receiptKey' | 'subscriberTokens' | 'onSubscribe' | 'onUnsubscribe';
 
@@ -124,8 +127,11 @@ export interface Settings
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable */
-export function resolveOptions(options: ServiceOptions): Settings {
-  checkOptions(options);
+export function resolveOptions<Options extends ServiceOptions>(
+  options: Options,
+  checks: OptionChecks<Options>,
+): Settings {
+  checkOptions(options, checks, { required: ['store', 'vapidPublicKey', 'sessionKey'] });
   const {
     store,
     exampleUsers,

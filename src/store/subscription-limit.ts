@@ -1,5 +1,12 @@
 // The optional limit on stored subscriptions. Rows that are there can always be updated. Rows are counted at every
 // thousandth insert, since counting a million takes milliseconds: several processes may exceed the limit by a thousand each.
+import {
+  checkOptions,
+  isFunction,
+  isWholeNumber,
+  type OptionCheck,
+  type OptionChecks,
+} from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const insertsPerCount = 1000;
@@ -11,6 +18,14 @@ export interface SubscriptionLimit {
   /** Told when nine tenths of the limit are in use, and when the limit is reached. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
+
+const limitChecks: OptionChecks<SubscriptionLimit> = {
+  maxSubscriptions: isWholeNumber(0),
+  onWarning: isFunction,
+};
+
+export const isSubscriptionLimit: OptionCheck = (value, name) =>
+  checkOptions(value, limitChecks, { name, required: ['maxSubscriptions'] });
 
 export class InsertBudget {
   readonly #limit: SubscriptionLimit;

@@ -1,8 +1,15 @@
-// Checks what the types cannot hold callers in JavaScript to, so that a wrong option fails when the transport is made
-// and not at the first connection.
+// What each option of the transport may be, so that a wrong one fails when the transport is made and not at the first
+// connection.
 import { X509Certificate } from 'node:crypto';
 
-import { DeskbellError } from '../errors/deskbell-error.ts';
+import {
+  isFunction,
+  kindOf,
+  mustBe,
+  wrong,
+  type OptionCheck,
+  type OptionChecks,
+} from '../errors/check-options.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { parseProxy } from './proxy.ts';
 import type { TransportOptions } from './transport.ts';
@@ -10,19 +17,35 @@ import type { TransportOptions } from './transport.ts';
 /** What `setTimeout` takes; a longer time would end at once. */
 export const maxTimeoutMs = 2 ** 31 - 1;
 
-/** @throws {DeskbellError} ERR_CONFIGURATION, naming the option, what is wrong with it and what to give instead */
-export function checkOptions(options: TransportOptions): void {
-  for (const name of ['pushServices', 'ca', 'noProxy'] as const) checkList(name, options[name]);
-  for (const name of ['connectTimeoutMs', 'responseTimeoutMs', 'idleTimeoutMs'] as const) {
-    checkTimeout(name, options[name]);
-  }
-  for (const [index, pem] of (options.ca ?? []).entries()) checkCertificate(`ca[${index}]`, pem);
-  createEndpointPolicy(options.pushServices);
-  if (options.proxy !== undefined) parseProxy(options.proxy);
-}
+const isTimeout = mustBe(
+  `a number of milliseconds over 0 and at most ${maxTimeoutMs}`,
+  (value) => typeof value === 'number' && value > 0 && value <= maxTimeoutMs,
+);
 
-function checkList(name: string, value: unknown): void {
-  if (value === undefined) return;
+export const transportChecks: OptionChecks<TransportOptions> = {
+  pushServices(value, name) {
+    isTextList(value, name);
+    createEndpointPolicy(value as readonly string[]);
+  },
+  ca(value, name) {
+    isTextList(value, name);
+    for (const [index, pem] of (value as readonly string[]).entries())
+      checkCertificate(`${name}[${index}]`, pem);
+  },
+  proxy: (value) => void parseProxy(value as string),
+  noProxy: isTextList,
+  connectTimeoutMs: isTimeout,
+  responseTimeoutMs: isTimeout,
+  idleTimeoutMs: isTimeout,
+  monotonicNow: isFunction,
+  startTimer: isFunction,
+  now: isFunction,
+  random: isFunction,
+  resolve: isFunction,
+  connectOverride: isFunction,
+};
+
+function isTextList(...[value, name]: Parameters<OptionCheck>): void {
   if (typeof value === 'string')
     throw wrong(name, 'must be an array of strings, not a string: put it in [ ]');
   if (!Array.isArray(value)) throw wrong(name, `must be an array of strings, not ${kindOf(value)}`);
@@ -31,26 +54,11 @@ function checkList(name: string, value: unknown): void {
   }
 }
 
-function checkTimeout(name: string, value: unknown): void {
-  if (value === undefined) return;
-  if (typeof value === 'number' && value > 0 && value <= maxTimeoutMs) return;
-  const given = typeof value === 'number' ? String(value) : kindOf(value);
-  throw wrong(name, `must be a number of milliseconds over 0 and at most ${maxTimeoutMs}, not ${given}`);
-}
-
 function checkCertificate(name: string, pem: string): void {
   try {
     void new X509Certificate(pem);
   } catch (cause) {
     const message = 'is not a certificate in PEM: give the text that begins with -----BEGIN CERTIFICATE-----';
-    throw wrong(name, message, cause);
+    throw wrong(name, message, { cause });
   }
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? 'null' : typeof value;
-}
-
-function wrong(name: string, what: string, cause?: unknown): DeskbellError {
-  return new DeskbellError('ERR_CONFIGURATION', `"${name}" ${what}.`, { cause });
 }

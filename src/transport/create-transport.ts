@@ -2,7 +2,8 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { systemClock, type Clock } from './clock.ts';
-import { checkOptions } from './check-options.ts';
+import { checkOptions } from '../errors/check-options.ts';
+import { transportChecks } from './check-options.ts';
 import type { ConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
 import { Origin, type OriginSettings } from './origin.ts';
@@ -27,7 +28,7 @@ export function createTransport(
   options: TransportOptions = {},
   { guardsAddresses = true, hasBreaker = true }: TransportRules = {},
 ): Transport {
-  checkOptions(options);
+  checkOptions(options, transportChecks);
   const settings: OriginSettings = {
     trust: createTrust(options.ca),
     resolve: options.resolve,

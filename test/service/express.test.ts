@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
-import { createMiddleware, type MiddlewareOptions } from '../../src/service/create-middleware.ts';
+import { createMiddleware } from '../../src/service/create-middleware.ts';
+import type { MiddlewareOptions } from '../../src/service/options.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {
   newSubscription,

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeys } from '../../protocol/vapid.ts';
 import {
@@ -15,6 +16,7 @@ import {
 import { copyCurrentPair, readKeyRing } from '../../keys/key-ring.ts';
 import type { SqliteStoreOptions } from '../../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../store/store.ts';
+import { isSubscriptionLimit } from '../../store/subscription-limit.ts';
 
 export interface DataDirectory {
   /** The database file, for a connection of your own; `undefined` where the database is PostgreSQL. */
@@ -47,6 +49,12 @@ export interface DataDirectoryOptions {
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 
+const dataDirectoryChecks: OptionChecks<DataDirectoryOptions> = {
+  subscriptionLimit: isSubscriptionLimit,
+  database: isText,
+  onWarning: isFunction,
+};
+
 /** The database's place in a data directory. */
 export function databasePathOf(directory: string): string {
   return join(directory, 'deskbell.db');
@@ -60,7 +68,7 @@ export function exampleUsersPathOf(directory: string): string {
 /**
  * Opens a data directory. At the first run it is created with all that it holds (mode 0700).
  *
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database exists without its key file, ERR_KEY_FILE_CORRUPT,
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_KEY_FILE_MISSING where a database exists without its key file, ERR_KEY_FILE_CORRUPT,
  *   ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW,
  *   ERR_PACKAGE_MISSING
  */
@@ -68,6 +76,7 @@ export async function openDataDirectory(
   directory: string,
   options: DataDirectoryOptions = {},
 ): Promise<DataDirectory> {
+  checkOptions(options, dataDirectoryChecks);
   await makeDirectory(directory);
   const databasePath = options.database === undefined ? databasePathOf(directory) : undefined;
   // the pair comes first, so that a first run cut short never leaves a database file without one

@@ -2,6 +2,7 @@
 // any length; an expression becomes a list in the store. The hash of list or expression shows whether two broadcasts with
 // one idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
+import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { BroadcastStore } from '../../store/broadcasts.ts';
 import { checkExpression } from '../../store/check-people.ts';
@@ -26,6 +27,23 @@ export type Audience =
 export type MatchingAudience =
   | { readonly user: string; readonly tags?: TagExpression | undefined }
   | { readonly tags: TagExpression };
+
+const audienceChecks: OptionChecks<Record<'ids' | 'subscriptions' | 'user' | 'tags', unknown>> = {
+  ids: isCheckedElsewhere,
+  subscriptions: isCheckedElsewhere,
+  user: isCheckedElsewhere,
+  tags: isCheckedElsewhere,
+};
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE: a member is unknown, or the members are of two kinds of audience */
+export function checkAudience(audience: Audience): void {
+  if (audience === 'all') return;
+  const code = 'ERR_FIELD_VALUE';
+  checkOptions(audience, audienceChecks, { name: 'audience', code });
+  const kinds = ['ids' in audience, 'subscriptions' in audience, isExpression(audience)];
+  if (kinds.filter(Boolean).length === 1) return;
+  throw wrong('audience', 'must be "all", or have either ids, or subscriptions, or user and tags', { code });
+}
 
 export interface WrittenAudience {
   /** Absent for all. */

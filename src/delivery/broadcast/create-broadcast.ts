@@ -1,5 +1,6 @@
 // Writes a broadcast to the store: from then on any worker of any process may deliver it.
 import { createHash } from 'node:crypto';
+import { checkOptions, isFlag, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
@@ -7,9 +8,9 @@ import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { actionName } from '../../protocol/message/check-message.ts';
 import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { checkPushOptions, defaultTtlSeconds, type PushOptions } from '../../protocol/request.ts';
+import { defaultTtlSeconds, pushOptionChecks, type PushOptions } from '../../protocol/request.ts';
 import { parsePerPerson } from '../../store/per-person.ts';
-import { hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
+import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 
 export interface BroadcastOptions extends PushOptions {
   /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
@@ -27,6 +28,14 @@ export interface BroadcastOptions extends PushOptions {
    */
   readonly perPerson?: string | undefined;
 }
+
+export const broadcastChecks: OptionChecks<BroadcastOptions> = {
+  ...pushOptionChecks,
+  idempotencyKey: checkKey,
+  startAt: checkStart,
+  receipts: isFlag,
+  perPerson: (value) => void parsePerPerson(value as string),
+};
 
 /** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
 const sliceRows = 2000;
@@ -58,14 +67,13 @@ export async function createBroadcast(
   options: BroadcastOptions,
   occurrence?: Occurrence,
 ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }> {
+  checkAudience(audience);
+  checkOptions(options, broadcastChecks, { code: 'ERR_MESSAGE_INVALID' });
   const isWithReceipts = options.receipts ?? false;
   const payload = encodePayload(message, undefined, { isWithReceipts });
-  checkPushOptions(options);
   const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic, perPerson } = options;
-  if (perPerson !== undefined) parsePerPerson(perPerson);
-  const idempotencyKey = occurrence === undefined ? checkKey(options.idempotencyKey) : keyOf(occurrence);
+  const idempotencyKey = occurrence === undefined ? options.idempotencyKey : keyOf(occurrence);
   const startAtMs = options.startAt?.getTime() ?? now();
-  if (Number.isNaN(startAtMs)) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
 
   const hashContent = (audienceHash: Uint8Array): Buffer =>
     createHash('sha256')
@@ -105,18 +113,22 @@ export async function createBroadcast(
   });
 }
 
+function checkStart(startAt: unknown): void {
+  const isDate = startAt instanceof Date && !Number.isNaN(startAt.getTime());
+  if (!isDate) throw new DeskbellError('ERR_MESSAGE_INVALID', 'startAt is not a valid date.');
+}
+
 const keyOf = ({ scheduleId, atMs }: Occurrence): string =>
   `${occurrencePrefix}${scheduleId}/${new Date(atMs).toISOString()}`;
 
-function checkKey(key: string | undefined): string | undefined {
-  if (key === undefined) return undefined;
+function checkKey(key: unknown): void {
   if (typeof key !== 'string' || key.length === 0 || key.length > maxKeyCharacters) {
     throw new DeskbellError(
       'ERR_MESSAGE_INVALID',
       `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters.`,
     );
   }
-  if (!key.startsWith(occurrencePrefix)) return key;
+  if (!key.startsWith(occurrencePrefix)) return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',
     `The idempotency key begins with "${occurrencePrefix}", as those of schedules do; choose another one.`,

@@ -1,13 +1,14 @@
 // Writes a schedule to the store: from then on every process that works on all broadcasts makes its occurrences.
+import { checkOptions, isFlag, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
+import { pushOptionChecks, type PushOptions } from '../../protocol/request.ts';
 import { checkExpression } from '../../store/check-people.ts';
 import { parsePerPerson } from '../../store/per-person.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
-import type { MatchingAudience } from '../broadcast/audience.ts';
+import { checkAudience, type MatchingAudience } from '../broadcast/audience.ts';
 
 export interface ScheduleOptions extends PushOptions {
   /** Five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1`. */
@@ -19,6 +20,14 @@ export interface ScheduleOptions extends PushOptions {
   /** As in `BroadcastOptions`. */
   readonly perPerson?: string | undefined;
 }
+
+const scheduleChecks: OptionChecks<ScheduleOptions> = {
+  cron: isText,
+  timezone: isText,
+  ...pushOptionChecks,
+  receipts: isFlag,
+  perPerson: (value) => void parsePerPerson(value as string),
+};
 
 /** Looked at anew for each occurrence. */
 export type RecurringAudience = 'all' | MatchingAudience;
@@ -32,11 +41,12 @@ export async function createSchedule(
   { schedules, now }: Pick<Store, 'schedules' | 'now'>,
   audience: RecurringAudience,
   message: Message,
-  { cron, timezone = 'UTC', receipts = false, perPerson, ...options }: ScheduleOptions,
+  options: ScheduleOptions,
 ): Promise<Schedule> {
+  checkAudience(audience);
+  checkOptions(options, scheduleChecks, { code: 'ERR_SCHEDULE_INVALID', required: ['cron'] });
+  const { cron, timezone = 'UTC', receipts = false, perPerson, ttlSeconds, urgency, topic } = options;
   encodePayload(message, undefined, { isWithReceipts: receipts });
-  checkPushOptions(options);
-  if (perPerson !== undefined) parsePerPerson(perPerson);
   const { readRecurrence } = await import('./recurrence.ts');
   const nextAtMs = readRecurrence(cron, timezone).after(now());
   if (nextAtMs === undefined)
@@ -46,9 +56,9 @@ export async function createSchedule(
     timezone,
     audience: audience === 'all' ? audience : checkExpression(audience),
     message,
-    ttlSeconds: options.ttlSeconds,
-    urgency: options.urgency,
-    topic: options.topic,
+    ttlSeconds,
+    urgency,
+    topic,
     receipts,
     perPerson,
     nextAtMs,

@@ -1,5 +1,6 @@
 // The payload of a push message: what the service worker receives and shows.
 import { randomBytes } from 'node:crypto';
+import { checkOptions, isFlag, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { typeOf } from '../check-arguments.ts';
 import { maxPlaintextBytes } from '../encryption.ts';
@@ -7,6 +8,12 @@ import { actionName, checkMessage } from './check-message.ts';
 import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';
 import type { Message } from './message.ts';
 import { receiptMemberBytes } from './receipt-token.ts';
+
+interface PayloadOptions {
+  readonly isWithReceipts?: boolean;
+}
+
+const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag };
 
 /**
  * Encodes a message as a payload: the UTF-8 bytes of its JSON text, `title` and `message` first, and nothing else where
@@ -21,8 +28,10 @@ import { receiptMemberBytes } from './receipt-token.ts';
 export function encodePayload(
   message: Message,
   createId: () => string = randomId,
-  { isWithReceipts = false }: { readonly isWithReceipts?: boolean } = {},
+  options: PayloadOptions = {},
 ): Uint8Array {
+  checkOptions(options, payloadChecks, { code: 'ERR_MESSAGE_INVALID' });
+  const { isWithReceipts = false } = options;
   checkMessage(message);
   checkDeclarative(message);
   const { title, message: text, declarative, mutable, ...further } = message;

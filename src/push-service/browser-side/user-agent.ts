@@ -2,6 +2,7 @@
 // It shows nothing and keeps nothing on disk.
 import { createECDH, type ECDH, randomBytes, randomUUID } from 'node:crypto';
 import { AutopushClient, type Frame } from './autopush-client.ts';
+import { checkNames, type Names } from '../check-names.ts';
 import { decryptPushMessage, type NotificationHeaders } from './decryption.ts';
 import { MessageQueue } from './message-queue.ts';
 import type { PushSubscriptionJson } from '../sender-side/sinks.ts';
@@ -62,16 +63,18 @@ interface Channel extends PushSubscriptionJson {
   readonly authSecret: Buffer;
 }
 
+const optionNames: Names<UserAgentOptions> = { webSocketUrl: true, ca: true, acknowledges: true };
 const maxQueuedMessages = 1000;
 const maxRememberedVersions = 10_000;
 
 /**
  * Starts a user agent and connects it.
  *
- * @throws {TypeError} `ca` is not an array of strings
+ * @throws {TypeError} an option is unknown, or `ca` is not an array of strings
  * @throws {Error} the push service cannot be reached or does not answer the hello
  */
 export async function createUserAgent(options: UserAgentOptions): Promise<UserAgent> {
+  checkNames('option', options, optionNames);
   const ca = checkAuthorities(options.ca);
   const channels = new Map<string, Channel>();
   const seenVersions = new Set<string>();

@@ -2,6 +2,7 @@
 // and stay `bigint` throughout.
 import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 export interface ExampleUser {
@@ -28,8 +29,12 @@ export interface ExampleUsersOptions {
 const lockTimeoutMs = 1000;
 const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
 
-/** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
-export function openExampleUsers({ path, importFrom }: ExampleUsersOptions = {}): ExampleUsers {
+const exampleUsersChecks: OptionChecks<ExampleUsersOptions> = { path: isText, importFrom: isText };
+
+/** @throws {DeskbellError} ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE */
+export function openExampleUsers(options: ExampleUsersOptions = {}): ExampleUsers {
+  checkOptions(options, exampleUsersChecks);
+  const { path, importFrom } = options;
   return orUnavailable(path, () => {
     if (path !== undefined) createFile(path);
     const database = new DatabaseSync(path ?? ':memory:', { timeout: lockTimeoutMs });

@@ -1,6 +1,7 @@
 // Creates a session in server-side code: the cookie to set or to send, and its CSRF token.
 import { randomBytes } from 'node:crypto';
 
+import { checkOptions, isNumber, isSecret, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { createCsrfToken } from './csrf.ts';
 import { createSessionVault, sessionCookieName } from './session.ts';
 
@@ -22,12 +23,20 @@ export interface SessionCookie {
   readonly setCookie: string;
 }
 
-/** Makes a session with the entry `SESSION`. The value is sealed in the cookie; nothing is stored. */
-export async function createSessionCookie({
-  sessionKey,
-  value,
-  lifetimeSeconds = 86_400,
-}: SessionCookieOptions): Promise<SessionCookie> {
+const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
+  sessionKey: isSecret(32),
+  value: isText,
+  lifetimeSeconds: isNumber(1, Number.MAX_SAFE_INTEGER),
+};
+
+/**
+ * Makes a session with the entry `SESSION`. The value is sealed in the cookie; nothing is stored.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION
+ */
+export async function createSessionCookie(options: SessionCookieOptions): Promise<SessionCookie> {
+  checkOptions(options, sessionCookieChecks, { required: ['sessionKey'] });
+  const { sessionKey, value, lifetimeSeconds = 86_400 } = options;
   const session = {
     ...(value !== undefined && { SESSION: value }),
     secret: randomBytes(16).toString('base64url'),

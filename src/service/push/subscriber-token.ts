@@ -4,6 +4,16 @@ import { createPublicKey } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
 
+import {
+  checkOptions,
+  isCheckedElsewhere,
+  isObject,
+  isText,
+  mustBe,
+  wrong,
+  type OptionCheck,
+  type OptionChecks,
+} from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkUserAndTags } from '../../store/check-people.ts';
 import type { UserAndTags } from '../../store/people.ts';
@@ -38,17 +48,28 @@ export interface SubscriberTokenOptions {
   readonly lifetimeSeconds?: number | undefined;
 }
 
+const isKey = mustBe(
+  `a Uint8Array of at least ${minKeyBytes} random bytes`,
+  (value) => value instanceof Uint8Array && value.length >= minKeyBytes,
+);
+
+const subscriberTokenChecks: OptionChecks<SubscriberTokenOptions> = {
+  key: isKey,
+  audience: isText,
+  // these are fields of the token
+  user: isCheckedElsewhere,
+  tags: isCheckedElsewhere,
+  lifetimeSeconds: isCheckedElsewhere,
+};
+
 /**
  * Makes a token, signed with HS256.
  *
- * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FIELD_VALUE, ERR_FIELD_TYPE
  */
-export async function createSubscriberToken({
-  key,
-  audience,
-  lifetimeSeconds = maxLifetimeSeconds,
-  ...userAndTags
-}: SubscriberTokenOptions): Promise<string> {
+export async function createSubscriberToken(options: SubscriberTokenOptions): Promise<string> {
+  checkOptions(options, subscriberTokenChecks, { required: ['key', 'audience'] });
+  const { key, audience, lifetimeSeconds = maxLifetimeSeconds, ...userAndTags } = options;
   const { user, tags } = checkUserAndTags(userAndTags);
   if (!(lifetimeSeconds > 0 && lifetimeSeconds <= maxLifetimeSeconds)) {
     throw new DeskbellError(
@@ -100,26 +121,42 @@ export function createReadSubscriberToken(tokens: SubscriberTokens | undefined):
   };
 }
 
+const isAudience = mustBe(
+  'the name that tokens have in "aud"',
+  (value) => typeof value === 'string' && value !== '',
+);
+
+const tokensChecks = {
+  HS256: { algorithm: isText, key: isKey, audience: isAudience },
+  EdDSA: { algorithm: isText, publicKey: isCheckedElsewhere, audience: isAudience },
+} satisfies {
+  readonly [Algorithm in SubscriberTokens['algorithm']]: OptionChecks<
+    Extract<SubscriberTokens, { readonly algorithm: Algorithm }>
+  >;
+};
+
+/** Of the option `subscriberTokens`. */
+export const areSubscriberTokens: OptionCheck = (value, name) => {
+  isObject(value, name);
+  readKey(value as SubscriberTokens);
+};
+
 function readKey(tokens: SubscriberTokens): Parameters<typeof jwtVerify>[1] {
-  if (typeof tokens.audience !== 'string' || tokens.audience === '') {
-    throw notUsable('audience', 'must be the name that tokens have in "aud"');
+  const name = 'subscriberTokens';
+  if (tokens.algorithm !== 'HS256' && tokens.algorithm !== 'EdDSA') {
+    throw wrong(`${name}.algorithm`, 'must be "HS256" or "EdDSA"');
   }
-  if (tokens.algorithm === 'HS256') {
-    if (tokens.key instanceof Uint8Array && tokens.key.length >= minKeyBytes) return tokens.key;
-    throw notUsable('key', `must be a Uint8Array of at least ${minKeyBytes} random bytes`);
-  }
-  if (tokens.algorithm !== 'EdDSA') throw notUsable('algorithm', 'must be "HS256" or "EdDSA"');
+  const checks: OptionChecks<object> = tokensChecks[tokens.algorithm];
+  checkOptions(tokens, checks, { name, required: Object.keys(checks) });
+  if (tokens.algorithm === 'HS256') return tokens.key;
   try {
     const key = createPublicKey(tokens.publicKey);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch {
     // the parser's own error says less
   }
-  throw notUsable('publicKey', 'must be an Ed25519 public key as PEM');
+  throw wrong(`${name}.publicKey`, 'must be an Ed25519 public key as PEM');
 }
-
-const notUsable = (name: string, what: string): DeskbellError =>
-  new DeskbellError('ERR_CONFIGURATION', `The option "subscriberTokens.${name}" ${what}.`);
 
 function readClaims({ sub, tags, exp = 0 }: JWTPayload): UserAndTags {
   const seconds = exp - Date.now() / 1000;

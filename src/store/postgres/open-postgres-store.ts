@@ -1,6 +1,13 @@
 // The store in PostgreSQL: any number of processes on any number of machines.
+import {
+  checkOptions,
+  isFunction,
+  isText,
+  isWholeNumber,
+  type OptionChecks,
+} from '../../errors/check-options.ts';
 import type { Store } from '../store.ts';
-import type { SubscriptionLimit } from '../subscription-limit.ts';
+import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
@@ -36,6 +43,17 @@ export interface PostgresStoreOptions extends ConnectionOptions {
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 
+const postgresChecks: OptionChecks<PostgresStoreOptions> = {
+  url: isText,
+  maxConnections: isWholeNumber(1),
+  connectTimeoutMs: isWholeNumber(1),
+  statementTimeoutMs: isWholeNumber(1),
+  now: isFunction,
+  retryForMs: isWholeNumber(0),
+  subscriptionLimit: isSubscriptionLimit,
+  onWarning: isFunction,
+};
+
 /**
  * Opens the store in a PostgreSQL database, in its schema "deskbell", which is made where there is none.
  *
@@ -43,6 +61,7 @@ export interface PostgresStoreOptions extends ConnectionOptions {
  *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  checkOptions(options, postgresChecks, { required: ['url'] });
   const { subscriptionLimit, onWarning = () => {}, ...databaseOptions } = options;
   const database = await PostgresDatabase.open(databaseOptions);
   try {

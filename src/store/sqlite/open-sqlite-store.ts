@@ -1,6 +1,7 @@
 // The embedded store: one SQLite file, any number of processes.
+import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import type { Store } from '../store.ts';
-import type { SubscriptionLimit } from '../subscription-limit.ts';
+import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createSqliteAudit } from './sqlite-audit.ts';
 import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
@@ -29,12 +30,19 @@ export interface SqliteStoreOptions {
   readonly subscriptionLimit?: SubscriptionLimit | undefined;
 }
 
+const sqliteChecks: OptionChecks<SqliteStoreOptions> = {
+  path: isText,
+  now: isFunction,
+  subscriptionLimit: isSubscriptionLimit,
+};
+
 /**
  * Opens the store in a SQLite file.
  *
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  checkOptions(options, sqliteChecks, { required: ['path'] });
   const database = await SqliteDatabase.open(options);
   return {
     now: database.now,

@@ -1,0 +1,101 @@
+// Checks the options that a caller hands over: TypeScript holds only some callers to their types, and to no bounds. Each
+// entry has one table with a check for each of its options; the type makes the table complete, and what is not in it is
+// refused.
+import type { ErrorCode } from './catalogue.ts';
+import { DeskbellError } from './deskbell-error.ts';
+
+/** Throws where a value is not usable. It is not asked about an option that is left out, unless that is required. */
+export type OptionCheck = (value: unknown, name: string) => void;
+
+export type OptionChecks<Options> = { readonly [Name in keyof Options]-?: OptionCheck };
+
+interface CheckSettings {
+  /** Of the error for an unknown option. Default: ERR_CONFIGURATION. */
+  readonly code?: ErrorCode;
+  /** What the options are called where they are not an object, and before the names of those that are nested. */
+  readonly name?: string;
+  readonly required?: readonly string[];
+}
+
+/** @throws {DeskbellError} names the first option that is unknown or not usable, and what there is instead */
+export function checkOptions<Options>(
+  options: unknown,
+  checks: OptionChecks<Options>,
+  { code = 'ERR_CONFIGURATION', name, required = [] }: CheckSettings = {},
+): asserts options is Options {
+  checkObject(options, name ?? 'options', code);
+  const path = name === undefined ? '' : `${name}.`;
+  for (const option of Object.keys(options)) {
+    if (Object.hasOwn(checks, option)) continue;
+    throw wrong(path + option, `is unknown; there are ${Object.keys(checks).join(', ')}`, { code });
+  }
+  for (const [option, check] of Object.entries<OptionCheck>(checks)) {
+    const value = options[option];
+    if (value !== undefined || required.includes(option)) check(value, path + option);
+  }
+}
+
+/** @param isMet true for a usable value. @param expected completes "must be" */
+export function mustBe(expected: string, isMet: (value: unknown) => boolean): OptionCheck {
+  return (value, name) => {
+    if (!isMet(value)) throw wrong(name, `must be ${expected}, not ${kindOf(value)}`);
+  };
+}
+
+/** For what is checked where it is used. */
+export const isCheckedElsewhere: OptionCheck = () => {};
+export const isText = mustBe('a string', (value) => typeof value === 'string');
+export const isFlag = mustBe('true or false', (value) => typeof value === 'boolean');
+export const isFunction = mustBe('a function', (value) => typeof value === 'function');
+export const isObject: OptionCheck = (value, name) => checkObject(value, name, 'ERR_CONFIGURATION');
+
+export const isNumber = (min: number, max: number): OptionCheck =>
+  mustBe(
+    `a number from ${min} to ${max}`,
+    (value) => typeof value === 'number' && value >= min && value <= max,
+  );
+
+export const isWholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER): OptionCheck =>
+  mustBe(
+    `a whole number from ${min} to ${max}`,
+    (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+  );
+
+export const isSecret = (bytes: number): OptionCheck =>
+  mustBe(
+    `a Uint8Array of ${bytes} random bytes`,
+    (value) => value instanceof Uint8Array && value.length === bytes,
+  );
+
+/** @param expected of all options alike: their names are those of `defaults` */
+export function checkEach<Defaults extends object>(
+  defaults: Defaults,
+  check: OptionCheck,
+): OptionChecks<Defaults> {
+  return Object.fromEntries(Object.keys(defaults).map((name) => [name, check])) as OptionChecks<Defaults>;
+}
+
+/** @param what completes a sentence that begins with the name */
+export function wrong(
+  name: string,
+  what: string,
+  { code = 'ERR_CONFIGURATION', cause }: { readonly code?: ErrorCode; readonly cause?: unknown } = {},
+): DeskbellError {
+  return new DeskbellError(code, `"${name}" ${what}.`, cause === undefined ? {} : { cause });
+}
+
+/** Never the value itself, unless it is a number: it may be a secret. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === 'number') return String(value);
+  return Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
+}
+
+function checkObject(
+  value: unknown,
+  name: string,
+  code: ErrorCode,
+): asserts value is Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw wrong(name, `must be an object, not ${kindOf(value)}`, { code });
+}

@@ -1,0 +1,186 @@
+// Every entry of the package that takes options refuses those that it does not know, and says which it does.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+import * as main from '../src/index.ts';
+import * as protocol from '../src/protocol/index.ts';
+import * as pushService from '../src/push-service/index.ts';
+import * as service from '../src/service/index.ts';
+
+// Its types need the browser's.
+const client = (await import(String(new URL('../src/client/index.ts', import.meta.url)))) as {
+  createClient(options: object): unknown;
+};
+const folder = mkdtempSync(join(tmpdir(), 'deskbell-options-'));
+const vapidKeys = main.generateVapidKeys();
+const subject = 'mailto:push@example.org';
+const message = { title: 'Ding dong', message: 'Tea is ready' };
+const subscription = {
+  endpoint: 'https://push.example.org/1',
+  p256dh: vapidKeys.publicKey,
+  auth: 'AAAAAAAAAAAAAAAAAAAAAA',
+};
+const bytes = new Uint8Array(32);
+const store = await main.openSqliteStore({ path: join(folder, 'deskbell.db') });
+const sender = main.createSender({
+  store,
+  vapid: { ...vapidKeys, subject },
+  pushServices: ['https://push.example.org'],
+});
+const localPushService = await pushService.startPushService();
+after(async () => {
+  await Promise.all([sender.close(), localPushService.close()]);
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const serviceOptions = { store, vapidPublicKey: vapidKeys.publicKey, sessionKey: bytes };
+const senderOptions = { vapid: { ...vapidKeys, subject } };
+
+type Call = (unknown: object) => unknown;
+
+/** Calls with what is needed and `unknown`, and one option that there is. */
+const withOptions: Readonly<Record<string, readonly [call: Call, known: string]>> = {
+  createSender: [(unknown) => main.createSender({ ...senderOptions, ...unknown }), 'vapid'],
+  'createSender vapid': [
+    (unknown) => main.createSender({ vapid: { ...senderOptions.vapid, ...unknown } }),
+    'subject',
+  ],
+  'createSender worker': [
+    (unknown) => main.createSender({ ...senderOptions, worker: { ...unknown } }),
+    'maxPageRows',
+  ],
+  'createSender retryPolicy': [
+    (unknown) => main.createSender({ ...senderOptions, retryPolicy: { ...unknown } }),
+    'firstDelayMs',
+  ],
+  'sender.send': [(unknown) => sender.send(subscription, message, unknown), 'ttlSeconds'],
+  'sender.sendPayload': [(unknown) => sender.sendPayload(subscription, bytes, unknown), 'ttlSeconds'],
+  'sender.broadcast': [(unknown) => sender.broadcast('all', message, unknown), 'startAt'],
+  'sender.broadcast audience': [
+    (unknown) => sender.broadcast({ user: 'ada', ...unknown }, message),
+    'subscriptions',
+  ],
+  'sender.createBroadcast': [(unknown) => sender.createBroadcast('all', message, unknown), 'startAt'],
+  'sender.createSchedule': [
+    (unknown) => sender.createSchedule('all', message, { cron: '0 9 * * *', ...unknown }),
+    'timezone',
+  ],
+  'sender.createSchedule audience': [
+    (unknown) => sender.createSchedule({ user: 'ada', ...unknown }, message, { cron: '0 9 * * *' }),
+    'tags',
+  ],
+  openDataDirectory: [(unknown) => main.openDataDirectory(join(folder, 'data'), unknown), 'database'],
+  openSqliteStore: [
+    (unknown) => main.openSqliteStore({ path: join(folder, 'other.db'), ...unknown }),
+    'subscriptionLimit',
+  ],
+  'openSqliteStore subscriptionLimit': [
+    (unknown) =>
+      main.openSqliteStore({
+        path: join(folder, 'other.db'),
+        subscriptionLimit: { maxSubscriptions: 1, ...unknown },
+      }),
+    'maxSubscriptions',
+  ],
+  openPostgresStore: [
+    (unknown) => main.openPostgresStore({ url: 'postgres://127.0.0.1:1/none', ...unknown }),
+    'maxConnections',
+  ],
+  createVapidAuthorizer: [
+    (unknown) => protocol.createVapidAuthorizer({ keys: vapidKeys, subject, ...unknown }),
+    'lifetimeSeconds',
+  ],
+  encryptPushMessage: [
+    (unknown) =>
+      protocol.encryptPushMessage(bytes, { p256dh: bytes, auth: bytes.subarray(16) }, { ...unknown }),
+    'paddingBytes',
+  ],
+  encodePayload: [(unknown) => protocol.encodePayload(message, undefined, unknown), 'isWithReceipts'],
+  pushHeaders: [
+    (unknown) => protocol.pushHeaders(unknown, 'vapid', 'https://push.example.org'),
+    'ttlSeconds',
+  ],
+  verifyVapidAuthorization: [
+    (unknown) => protocol.verifyVapidAuthorization('', { origin: 'https://push.example.org', ...unknown }),
+    'nowMs',
+  ],
+  createServer: [(unknown) => service.createServer({ ...serviceOptions, ...unknown }), 'requestTimeoutMs'],
+  createService: [(unknown) => service.createService({ ...serviceOptions, ...unknown }), 'pushOnly'],
+  createMiddleware: [(unknown) => service.createMiddleware({ ...serviceOptions, ...unknown }), 'trustProxy'],
+  'createService subscriberTokens': [
+    (unknown) => {
+      const subscriberTokens = { algorithm: 'HS256', key: bytes, audience: 'push', ...unknown } as const;
+      return service.createMiddleware({ ...serviceOptions, subscriberTokens });
+    },
+    'audience',
+  ],
+  createSubscriberToken: [
+    (unknown) => service.createSubscriberToken({ key: bytes, audience: 'push', user: 'ada', ...unknown }),
+    'lifetimeSeconds',
+  ],
+  createSessionCookie: [
+    (unknown) => service.createSessionCookie({ sessionKey: bytes, ...unknown }),
+    'lifetimeSeconds',
+  ],
+  openExampleUsers: [(unknown) => service.openExampleUsers(unknown), 'path'],
+  createLog: [(unknown) => service.createLog(unknown), 'isReadable'],
+  startPushService: [(unknown) => pushService.startPushService(unknown), 'origin'],
+  'startPushService limits': [
+    (unknown) => pushService.startPushService({ limits: unknown }),
+    'maxSubscriptions',
+  ],
+  createSinks: [(unknown) => localPushService.createSinks(1, unknown), 'vapidPublicKey'],
+  createUserAgent: [
+    (unknown) => pushService.createUserAgent({ webSocketUrl: localPushService.webSocketUrl, ...unknown }),
+    'acknowledges',
+  ],
+  createClient: [(unknown) => client.createClient(unknown), 'serviceUrl'],
+};
+
+/** Positional arguments only, values of the protocol, or things of the application. */
+const withoutOptions = [
+  'generateVapidKeys',
+  ...['sender.resume', 'sender.work', 'sender.close'],
+  ...['decodeBase64', 'encodeBase64url', 'createEncrypter', 'createEndpointPolicy', 'splitEndpoint'],
+  ...['readResponse', 'toTopic', 'parseSubscription', 'decryptPushMessage', 'generateUserAgentKeys'],
+  ...['checkVapidKeys', 'checkVapidSubject'],
+  ...['createActionLogging', 'enableFilters', 'createLoggingFilter', 'annotateClass'],
+  ...[
+    'createSessionAuthenticator',
+    'enforceAuthenticators',
+    'createLoggingActionCreator',
+    'useActionCreator',
+  ],
+];
+
+test('every function that the package exports is looked at here', () => {
+  const isClass = (value: unknown): boolean => /^class\b/.test(String(value));
+  const functions = [main, protocol, service, pushService, client].flatMap((entry) =>
+    Object.entries(entry).flatMap(([name, value]) =>
+      typeof value === 'function' && !isClass(value) ? [name] : [],
+    ),
+  );
+  const methods = Object.keys(sender).map((name) => `sender.${name}`);
+  const listed = new Set([...Object.keys(withOptions), ...withoutOptions]);
+  assert.deepEqual(
+    [...functions, ...methods].filter((name) => !listed.has(name)),
+    [],
+  );
+});
+
+for (const [name, [call, known]] of Object.entries(withOptions)) {
+  test(`${name}: an option that there is none of is refused, and those that there are named`, async () => {
+    const error = await Promise.try(call, { ttl: 60 }).then(
+      () => assert.fail('it was accepted'),
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(error instanceof Error);
+    assert.match(error.message, /"(?:[\w.]+\.)?ttl"/);
+    assert.match(error.message, new RegExp(`there are:? .*\\b${known}\\b`));
+    assert.doesNotMatch(error.message, /60/);
+  });
+}
