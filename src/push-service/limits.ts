@@ -35,8 +35,7 @@ export const defaultLimits: Limits = {
 /**
  * Puts given limits in the place of the defaults.
  *
- * @throws {TypeError} a limit is unknown
- * @throws {RangeError} a limit is not a positive integer
+ * @throws {RangeError} a limit is unknown or not a positive integer
  */
 export function withDefaultLimits(given: Partial<Limits>): Limits {
   checkNames('limit', given, defaultLimits);

@@ -36,8 +36,8 @@ const maxFrameBytes = 64 * 1024;
 /**
  * Starts a push service in this process, in memory.
  *
- * @throws {RangeError} a limit is not a positive integer
- * @throws {TypeError} an option or a limit is unknown, `origin` is not an http or https origin, or `tls` not what it may be
+ * @throws {RangeError} an option is unknown, or a limit is unknown or not a positive integer
+ * @throws {TypeError} `origin` is not an http or https origin, or `tls` not what it may be
  * @throws {Error} with the system's `code`, such as EADDRINUSE, where it cannot listen
  * @see RFC 8030, RFC 8292, and the autopush protocol for user agents
  */

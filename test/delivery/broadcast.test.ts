@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
+import { createBroadcast, type BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createUserAgent } from '../../src/push-service/index.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { createEncrypter } from '../../src/protocol/encryption.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
@@ -464,6 +466,7 @@ describe('a broadcast', () => {
       [message, { ttlSeconds: -1 }, 'ERR_MESSAGE_INVALID'],
       [message, { urgency: 'urgent' as never }, 'ERR_MESSAGE_INVALID'],
       [message, { startAt: new Date('never') }, 'ERR_MESSAGE_INVALID'],
+      [message, { startAt: new Date(Date.now() - 61_000) }, 'ERR_MESSAGE_INVALID'],
       [message, { idempotencyKey: '' }, 'ERR_MESSAGE_INVALID'],
     ] as const;
     for (const [badMessage, options, code] of bad) {
@@ -482,4 +485,24 @@ test('members of the retry policy that are not given stay as by default', async 
   const sender = bench.createSender({ retryPolicy: { maxAttempts: 1 } });
   const { finished } = await sender.broadcast('all', message);
   assertDone(await finished, { accepted: 1, exhausted: 1 });
+});
+
+test('a start of just now is sent, and a repeated one of long ago gives the broadcast that was made', async () => {
+  await using bench = await openBroadcastBench();
+  await bench.startPushService({ rows: 1 });
+  const sender = bench.createSender();
+  const justNow = new Date(Date.now() - 30_000);
+  const { finished } = await sender.broadcast('all', message, { startAt: justNow });
+  assertDone(await finished, { accepted: 1 });
+
+  const options = { startAt: new Date(Date.now() + 5000), idempotencyKey: 'launch' };
+  const first = await sender.createBroadcast('all', message, options);
+  const later = { broadcasts: bench.store.broadcasts, now: () => Date.now() + 3_600_000 };
+  const create = (given: BroadcastOptions) =>
+    createBroadcast(later, createEndpointPolicy(), 'all', message, given);
+  assert.deepEqual(await create(options), { ...first, isNew: false });
+  await assert.rejects(create({ startAt: options.startAt }), {
+    code: 'ERR_MESSAGE_INVALID',
+    message: /startAt.*give a time to come/,
+  });
 });

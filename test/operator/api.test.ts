@@ -109,6 +109,8 @@ suite('/v1/broadcasts', () => {
 
     const tagged = await post({}, { audience: { user: 'nobody', tags: { any: ['news'] } } });
     assert.deepEqual([tagged.status, ((await tagged.json()) as Shown).audience], [201, 0]);
+    const tooLate = await post({}, { startAt: '2020-01-01T09:00:00Z' });
+    assert.deepEqual([tooLate.status, await codeOf(tooLate)], [400, 'ERR_MESSAGE_INVALID']);
     const nobody = await post({}, { audience: { tags: {} } });
     assert.deepEqual([nobody.status, await codeOf(nobody)], [400, 'ERR_FIELD_VALUE']);
     const third = await read<Page<Shown>>('/v1/broadcasts?limit=1');

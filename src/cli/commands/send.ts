@@ -155,19 +155,25 @@ const isForOne = ({ endpoint, id }: SendFlags): boolean => endpoint !== undefine
 async function dryRun(
   flags: SendFlags,
   message: Message,
-  { store: { subscriptions }, vapidKeys }: DataDirectory,
+  { store, vapidKeys }: DataDirectory,
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
   const audience = isForOne(flags)
-    ? { ids: [(await findSubscription(subscriptions, flags)).id] }
+    ? { ids: [(await findSubscription(store.subscriptions, flags)).id] }
     : audienceOf(flags, configuration, vapidKeys.publicKey, context);
   const { output } = context;
-  await printDryRun(audience, message, optionsOf(flags), subscriptions, {
-    output,
-    json: flags.json ?? false,
-    isWithReceipts: configuration.receipts && !isForOne(flags),
-  });
+  await printDryRun(
+    audience,
+    message,
+    { ...optionsOf(flags), startAt: flags.at, perPerson: flags.perPerson },
+    store,
+    {
+      output,
+      json: flags.json ?? false,
+      isWithReceipts: configuration.receipts && !isForOne(flags),
+    },
+  );
 }
 
 async function sendToOne(

@@ -6,8 +6,8 @@ import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import { receiptMemberBytes } from '../../protocol/message/receipt-token.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { maxPlaintextBytes } from '../../protocol/encryption.ts';
-import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
-import type { SubscriptionStore } from '../../store/subscriptions.ts';
+import { checkBroadcastOptions, type BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
+import type { Store } from '../../store/store.ts';
 import type { Output } from '../output/output.ts';
 
 /**
@@ -18,8 +18,8 @@ import type { Output } from '../output/output.ts';
 export async function printDryRun(
   audience: Audience,
   message: Message,
-  options: PushOptions,
-  subscriptions: SubscriptionStore,
+  options: BroadcastOptions,
+  { subscriptions, now }: Pick<Store, 'subscriptions' | 'now'>,
   {
     output,
     json,
@@ -28,7 +28,7 @@ export async function printDryRun(
 ): Promise<void> {
   const payload = encodePayload(message, undefined, { isWithReceipts });
   const payloadText = Buffer.from(payload).toString();
-  checkPushOptions(options);
+  checkBroadcastOptions(options, now());
   const count = await countAudience(audience, subscriptions);
   if (json) {
     const fields = {

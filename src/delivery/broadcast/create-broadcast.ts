@@ -29,7 +29,7 @@ export interface BroadcastOptions extends PushOptions {
   readonly perPerson?: string | undefined;
 }
 
-export const broadcastChecks: OptionChecks<BroadcastOptions> = {
+const broadcastChecks: OptionChecks<BroadcastOptions> = {
   ...pushOptionChecks,
   idempotencyKey: checkKey,
   startAt: checkStart,
@@ -37,6 +37,23 @@ export const broadcastChecks: OptionChecks<BroadcastOptions> = {
   perPerson: (value) => void parsePerPerson(value as string),
 };
 
+/**
+ * Checks the options of a broadcast that is to be made now.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID
+ */
+export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number): void {
+  checkOptions(options, broadcastChecks, { code: 'ERR_MESSAGE_INVALID' });
+  const { startAt } = options;
+  if (startAt === undefined || startAt.getTime() >= nowMs - maxLateMs) return;
+  throw new DeskbellError(
+    'ERR_MESSAGE_INVALID',
+    `The start (startAt) is ${startAt.toISOString()}, more than a minute ago; give a time to come, or none to send now.`,
+  );
+}
+
+/** A start that was just now when it was typed, or on another clock. */
+const maxLateMs = 60_000;
 /** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
 const sliceRows = 2000;
 /** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
@@ -90,11 +107,12 @@ export async function createBroadcast(
       .update(audienceHash)
       .digest();
 
-  // What was sent before is known before a million members are written down again.
-  if (idempotencyKey !== undefined && isExpression(audience)) {
-    const known = await broadcasts.findByKey(idempotencyKey);
-    if (known !== undefined) return repeatBroadcast(known, hashContent(hashExpression(audience)));
+  // What was sent before is known before a million members are written down again, and whenever it started.
+  const known = idempotencyKey === undefined ? undefined : await broadcasts.findByKey(idempotencyKey);
+  if (known !== undefined && isExpression(audience)) {
+    return repeatBroadcast(known, hashContent(hashExpression(audience)));
   }
+  if (known === undefined && occurrence === undefined) checkBroadcastOptions(options, now());
   const { audienceId, user, hash } = await writeAudience(audience, broadcasts, policy);
   return broadcasts.create({
     payload,

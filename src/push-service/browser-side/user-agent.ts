@@ -70,7 +70,8 @@ const maxRememberedVersions = 10_000;
 /**
  * Starts a user agent and connects it.
  *
- * @throws {TypeError} an option is unknown, or `ca` is not an array of strings
+ * @throws {RangeError} an option is unknown
+ * @throws {TypeError} `ca` is not an array of strings
  * @throws {Error} the push service cannot be reached or does not answer the hello
  */
 export async function createUserAgent(options: UserAgentOptions): Promise<UserAgent> {

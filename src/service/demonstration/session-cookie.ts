@@ -26,7 +26,7 @@ export interface SessionCookie {
 const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
   sessionKey: isSecret(32),
   value: isText,
-  lifetimeSeconds: isNumber(1, Number.MAX_SAFE_INTEGER),
+  lifetimeSeconds: isNumber(0, Number.MAX_SAFE_INTEGER),
 };
 
 /**

@@ -1,6 +1,7 @@
 // Sending: a message is composed, looked at with the number of its recipients, and only then sent.
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
 import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
@@ -8,7 +9,6 @@ import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-text.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
-import { checkPushOptions } from '../../../protocol/request.ts';
 import type { OperatorParts } from '../../parts.ts';
 import { sendMessage } from '../../send-message.ts';
 import { sessionOf } from '../access.ts';
@@ -105,7 +105,7 @@ interface Review {
 /** @throws {DeskbellError} what sending would throw */
 async function readReview(fields: Fields, { store }: OperatorParts): Promise<Review> {
   const options = toOptions(fields);
-  checkPushOptions(options);
+  checkBroadcastOptions(options, store.now());
   const payload = encodePayload(toMessage(fields), undefined, { isWithReceipts: options.receipts ?? false });
   return {
     recipients: await countAudience(toAudience(fields), store.subscriptions),
