@@ -22,24 +22,27 @@ const retryMs = 2000;
 /**
  * Answers with the events until they end or the client goes.
  *
+ * @param open called when the client begins to read; `gone` tells that it reads no more
  * @param isPermitted asked before each event and heartbeat; where it is false, the stream ends
  */
 export function sendEvents(
   reply: FastifyReply,
-  events: AsyncGenerator<ServerEvent>,
+  open: (gone: AbortSignal) => AsyncGenerator<ServerEvent>,
   isPermitted: () => Promise<boolean>,
   heartbeatMs: number = usualHeartbeatMs,
 ): FastifyReply {
   // Without the latter, nginx would keep events back.
   reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no');
-  return reply.send(Readable.from(toText(events, isPermitted, heartbeatMs)));
+  return reply.send(Readable.from(toText(open, isPermitted, heartbeatMs)));
 }
 
 async function* toText(
-  events: AsyncGenerator<ServerEvent>,
+  open: (gone: AbortSignal) => AsyncGenerator<ServerEvent>,
   isPermitted: () => Promise<boolean>,
   heartbeatMs: number,
 ): AsyncGenerator<string> {
+  const leaving = new AbortController();
+  const events = open(leaving.signal);
   let next: Promise<IteratorResult<ServerEvent>> | undefined;
   try {
     yield `retry: ${retryMs}\n\n`;
@@ -56,7 +59,7 @@ async function* toText(
       yield format(result.value);
     }
   } finally {
-    // It ends once what it waits for has come.
+    leaving.abort();
     void events.return(undefined);
   }
 }

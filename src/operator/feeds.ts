@@ -5,9 +5,14 @@ export interface Feeds<Key, State> {
   /**
    * Yields the present state and then each newer one; ends when there is no further one, or when `close` is called.
    *
+   * @param gone the follower has left: a generator that waits for a state that does not come cannot be told by `return`
    * @param read used where nobody follows it yet; to end when `stopped` resolves
    */
-  follow(key: Key, read: (stopped: Promise<void>) => AsyncIterable<State>): AsyncGenerator<State>;
+  follow(
+    key: Key,
+    gone: AbortSignal,
+    read: (stopped: Promise<void>) => AsyncIterable<State>,
+  ): AsyncGenerator<State>;
   /** How many things are being read. */
   readonly size: number;
   close(): void;
@@ -72,13 +77,15 @@ export function createFeeds<Key, State>(onFault: (error: unknown) => void): Feed
   };
 
   return {
-    async *follow(key, read) {
+    async *follow(key, gone, read) {
       // a request that was being answered when the listener began to close
-      if (isClosed) return;
+      if (isClosed || gone.aborted) return;
       const feed = feeds.get(key) ?? open(key, read);
       feed.followers += 1;
+      const wake = (): void => advance(feed);
+      gone.addEventListener('abort', wake);
       try {
-        for (let seen = 0; ;) {
+        for (let seen = 0; !gone.aborted;) {
           const { changed } = feed;
           if (feed.latest !== undefined && feed.version > seen) {
             seen = feed.version;
@@ -87,6 +94,7 @@ export function createFeeds<Key, State>(onFault: (error: unknown) => void): Feed
           else await changed.promise;
         }
       } finally {
+        gone.removeEventListener('abort', wake);
         leave(key, feed);
       }
     },

@@ -4,8 +4,8 @@ import type { BroadcastStore } from '../store/broadcasts.ts';
 import { createFeeds, type Feeds } from './feeds.ts';
 
 export interface ProgressFeeds extends Pick<Feeds<number, Progress>, 'size' | 'close'> {
-  /** Yields the present state and then each newer one; ends when the broadcast is over, or when `close` is called. */
-  follow(broadcastId: number): AsyncGenerator<Progress>;
+  /** Yields the present state and then each newer one; ends when the broadcast is over, when `close` is called, or on `gone`. */
+  follow(broadcastId: number, gone: AbortSignal): AsyncGenerator<Progress>;
 }
 
 /** @param onFault told why a broadcast cannot be read; its followers end then */
@@ -16,7 +16,7 @@ export function createProgressFeeds(
 ): ProgressFeeds {
   const feeds = createFeeds<number, Progress>(onFault);
   return {
-    follow: (id) => feeds.follow(id, (stopped) => watchProgress(store, id, stopped, everyMs)),
+    follow: (id, gone) => feeds.follow(id, gone, (stopped) => watchProgress(store, id, stopped, everyMs)),
     get size() {
       return feeds.size;
     },

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import Fastify from 'fastify';
+import { broadcastEvents, readLastEventId } from '../../src/operator/broadcast-events.ts';
 import { sendEvents } from '../../src/operator/event-stream.ts';
 import { createProgressFeeds } from '../../src/operator/progress-feeds.ts';
+import { until } from '../../tools/until.ts';
 import { startStage, type RunningOperator } from './running-operator.ts';
 
 interface Event {
@@ -137,11 +139,54 @@ test('a broadcast is read once for all who follow it, and no more once they have
     },
   };
   const feeds = createProgressFeeds(counted, (error) => assert.fail(String(error)), 60_000);
-  const followers = Array.from({ length: 200 }, () => feeds.follow(broadcast.id));
+  const staying = new AbortController().signal;
+  const followers = Array.from({ length: 200 }, () => feeds.follow(broadcast.id, staying));
   await Promise.all(followers.map((follower) => follower.next()));
   assert.deepEqual([reads, feeds.size], [1, 1]);
   await Promise.all(followers.map((follower) => follower.return(undefined)));
   assert.equal(feeds.size, 0);
+});
+
+test('a client that goes before its stream begins, or while it waits, leaves nothing behind', async (t) => {
+  const { store, sender } = await startStage(t, [{}]);
+  const { broadcast } = await sender.createBroadcast('all', message, later);
+  const feeds = createProgressFeeds(store.broadcasts, (error) => assert.fail(String(error)), 5);
+  const app = Fastify({ forceCloseConnections: true });
+  const begun = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<void>();
+  app.get('/', async (_request, reply) => {
+    begun.resolve();
+    await ready.promise;
+    return sendEvents(
+      reply,
+      (gone) => broadcastEvents(feeds.follow(broadcast.id, gone), readLastEventId('')),
+      async () => true,
+      5,
+    );
+  });
+  const closed = new Set<unknown>();
+  app.server.on('request', (_request, response) => response.once('close', () => closed.add(response)));
+  t.after(() => app.close());
+  t.after(() => feeds.close());
+  const base = await app.listen({ host: '127.0.0.1', port: 0 });
+  const leaving = new AbortController();
+  const early = fetch(base, { signal: leaving.signal }).catch(() => {});
+  await begun.promise;
+  leaving.abort();
+  await early;
+  await until(
+    async () => closed.size === 1,
+    () => 'the first request is not closed',
+  );
+  ready.resolve();
+  const staying = new AbortController();
+  const response = await fetch(base, { signal: staying.signal });
+  await response.body!.getReader().read();
+  staying.abort();
+  await until(
+    async () => closed.size === 2 && feeds.size === 0,
+    () => `${feeds.size} broadcasts are still followed`,
+  );
 });
 
 test('what a client does not read is not made for it', async (t) => {
@@ -156,7 +201,7 @@ test('what a client does not read is not made for it', async (t) => {
     }
   }
   const app = Fastify({ forceCloseConnections: true });
-  app.get('/', (_request, reply) => sendEvents(reply, endless(), async () => true));
+  app.get('/', (_request, reply) => sendEvents(reply, endless, async () => true));
   t.after(() => app.close());
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
   const stalled = connect(Number(new URL(base).port), '127.0.0.1').on('error', () => {});

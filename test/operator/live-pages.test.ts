@@ -135,7 +135,7 @@ test('a load that is given up while the page is made holds no place', async (t) 
 test('what is followed only after the feeds are closed ends at once, so that the listener can end', async () => {
   const feeds = createFeeds<string, number>(() => {});
   feeds.close();
-  const followed = feeds.follow('late', async function* (stopped) {
+  const followed = feeds.follow('late', new AbortController().signal, async function* (stopped) {
     yield 1;
     await stopped;
   });

@@ -174,10 +174,9 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
       const seen = readLastEventId(headers['last-event-id']);
       // Tells a browser not to come back.
       if (seen.isDone) return reply.code(204).send();
-      const events = broadcastEvents(parts.progress.follow(id), seen);
       return sendEvents(
         reply,
-        events,
+        (gone) => broadcastEvents(parts.progress.follow(id, gone), seen),
         async () => (await operators.findById(operator?.id ?? 0)) !== undefined,
       );
     },

@@ -81,11 +81,16 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
       const address = { params, query };
       // Whether there is such a page shows before the stream begins.
       await read(address);
-      const states = feeds.follow(request.url, (stopped) => readStates(() => read(address), stopped));
+      const { url } = request;
+      const session = sessionOf(request);
+      const open = (gone: AbortSignal): AsyncGenerator<ServerEvent> => {
+        const states = feeds.follow(url, gone, (stopped) => readStates(() => read(address), stopped));
+        return newParts(states, session);
+      };
       const sessionName = sessionNameOf(request) ?? '';
       const isSignedIn = async (): Promise<boolean> => (await sessions.find(sessionName)) !== undefined;
       // silent for no longer, so that a page whose session has ended is closed
-      return sendEvents(reply, newParts(states, sessionOf(request)), isSignedIn, everyMs);
+      return sendEvents(reply, open, isSignedIn, everyMs);
     });
   };
 }
