@@ -1,5 +1,6 @@
 // All promises that are proved, by the page of docs/ that makes them. Each page's rows stand in a file of `promises/`.
 import type { DocumentedPromise } from './promise.ts';
+import { client } from './promises/client.ts';
 import { consolePage } from './promises/console.ts';
 import { operations } from './promises/operations.ts';
 import { operatorApi } from './promises/operator-api.ts';
@@ -10,6 +11,7 @@ import { servicePage } from './promises/service.ts';
 import { sending } from './promises/sending.ts';
 
 export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>> = {
+  'client.md': client,
   'console.md': consolePage,
   'operations.md': operations,
   'operator-api.md': operatorApi,

@@ -5,27 +5,42 @@ import { changesOf, type SourceChange } from './source-change.ts';
 
 export interface DocumentedPromise {
   readonly claim: string;
-  /** As it is written; one of a suite in test/store/ is run on the database whose source is changed. */
+  /** Where it is written. One of a suite in test/store/ is run on the database whose source is changed. */
   readonly test: NamedTest;
   /** By file, then by what is wrong after the change: see `SourceChange`. */
   readonly changes: Readonly<Record<string, Parameters<typeof changesOf>[1]>>;
 }
 
-const isStoreSuite = (file: string): boolean => /^test\/store\/[\w-]+-suite\.ts$/.test(file);
-
-const databases = [
-  { name: 'PostgreSQL', source: 'src/store/postgres/', test: 'test/store/postgres-store.test.ts' },
-  { name: 'SQLite', source: 'src/store/', test: 'test/store/sqlite-store.test.ts' },
+/** The files that run suites which are written once for several databases or browsers; one browser is enough. */
+const runners = [
+  {
+    suite: /^test\/store\/[\w-]+-suite\.ts$/,
+    source: 'src/store/postgres/',
+    file: 'test/store/postgres-store.test.ts',
+    name: 'PostgreSQL: ',
+  },
+  {
+    suite: /^test\/store\/[\w-]+-suite\.ts$/,
+    source: '',
+    file: 'test/store/sqlite-store.test.ts',
+    name: 'SQLite: ',
+  },
+  {
+    suite: /^test\/browser\/demo-page-suite\.ts$/,
+    source: '',
+    file: 'test/browser/chromium.test.ts',
+    name: '',
+  },
 ] as const;
 
 /** The changes that break a promise, each with the test to run. */
 export function changesOfPromise({ test, changes }: DocumentedPromise): readonly SourceChange[] {
-  return Object.entries(changes).flatMap(([file, ofFile]) => {
-    const database = isStoreSuite(test.file) && databases.find(({ source }) => file.startsWith(source));
-    if (!database) return changesOf(file, ofFile, test);
-    return changesOf(file, ofFile, { ...test, file: database.test }).map((change) => ({
+  return Object.entries(changes).flatMap(([source, ofSource]) => {
+    const runner = runners.find((one) => one.suite.test(test.file) && source.startsWith(one.source));
+    const { file, name } = runner ?? { file: test.file, name: '' };
+    return changesOf(source, ofSource, { ...test, file }).map((change) => ({
       ...change,
-      what: `${database.name}: ${change.what}`,
+      what: `${name}${change.what}`,
     }));
   });
 }

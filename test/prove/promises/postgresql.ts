@@ -66,4 +66,36 @@ export const postgresql: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'Of two processes that register one endpoint at once, the user and tags of the later one hold',
+    test: {
+      file: 'test/store/postgres-database.test.ts',
+      title: 'of two processes that register one endpoint at once',
+    },
+    changes: {
+      'src/store/postgres/functions/subscriptions.ts': {
+        'a row that is there keeps its user': [
+          "case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end",
+          's.user_name',
+        ],
+        'a row that was inserted meanwhile is not looked at again': [
+          'exit when cardinality(changed) + cardinality(refused) + inserted = cardinality(hashes);',
+          'exit;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The doctor names users who may connect only because everybody may',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'tells of users who may connect' },
+    changes: {
+      'src/store/postgres/inspect-database.ts': {
+        'they are not looked for': ['and rolname <> current_user', 'and false'],
+        'whoever was let in by name is named too': [
+          "grantee = 0 and privilege_type = 'CONNECT'",
+          "privilege_type = 'CONNECT'",
+        ],
+      },
+    },
+  },
 ];
