@@ -1,0 +1,69 @@
+// Runs the tests that a change touches, for a minute at most, and says which of them it has left out.
+//   npm run test:quick              what is not committed and what this branch adds to main; on main, the last commit
+//   npm run test:quick -- v0.1.0    what has changed since that commit
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fitIn, findTouchedTests, type TouchedTest } from './quick/selection.ts';
+import { readTree } from './quick/tree.ts';
+import { root } from './requirements.ts';
+
+/** What is left of a minute after the start, for two files at a time. */
+const secondsForFiles = 2 * 40;
+/** Of a file that is not listed as slow. */
+const usualSeconds = 2;
+
+const git = (...words: readonly string[]): string =>
+  execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+
+const changed = findChanged(process.argv[2]);
+console.log(`Changed: ${changed.join(', ')}\n`);
+const slow = JSON.parse(readFileSync(join(root, 'scripts/quick/slow-tests.json'), 'utf8')) as Record<
+  string,
+  number
+>;
+const touched = findTouchedTests(readTree(changed), changed);
+const { chosen, leftOut } = fitIn(secondsForFiles, touched, (file) => slow[file] ?? usualSeconds);
+if (chosen.length > 0) process.exitCode = await run(chosen);
+else console.log('No test file that fits into a minute names what has changed, directly or not.');
+if (leftOut.length > 0) {
+  console.log(`\nLeft out, since more do not fit into a minute, the nearest first; npm test runs them:`);
+  for (const { file, steps } of leftOut) {
+    console.log(`  ${file} (about ${slow[file] ?? usualSeconds} s; ${steps} steps from the change)`);
+  }
+}
+
+function findChanged(commit = usualBase()): readonly string[] {
+  const differing = git('diff', '--name-only', '--no-renames', commit);
+  const added = git('ls-files', '--others', '--exclude-standard');
+  return `${differing}\n${added}`.split('\n').filter((file) => file !== '');
+}
+
+function usualBase(): string {
+  const main = ['main', 'origin/main'].find((name) => isCommit(name));
+  const base = main === undefined ? 'HEAD' : git('merge-base', 'HEAD', main);
+  return findChanged(base).length > 0 ? base : 'HEAD~';
+}
+
+function isCommit(name: string): boolean {
+  try {
+    return git('rev-parse', '--verify', `${name}^{commit}`) !== '';
+  } catch {
+    return false;
+  }
+}
+
+async function run(tests: readonly TouchedTest[]): Promise<number> {
+  const words = [
+    '--import',
+    './test/end-when-done.ts',
+    '--test',
+    '--test-concurrency=2',
+    '--test-timeout=60000',
+  ];
+  const files = tests.map(({ file }) => file).filter((file) => existsSync(join(root, file)));
+  const child = spawn(process.execPath, [...words, ...files], { cwd: root, stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
