@@ -114,4 +114,42 @@ export const sending: readonly DocumentedPromise[] = [
       'docs/sending.md': { 'a page has another one': ['at most 7,168 messages', 'at most 4,096 messages'] },
     },
   },
+  {
+    claim:
+      'A start of just now is sent, and a broadcast that is asked for again is the one that was made, whenever it started',
+    test: {
+      file: 'test/delivery/broadcast.test.ts',
+      title: 'a start of just now is sent, and a repeated one',
+    },
+    changes: {
+      'src/delivery/broadcast/create-broadcast.ts': {
+        'a start of just now is refused': ['const maxLateMs = 60_000;', 'const maxLateMs = 0;'],
+        'a repeated start of long ago is refused': [
+          'if (known === undefined && occurrence === undefined)',
+          'if (occurrence === undefined)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An option that there is none of is refused, at every entry of the package',
+    test: { file: 'test/options.test.ts', title: 'an option that there is none of is refused' },
+    changes: {
+      'src/errors/check-options.ts': {
+        'it is ignored': ['if (Object.hasOwn(checks, option)) continue;', 'continue;'],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast whose start is more than a minute ago is refused',
+    test: {
+      file: 'test/delivery/broadcast.test.ts',
+      title: 'needs a store, a good message, and a sender that is open',
+    },
+    changes: {
+      'src/delivery/broadcast/create-broadcast.ts': {
+        'all of its rows expire': ['startAt.getTime() >= nowMs - maxLateMs', 'startAt.getTime() > 0'],
+      },
+    },
+  },
 ];
