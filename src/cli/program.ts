@@ -13,6 +13,7 @@ import { pushServiceCommand } from './commands/push-service.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { schedulesCommand } from './commands/schedules.ts';
 import { sendCommand } from './commands/send.ts';
+import { sendingCommand } from './commands/sending.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
 import { storeCommand } from './commands/store.ts';
@@ -58,6 +59,7 @@ function createProgram(context: Context): Command {
     .addCommand(sendCommand(context))
     .addCommand(broadcastsCommand(context))
     .addCommand(schedulesCommand(context))
+    .addCommand(sendingCommand(context))
     .addCommand(workerCommand(context))
     .addCommand(subscriptionsCommand(context))
     .addCommand(tokenCommand(context))

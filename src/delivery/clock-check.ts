@@ -56,16 +56,19 @@ export class ClockCheck {
   #tell(): void {
     const differenceMs = this.differenceMs ?? 0;
     const isWrong = Math.abs(differenceMs) > toleratedClockMs;
-    if (isWrong && !this.#isWrong) this.#onWarning(describeClock(differenceMs));
+    if (isWrong && !this.#isWrong) this.#onWarning(`${describeClock(differenceMs)} ${clockRemedy}`);
     this.#isWrong = isWrong;
   }
 }
+
+export const clockRemedy =
+  'Set it, and keep it right with NTP. With PostgreSQL it is the clock of its server.';
 
 /** @param differenceMs as `ClockCheck` has it */
 export function describeClock(differenceMs: number): string {
   const minutes = Math.round(Math.abs(differenceMs) / 60_000);
   return (
     `The clock is ${minutes} minutes ${differenceMs > 0 ? 'behind' : 'ahead of'} push services: messages may expire early or late, ` +
-    'and push services may refuse tokens. Set it, and keep it right with NTP; with PostgreSQL it is that of the server.'
+    'and push services may refuse tokens.'
   );
 }

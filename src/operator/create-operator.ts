@@ -1,6 +1,7 @@
 // The operator's listener: an HTTP server of its own beside the public one, on loopback unless told otherwise.
 import type { FastifyInstance } from 'fastify';
 
+import { createWarningReader, type ReadWarnings } from '../delivery/installation-warnings.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { operatorErrors } from '../errors/operator-errors.ts';
 import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
@@ -23,6 +24,8 @@ import { createProgressFeeds } from './progress-feeds.ts';
 
 export interface OperatorOptions
   extends ListenerOptions, Pick<OperatorParts, 'sender' | 'metrics' | 'hashPerson'> {
+  /** Default: what the store alone says. */
+  readonly readWarnings?: ReadWarnings | undefined;
   /** How often broadcasts that are followed are read from the store. Default: 500. */
   readonly progressEveryMs?: number | undefined;
 }
@@ -71,13 +74,22 @@ const rules: ResponseRules = {
  * @throws {DeskbellError} ERR_CONFIGURATION where it would be reached without TLS from beyond this machine
  */
 export function createOperator(options: OperatorOptions): FastifyInstance {
-  const { store, sender, log, metrics, hashPerson } = options;
+  const { store, sender, log, metrics, hashPerson, readWarnings = createWarningReader(store) } = options;
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
   const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
   // Streams of events would go on for as long as their broadcasts.
   app.addHook('preClose', async () => progress.close());
-  const parts: OperatorParts = { store, sender, log, progress, metrics, isSecure, hashPerson };
+  const parts: OperatorParts = {
+    store,
+    sender,
+    log,
+    progress,
+    metrics,
+    isSecure,
+    hashPerson,
+    readWarnings,
+  };
   app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), parts));
   app.register(async (scope) => addConsole(scope, parts));
   return app;

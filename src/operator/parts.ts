@@ -1,4 +1,5 @@
 // What the API, the console and the metrics are made of. Types only.
+import type { ReadWarnings } from '../delivery/installation-warnings.ts';
 import type { Sender } from '../delivery/sender.ts';
 import type { Log } from '../http/log.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -15,6 +16,8 @@ export interface OperatorParts {
   /** Browsers reach the listener by https: its cookies are `Secure`. */
   readonly isSecure: boolean;
   readonly metrics: Metrics;
+  /** What is to be known of the installation as a whole. */
+  readonly readWarnings: ReadWarnings;
   /** Names a person in the audit: a hash under a key of this installation. */
   hashPerson(user: string): string;
 }

@@ -74,6 +74,7 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
   onSubscribe: isFunction,
   onUnsubscribe: isFunction,
   authorize: isFunction,
+  readWarnings: isFunction,
 };
 
 const httpChecks: OptionChecks<HttpServerOptions> = {

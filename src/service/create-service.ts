@@ -48,7 +48,7 @@ export async function addRoutes(scope: FastifyInstance, settings: Settings): Pro
   const routes = collectRoutes(app);
   await addPushRoutes(app, settings);
   if (!settings.pushOnly) await addDemonstrationRoutes(app, settings);
-  addHealthRoutes(app, settings.store);
+  addHealthRoutes(app, settings);
   addDescriptionRoutes(
     app,
     routes,

@@ -3,13 +3,16 @@ import { Type } from '../http/schema.ts';
 
 import type { ServiceErrorCode } from '../errors/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Store } from '../store/store.ts';
+import type { Settings } from './options.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import { contentResponse } from '../http/description/openapi-responses.ts';
 import type { Operation } from '../http/description/operation.ts';
 import { sendJson } from '../http/json-text.ts';
 
-export function addHealthRoutes(app: ServiceApp, store: Store): void {
+export function addHealthRoutes(
+  app: ServiceApp,
+  { store, readWarnings }: Pick<Settings, 'store' | 'readWarnings'>,
+): void {
   app.get(
     '/healthz',
     { config: { operation: operationOf('The process answers', 'live') } },
@@ -22,16 +25,20 @@ export function addHealthRoutes(app: ServiceApp, store: Store): void {
     async (_request, reply) => {
       try {
         await store.check();
+        const warnings = await readWarnings();
+        return sendJson(reply, { status: 'ready', ...(warnings.length > 0 && { warnings }) });
       } catch (cause) {
         throw new DeskbellError('ERR_NOT_READY', 'The store cannot be read or written.', { cause });
       }
-      return sendJson(reply, { status: 'ready' });
     },
   );
 }
 
 function operationOf(summary: string, status: string, ...errors: readonly ServiceErrorCode[]): Operation {
-  const body = Type.Object({ status: Type.Literal(status) });
+  const body = Type.Object({
+    status: Type.Literal(status),
+    ...(errors.length > 0 && { warnings: Type.Optional(Type.Array(Type.String())) }),
+  });
   return {
     tag: 'Service',
     summary,

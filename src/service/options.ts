@@ -80,6 +80,10 @@ export interface ServiceOptions {
   readonly onUnsubscribe?: SubscriptionHook | undefined;
   /** Whether a session value may pass the authenticator; `false` is a 403. Default: every value may. */
   readonly authorize?: Authorize | undefined;
+  /**
+   * Told by `/readyz` beside its state, by short names. Default: `sending-paused` where the store says so.
+   */
+  readonly readWarnings?: (() => Promise<readonly string[]>) | undefined;
 }
 
 /** What a browser asks to have stored, once all of it is valid and it has a right to the row that is there. */
@@ -154,6 +158,7 @@ export function resolveOptions<Options extends ServiceOptions>(
     onSubscribe,
     onUnsubscribe,
     authorize = () => true,
+    readWarnings = async () => ((await store.sending.findPause()) === undefined ? [] : ['sending-paused']),
   } = options;
   return {
     store,
@@ -175,6 +180,7 @@ export function resolveOptions<Options extends ServiceOptions>(
     onSubscribe,
     onUnsubscribe,
     authorize,
+    readWarnings,
     rules: {
       errors: serviceErrors,
       headers: corsHeaders,

@@ -11,6 +11,7 @@ import type { ReceiptStore } from './receipts.ts';
 import type { PeopleStore } from './people.ts';
 import type { ScheduleStore } from './schedules.ts';
 import type { OperatorStore } from './operators.ts';
+import type { Sending } from './sending.ts';
 import type { SenderReports } from './senders.ts';
 import type { Retention } from './retention.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
@@ -35,6 +36,7 @@ export interface Store {
   readonly people: PeopleStore;
   readonly broadcasts: BroadcastStore;
   readonly schedules: ScheduleStore;
+  readonly sending: Sending;
   readonly work: WorkSource;
   readonly ledger: Ledger;
   readonly rates: RateShares;

@@ -21,6 +21,7 @@ interface ListedKey {
   readonly publicKey: string;
   readonly state: string;
   readonly subscriptions: number;
+  readonly hasKeyFile: boolean;
 }
 
 const offeredBy = async (service: string): Promise<string> =>
@@ -74,8 +75,8 @@ test('deskbell keys beside two services and a worker', async (t) => {
       assert.equal(await offeredBy(service), second, 'all services offer the new key at once');
     }
     assert.deepEqual(await listed(), [
-      { publicKey: first, state: 'previous', subscriptions: 2 },
-      { publicKey: second, state: 'current', subscriptions: 0 },
+      { publicKey: first, state: 'previous', subscriptions: 2, hasKeyFile: true },
+      { publicKey: second, state: 'current', subscriptions: 0, hasKeyFile: true },
     ]);
     assert.equal((await register(services[0]!, second)).status, 200);
     assert.equal((await register(services[1]!, first)).status, 200, 'a page that had the former key already');
@@ -104,7 +105,9 @@ test('deskbell keys beside two services and a worker', async (t) => {
     assert.equal(late.status, 409);
     assert.equal(((await late.json()) as { vapidPublicKey: string }).vapidPublicKey, second);
     assert.equal((await run('send', '--all', ...message)).exitCode, 0);
-    assert.deepEqual(await listed(), [{ publicKey: second, state: 'current', subscriptions: 1 }]);
+    assert.deepEqual(await listed(), [
+      { publicKey: second, state: 'current', subscriptions: 1, hasKeyFile: true },
+    ]);
     assert.equal((await run('keys', 'show')).stdout, `Public key:  ${second}\n`);
   });
 

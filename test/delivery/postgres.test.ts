@@ -10,6 +10,7 @@ await import('./figures.test.ts');
 await import('./max-rate.test.ts');
 await import('./per-person.test.ts');
 await import('./receipts.test.ts');
+await import('./resume-sending.test.ts');
 await import('./rotated-keys.test.ts');
 await import('./schedules.test.ts');
 await import('./shared-waits.test.ts');

@@ -6,6 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { commitSlice } from '../store/store-under-test.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
+import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
 const leaseMs = 10_000;
@@ -129,6 +130,20 @@ test('an alarm says what it means, what to do, and what the push service said', 
   assert.match(words, /fcm\.googleapis\.com: The push service accepts no token of ours\./);
   assert.match(words, /Check the subject/);
   assert.match(words, /2 messages, first .* broadcast 1 .* in its words: “ &lt;img/);
+});
+
+test('the overview says what is wrong with the installation, beside the alarms of broadcasts', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  assert.match(wordsOf(await visitor.open('/console/')), /nothing is wrong/);
+  await operator.store.sending.pause('restored');
+  const later = await startOperator(t, { readWarnings: createWarningReader(operator.store) });
+  const words = wordsOf(await (await signIn(later)).open('/console/'));
+  assert.match(
+    words,
+    /Sending is paused .*restored from a backup.*&quot;deskbell sending resume&quot; goes on/,
+  );
+  assert.doesNotMatch(words, /nothing is wrong/);
 });
 
 test('a broadcast shows its counts, and attempts by outcome, subscription and user', async (t) => {

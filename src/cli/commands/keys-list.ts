@@ -1,5 +1,7 @@
 // `deskbell keys list`: the VAPID key pairs, and how many subscriptions were made with each.
 import type { Command } from 'commander';
+import { readKeyRing } from '../../keys/key-ring.ts';
+import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -10,6 +12,8 @@ interface ListedKey {
   /** `foreign`: subscriptions name it, and it was never one of ours. */
   readonly state: VapidKeyState | 'foreign';
   readonly subscriptions: number;
+  /** Whether a key file has its private half. */
+  readonly hasKeyFile: boolean;
 }
 
 export function listCommand({ environment, output }: Context): Command {
@@ -17,32 +21,44 @@ export function listCommand({ environment, output }: Context): Command {
     name: 'list',
     description:
       'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Messages can ' +
-      'be sent to those of a "current", "previous" or "next" key.',
+      'be sent to those of a "current", "previous" or "next" key, if a key file has its private half.',
     settings: [...dataSettings],
     examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
   })
     .option('--json', 'Prints JSON Lines.')
     .action(async (flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
+      await withNamedData(flags, environment, async ({ store, vapidKeys }) => {
+        const { keyDirectory } = vapidKeys;
+        const ring = await readKeyRing(keyDirectory);
         const counts = await store.vapidKeys.countSubscriptions();
-        const keys = (await store.vapidKeys.list())
+        const known = await store.vapidKeys.list();
+        const keys = known
           .map(({ publicKey, state }): ListedKey => {
-            return { publicKey, state: state ?? 'foreign', subscriptions: counts.get(publicKey) ?? 0 };
+            return {
+              publicKey,
+              state: state ?? 'foreign',
+              subscriptions: counts.get(publicKey) ?? 0,
+              hasKeyFile: ring.some((pair) => pair.publicKey === publicKey),
+            };
           })
-          .filter(({ state, subscriptions }) => subscriptions > 0 || hasPair(state));
+          .filter(({ state, subscriptions }) => subscriptions > 0 || isListed(state));
         if (flags.json) {
           for (const key of keys) await output.line(JSON.stringify(key));
           return;
         }
         await output.line(output.style('dim', columns('STATE', 'SUBSCRIPTIONS', 'PUBLIC KEY')));
-        for (const { publicKey, state, subscriptions } of keys) {
-          await output.line(columns(state, String(subscriptions), publicKey));
+        for (const { publicKey, state, subscriptions, hasKeyFile } of keys) {
+          const note = !hasKeyFile && isListed(state) ? '  no key file' : '';
+          await output.line(`${columns(state, String(subscriptions), publicKey)}${note}`);
         }
+        const missing = findMissingKeys(known, counts, ring);
+        if (missing.length === 0) return;
+        output.diagnostic(`${describeMissingKeys(missing, keyDirectory)} ${missingKeysRemedy}`);
       });
     });
 }
 
-const hasPair = (state: ListedKey['state']): boolean => state !== 'retired' && state !== 'foreign';
+const isListed = (state: ListedKey['state']): boolean => state !== 'retired' && state !== 'foreign';
 
 function columns(state: string, subscriptions: string, publicKey: string): string {
   return `${state.padEnd(8)}  ${subscriptions.padStart(13)}  ${publicKey}`;

@@ -1,6 +1,7 @@
 // `deskbell restore`: makes a data directory of a backup.
 import type { Command } from 'commander';
 import { createCommandHint } from '../output/command-hint.ts';
+import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { refuseDatabase } from '../data/refuse-database.ts';
@@ -14,7 +15,7 @@ export function restoreCommand(context: Context): Command {
     name: 'restore',
     description:
       'Restores a backup into a data directory. The directory must have no database yet; where the backup has no keys, put ' +
-      'the key files there first. Broadcasts that were running at the time of the backup are paused.',
+      'the key files there first. The restored store sends nothing by itself until "deskbell sending resume".',
     settings: [...dataSettings],
     examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],
   })
@@ -25,14 +26,15 @@ export function restoreCommand(context: Context): Command {
       refuseDatabase(database, 'pg_restore');
       const { restore } = await import('../data/back-up.ts');
       const restored = await restore(file, data);
-      if (flags.json) return output.line(JSON.stringify({ data, ...restored }));
-      const { subscriptions, paused } = restored;
+      const { subscriptions, resumption } = restored;
+      if (flags.json) {
+        const paused = resumption.broadcastIds;
+        return output.line(
+          JSON.stringify({ data, subscriptions, paused, sending: resumptionToJson(resumption) }),
+        );
+      }
       await output.line(`${data} is restored with ${formatCount(subscriptions)} subscriptions.`);
-      if (paused.length === 0) return;
-      const hint = createCommandHint(context, { ...flags });
-      output.diagnostic(
-        'These broadcasts were running, and are paused. Resumed, one sends again what was sent after the backup:\n' +
-          paused.map((id) => `  ${hint(`broadcasts resume ${id}`)}`).join('\n'),
-      );
+      output.diagnostic('It sends nothing by itself: neither broadcasts nor schedules nor webhook events.');
+      output.diagnostic(formatResumption(resumption, createCommandHint(context, { ...flags })));
     });
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import { isLoopback } from '../../http/loopback.ts';
 import type { OpenLog } from '../../http/log.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
@@ -81,6 +82,9 @@ export function serveCommand(context: Context): Command {
         const log = createLog({ file: logFile, isReadable: flags.json ? false : undefined });
         if (logFile === undefined) ignoreHangup(context);
         else context.onHangup(() => reopen(log, context));
+        const readWarnings = createWarningReader(store, vapidKeys.keyDirectory);
+        for (const { detail, remedy } of await readWarnings())
+          log.error({ event: 'warning', detail: `${detail} ${remedy}` });
         const exampleUsers = pushOnly
           ? undefined
           : openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
@@ -103,6 +107,7 @@ export function serveCommand(context: Context): Command {
           subscriberTokens,
           trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
           log,
+          readWarnings: async () => (await readWarnings()).map(({ code }) => code),
         });
         const metrics = configuration.operator === undefined ? undefined : createMetrics(store);
         if (metrics !== undefined) countRegistrations(server, prefix, metrics);
@@ -118,7 +123,12 @@ export function serveCommand(context: Context): Command {
           operator =
             sender &&
             metrics &&
-            (await openConfiguredOperator(configuration, opened, { sender, metrics, log }, environment));
+            (await openConfiguredOperator(
+              configuration,
+              opened,
+              { sender, metrics, log, readWarnings },
+              environment,
+            ));
           await listenOn({ host, port }, () => server.listen({ host, port }));
           const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
           await output.line(

@@ -118,7 +118,10 @@ function notesOn({ kind, text }: CopyPlace, copied: Progress): readonly string[]
   }
   const unfinished = ['slices', 'retries', 'schedules'].some((name) => (copied[name]?.rows ?? 0) > 0);
   if (unfinished) {
-    notes.push('Do not use the source any more: both would send what is not over, and what recurs.');
+    notes.push(
+      'Do not use the source any more: both would send what is not over, and what recurs. "deskbell sending pause" on it ' +
+        'makes sure.',
+    );
   }
   return notes;
 }

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
 import { alarmToJson, broadcastToJson, formatEvent } from '../../delivery/broadcast/format-broadcast.ts';
 import { isOver } from '../../store/broadcasts.ts';
+import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import type { Context } from '../context.ts';
 import { createCommand } from '../command.ts';
@@ -38,6 +39,8 @@ export function workerCommand(context: Context): Command {
       ignoreHangup(context);
       const onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`);
       const run = async (data: DataDirectory): Promise<void> => {
+        for (const { detail, remedy } of await createWarningReader(data.store, data.vapidKeys.keyDirectory)())
+          onWarning(`${detail} ${remedy}`);
         const metrics = configuration.metrics === undefined ? undefined : createMetrics(data.store);
         const sender = await openSender(configuration, data, context, {
           onWarning,

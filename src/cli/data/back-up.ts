@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { describeResumption, type Resumption } from '../../delivery/resume-sending.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { vapidFileName } from '../../keys/key-file.ts';
 import { createPrivateFile, linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
@@ -15,7 +16,6 @@ import {
   takeBackupFiles,
   type BackupFile,
 } from '../../store/sqlite/backup.ts';
-import type { Store } from '../../store/store.ts';
 import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
 
 /**
@@ -44,13 +44,13 @@ export async function backUp(
 
 export interface Restored {
   readonly subscriptions: number;
-  /** Broadcasts that were running, and are paused. */
-  readonly paused: readonly number[];
+  /** What it sends once its sending is resumed. */
+  readonly resumption: Resumption;
 }
 
 /**
- * Makes a data directory of a backup. It has its database only when all of it is there and was opened once. Broadcasts that
- * were running are paused: what they have sent since the backup would be sent again.
+ * Makes a data directory of a backup. It has its database only when all of it is there and was opened once. Its sending is
+ * paused: the original may go on, and what it has sent since the backup would be sent again.
  *
  * @param directory may hold keys, which the backup needs where it has none
  * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS for keys that are others than those
@@ -117,27 +117,17 @@ async function useDraft(draft: string, directory: string): Promise<Restored> {
   try {
     const { store, close } = await openDataDirectory(draft);
     try {
-      return { subscriptions: await store.subscriptions.count(), paused: await pauseAll(store) };
+      await store.sending.pause('restored');
+      return {
+        subscriptions: await store.subscriptions.count(),
+        resumption: await describeResumption(store),
+      };
     } finally {
       await close();
     }
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     throw new DeskbellError(error.code, error.message.replaceAll(draft, directory), { cause: error.cause });
-  }
-}
-
-async function pauseAll({ broadcasts }: Pick<Store, 'broadcasts'>): Promise<readonly number[]> {
-  const paused: number[] = [];
-  for (let beforeId: number | undefined; ;) {
-    const page = await broadcasts.list({ beforeId, limit: 100 });
-    for (const { id, state } of page) {
-      if (state !== 'running') continue;
-      await broadcasts.pause(id);
-      paused.push(id);
-    }
-    beforeId = page.at(-1)?.id;
-    if (beforeId === undefined) return paused;
   }
 }
 

@@ -1,10 +1,13 @@
 // The data directory: rights, room on the disk, database, keys, and the subject that they sign for.
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { describePause, pauseRemedy } from '../../delivery/installation-warnings.ts';
 import { assertDirectoryIsProtected, isOnReadOnlyDisk } from '../../keys/file-permissions.ts';
 import { checkSecrets } from '../../keys/key-file.ts';
+import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
 import { readKeyRing } from '../../keys/key-ring.ts';
 import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';
+import type { DatabaseContent } from '../../store/database-content.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
 import type { DatabaseState as PostgresState } from '../../store/postgres/inspect-database.ts';
 import { inspectDatabase, type DatabaseState } from '../../store/sqlite/existing-file.ts';
@@ -22,22 +25,23 @@ const noRoomBytes = 50e6;
 export async function examineData(directory: string, url: string | undefined): Promise<readonly Finding[]> {
   const rights = await examine('data directory', () => examineRights(directory));
   if (!existsSync(directory)) return [rights];
-  let state: Pick<DatabaseState, 'currentKey'> | undefined;
+  let content: DatabaseContent | undefined;
   const database = await examine('database', async () => {
     if (url !== undefined) {
       const { inspectDatabase: inspectPostgres } = await import('../../store/postgres/inspect-database.ts');
       const inspected = await inspectPostgres(url);
-      state = inspected;
+      ({ content } = inspected);
       return describePostgres(inspected, describeUrl(url));
     }
     const path = databasePathOf(directory);
     if (!existsSync(path)) return noDatabase;
     const inspected = inspectDatabase(path);
-    state = inspected;
+    ({ content } = inspected);
     return describeDatabase(inspected, path);
   });
-  const keys = await examine('keys', () => examineKeys(directory, state?.currentKey));
-  return [rights, await examine('disk', () => examineRoom(directory, url !== undefined)), database, keys];
+  const keys = await examine('keys', () => examineKeys(directory, content));
+  const disk = await examine('disk', () => examineRoom(directory, url !== undefined));
+  return [rights, disk, database, keys, ...(content === undefined ? [] : [describeSending(content)])];
 }
 
 /** @param subject as configured */
@@ -139,17 +143,26 @@ function describePostgres(state: PostgresState, place: string): Finding {
   };
 }
 
-async function examineKeys(directory: string, current: string | undefined): Promise<Finding> {
+async function examineKeys(directory: string, content: DatabaseContent | undefined): Promise<Finding> {
   const subject = 'keys';
   const ring = await readKeyRing(directory);
   const pairs = `${ring.length} VAPID ${ring.length === 1 ? 'pair' : 'pairs'}`;
-  if (current === undefined || ring.some(({ publicKey }) => publicKey === current)) {
-    return { subject, status: 'ok', detail: `${pairs}, current ${current ?? ring[0]?.publicKey}` };
+  const { keys = [], subscriptions = new Map<string, number>() } = content ?? {};
+  const missing = findMissingKeys(keys, subscriptions, ring);
+  if (missing.length > 0) {
+    return {
+      subject,
+      status: 'fault',
+      detail: describeMissingKeys(missing, directory),
+      cure: missingKeysRemedy,
+    };
   }
-  return {
-    subject,
-    status: 'fault',
-    detail: `${pairs}, and none is the current one of the database, ${current}`,
-    cure: 'Put its key file back from a backup; another pair cannot send to the subscribers.',
-  };
+  const current = keys.find(({ state }) => state === 'current') ?? ring[0];
+  return { subject, status: 'ok', detail: `${pairs}, current ${current?.publicKey}` };
+}
+
+function describeSending({ pause }: DatabaseContent): Finding {
+  const subject = 'sending';
+  if (pause === undefined) return { subject, status: 'ok', detail: 'not paused' };
+  return { subject, status: 'warning', detail: describePause(pause), cure: pauseRemedy };
 }

@@ -6,8 +6,8 @@ import { dataSettings } from '../data/with-data.ts';
 import { quote } from './invocation.ts';
 import { senderSettings } from '../send/open-sender.ts';
 
-/** Commands that deliver broadcasts take these. */
-const repeatedSettings: readonly SettingName[] = [...dataSettings, ...senderSettings];
+/** Commands that begin with these words deliver, and take the settings of senders too. */
+const delivering = /^(?:send|worker|serve|broadcasts resume)(?: |$)/;
 
 /** `deskbell broadcasts resume 7 --data /srv/push` → what to type, given `broadcasts resume 7` */
 export type CommandHint = (words: string) => string;
@@ -21,12 +21,18 @@ export function createCommandHint(
   { invocation, environment }: Pick<Context, 'invocation' | 'environment'>,
   flags: Readonly<Record<string, unknown>>,
 ): CommandHint {
-  const used = [
-    ...repeatedSettings.map((name) => [flagOf(name), shown(name, flags, environment)] as const),
-    ['--config', flags['config'] ?? environment['DESKBELL_CONFIG']] as const,
-  ].filter(([, value]) => value !== undefined);
-  const options = used.map(([flag, value]) => ` ${flag} ${quote(String(value))}`).join('');
-  return (words) => `${invocation} ${words}${options}`;
+  const optionsOf = (names: readonly SettingName[]): string =>
+    [
+      ...names.map((name) => [flagOf(name), shown(name, flags, environment)] as const),
+      ['--config', flags['config'] ?? environment['DESKBELL_CONFIG']] as const,
+    ]
+      .filter(([, value]) => value !== undefined)
+      .map(([flag, value]) => ` ${flag} ${quote(String(value))}`)
+      .join('');
+  return (words) => {
+    const names = delivering.test(words) ? [...dataSettings, ...senderSettings] : dataSettings;
+    return `${invocation} ${words}${optionsOf(names)}`;
+  };
 }
 
 /** What holds a password stays in the environment, where it is. */

@@ -57,7 +57,11 @@ export async function sendBroadcast(
       const { receipts } = configuration;
       const times = { ...options, cron, timezone, receipts, perPerson };
       const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
-      return await printNewSchedule(schedule, flags, context.output, hint);
+      await printNewSchedule(schedule, flags, context.output, hint);
+      if ((await data.store.sending.findPause()) === undefined) return;
+      return context.output.diagnostic(
+        `Sending is paused, so that nothing is sent by schedules until this command:\n  ${hint('sending resume')}`,
+      );
     }
     const audience = audienceOf(flags, configuration, data.vapidKeys.publicKey, context);
     const broadcastOptions = {

@@ -3,6 +3,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { ReadWarnings } from '../../delivery/installation-warnings.ts';
 import type { Sender } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { TlsFiles } from '../../http/create-http-server.ts';
@@ -46,6 +47,7 @@ export interface ListenerParts {
   readonly sender: Sender;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly readWarnings?: ReadWarnings | undefined;
 }
 
 type OperatorConfiguration = Pick<

@@ -1,9 +1,24 @@
 // An alarm on a page: what is wrong, in the push service's own words too, and what to do.
 import { formatCount, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
+import type { InstallationWarning } from '../../delivery/installation-warnings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../store/broadcasts.ts';
 import { nothing, strange, time } from './components.ts';
+
+/** Of the installation as a whole. */
+export const renderWarning = ({ code, detail, remedy }: InstallationWarning): Html =>
+  html`<div class="notice bad">
+    <h3>${titles[code]}</h3>
+    <p>${detail}</p>
+    <p>${remedy}</p>
+  </div>`;
+
+const titles = {
+  'sending-paused': 'Sending is paused',
+  'keys-missing': 'A private key is missing',
+  'clock-wrong': 'The clock is wrong',
+} as const satisfies Record<InstallationWarning['code'], string>;
 
 /** @param broadcast to be named with it */
 export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Html {

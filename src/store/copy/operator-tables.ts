@@ -1,4 +1,4 @@
-// Copied tables: operators, what they have changed, and what their webhook is still to be told.
+// Copied tables: operators, what they have changed, whether they have paused sending, and what their webhook is still to be told.
 import type { CopiedTable } from './copied-table.ts';
 
 export const operatorTables: readonly CopiedTable[] = [
@@ -23,6 +23,11 @@ export const operatorTables: readonly CopiedTable[] = [
       target: 'text',
       status: 'integer',
     },
+    order: ['id'],
+  },
+  {
+    name: 'sending_pause',
+    columns: { id: 'integer', since_ms: 'integer', reason: 'text', broadcast_ids: 'text' },
     order: ['id'],
   },
   {

@@ -1,15 +1,18 @@
 // Looks into a PostgreSQL database without bringing it to the newest schema.
+import type { DatabaseContent } from '../database-content.ts';
 import { migrations } from './migrations.ts';
 import { readVersion } from './migrate.ts';
 import { PostgresDatabase } from './postgres-database.ts';
+import { findPause } from './postgres-sending.ts';
+import { createPostgresVapidKeys } from './postgres-vapid-keys.ts';
 import { checkServer } from './preflight.ts';
 
 export interface DatabaseState {
   /** How many migrations it has seen, and how many there are. */
   readonly schema: number;
   readonly newestSchema: number;
-  /** The public key that services offer. */
-  readonly currentKey: string | undefined;
+  /** What is in it; unknown before the schema is the newest. */
+  readonly content: DatabaseContent | undefined;
   readonly warnings: readonly string[];
   /** Other users of the server that may connect to the database because everybody may. */
   readonly strangers: readonly string[];
@@ -32,21 +35,25 @@ export async function inspectDatabase(url: string): Promise<DatabaseState> {
   try {
     await checkServer(database, (warning) => warnings.push(warning), { isPatient: false });
     const schema = await database.transaction((query) => readVersion(query, database.place));
-    const current =
-      schema === 0
-        ? undefined
-        : await database.first<{ readonly public_key: string }>(
-            "select public_key from deskbell.vapid_keys where state = 'current'",
-          );
+    const content = schema === migrations.length ? await readContent(database) : undefined;
     const strangers = await database.query<{ readonly name: string }>(findStrangers);
     return {
       schema,
       newestSchema: migrations.length,
-      currentKey: current?.public_key,
+      content,
       warnings,
       strangers: strangers.map(({ name }) => name),
     };
   } finally {
     await database.close();
   }
+}
+
+async function readContent(database: PostgresDatabase): Promise<DatabaseContent> {
+  const vapidKeys = createPostgresVapidKeys(database);
+  return {
+    keys: await vapidKeys.list(),
+    subscriptions: await vapidKeys.countSubscriptions(),
+    pause: await findPause(database),
+  };
 }

@@ -667,4 +667,15 @@ export const migrations: readonly string[] = [
     return null;
   end $$;
   `,
+
+  `
+  -- one row where the store does not send by itself
+  create table deskbell.sending_pause (
+    id int primary key check (id = 1),
+    since_ms bigint not null,
+    reason text not null check (reason in ('restored', 'asked')),
+    -- that were paused with it, a JSON array
+    broadcast_ids text not null
+  );
+  `,
 ];

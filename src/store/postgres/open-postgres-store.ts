@@ -24,6 +24,7 @@ import { createPostgresReceipts } from './postgres-receipts.ts';
 import { createPostgresRetention } from './postgres-retention.ts';
 import { createPostgresSchedules } from './postgres-schedules.ts';
 import { createPostgresRateShares, createPostgresSenders } from './postgres-senders.ts';
+import { createPostgresSending } from './postgres-sending.ts';
 import { createPostgresStatistics } from './postgres-statistics.ts';
 import { createPostgresSubscriptions } from './postgres-subscriptions.ts';
 import { createPostgresVapidKeys } from './postgres-vapid-keys.ts';
@@ -87,6 +88,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     people: createPostgresPeople(database, functions),
     broadcasts: createPostgresBroadcasts(database, functions),
     schedules: createPostgresSchedules(database, functions),
+    sending: createPostgresSending(database, functions),
     work: createPostgresWorkSource(database, functions, notices),
     ledger: createPostgresLedger(database, functions),
     heldDeletions: createPostgresHeldDeletions(database),

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { toSchedule, type ScheduleRow } from '../rows/schedule-row.ts';
 import type { ScheduleStore } from '../schedules.ts';
+import { isNotPaused } from './postgres-sending.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 
 /** @param functions the schema of the database's functions */
@@ -47,6 +48,7 @@ export function createPostgresSchedules(database: PostgresDatabase, functions: s
          from now
          where s.id = (
            select d.id from deskbell.schedules d, now where d.next_at_ms <= now.ms and d.lease_until_ms <= now.ms
+             and ${isNotPaused}
            order by d.next_at_ms, d.id limit 1 for update of d skip locked)
          returning s.*, now.ms as now_ms`,
         [database.now(), leaseMs],

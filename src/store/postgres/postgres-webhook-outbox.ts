@@ -1,6 +1,7 @@
 // The outbox of the operator's webhook in PostgreSQL. Triggers of the schema fill it, whatever changes the tables.
 import { toWebhookEvent, webhookEventKeptMs, type WebhookEventRow } from '../rows/webhook-event-row.ts';
 import type { WebhookOutbox } from '../webhook-outbox.ts';
+import { isNotPaused } from './postgres-sending.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 
 /** @param functions the schema of the database's functions */
@@ -24,7 +25,7 @@ export function createPostgresWebhookOutbox(database: PostgresDatabase, function
          update deskbell.webhook_events e set due_at_ms = now.ms + $2, attempts = e.attempts + 1
          from now
          where e.id in (
-           select d.id from deskbell.webhook_events d, now where d.due_at_ms <= now.ms
+           select d.id from deskbell.webhook_events d, now where d.due_at_ms <= now.ms and ${isNotPaused}
            order by d.due_at_ms limit $3 for update of d skip locked)
          returning e.id, e.type, e.at_ms, e.attempts - 1 as attempts, e.broadcast_id, e.subscription_id, e.user_name,
                    e.origin, e.reason, e.detail, e.rows`,

@@ -2,6 +2,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { DatabaseContent } from '../database-content.ts';
+import { toSendingPause, type SendingPauseRow } from '../rows/sending-pause-row.ts';
+import type { VapidKeyState } from '../vapid-keys.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';
 import { assertOurs, readVersion } from './open-database-file.ts';
@@ -43,8 +46,8 @@ export interface DatabaseState {
   /** How many migrations it has seen, and how many there are. */
   readonly schema: number;
   readonly newestSchema: number;
-  /** The public key that services offer; unknown before the schema is the newest. */
-  readonly currentKey: string | undefined;
+  /** What is in it; unknown before the schema is the newest. */
+  readonly content: DatabaseContent | undefined;
 }
 
 /**
@@ -62,13 +65,21 @@ export function inspectDatabase(path: string): DatabaseState {
     const schema = readVersion(database, path);
     assertWhole(database, path);
     const isNewest = schema === migrations.length;
-    const row = isNewest
-      ? database.prepare("select public_key from vapid_keys where state = 'current'").get()
-      : undefined;
-    return {
-      schema,
-      newestSchema: migrations.length,
-      currentKey: row === undefined ? undefined : String(row['public_key']),
-    };
+    return { schema, newestSchema: migrations.length, content: isNewest ? readContent(database) : undefined };
   });
+}
+
+function readContent(database: DatabaseSync): DatabaseContent {
+  const keys = database.prepare('select public_key, state, subscriptions from vapid_keys order by id').all();
+  const pause = database.prepare('select since_ms, reason, broadcast_ids from sending_pause').get();
+  return {
+    keys: keys.map(({ public_key, state }) => ({
+      publicKey: String(public_key),
+      state: (state as VapidKeyState | null) ?? undefined,
+    })),
+    subscriptions: new Map(
+      keys.map(({ public_key, subscriptions }) => [String(public_key), Number(subscriptions)]),
+    ),
+    pause: pause && toSendingPause(pause as unknown as SendingPauseRow),
+  };
 }

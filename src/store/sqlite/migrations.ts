@@ -615,4 +615,15 @@ export const migrations: readonly string[] = [
     ends_at_ms integer not null
   ) strict, without rowid;
   `,
+
+  `
+  -- one row where the store does not send by itself
+  create table sending_pause (
+    id integer primary key check (id = 1),
+    since_ms integer not null,
+    reason text not null check (reason in ('restored', 'asked')),
+    -- that were paused with it, a JSON array
+    broadcast_ids text not null
+  ) strict;
+  `,
 ];

@@ -16,6 +16,7 @@ import { createSqliteOperators } from './sqlite-operators.ts';
 import { createSqliteSenders } from './sqlite-senders.ts';
 import { createSqliteRetention } from './sqlite-retention.ts';
 import { createSqliteSchedules } from './sqlite-schedules.ts';
+import { createSqliteSending } from './sqlite-sending.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import { createSqliteWebhookOutbox } from './sqlite-webhook-outbox.ts';
@@ -50,6 +51,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     people: createSqlitePeople(database),
     broadcasts: createSqliteBroadcasts(database),
     schedules: createSqliteSchedules(database),
+    sending: createSqliteSending(database),
     work: createSqliteWorkSource(database),
     ledger: createSqliteLedger(database),
     rates: createSqliteRateShares(database),

@@ -1,6 +1,7 @@
 // Schedules in SQLite.
 import type { NewSchedule, Schedule, ScheduleStore } from '../schedules.ts';
 import { toSchedule, type ScheduleRow } from '../rows/schedule-row.ts';
+import { isNotPaused } from './sqlite-sending.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
@@ -83,7 +84,7 @@ function prepareStatements(database: SqliteDatabase) {
     byId: database.prepare<{ id: number }, { id: number }>('select id from schedules where id = :id'),
     remove: database.prepare<{ id: number }>('delete from schedules where id = :id'),
     due: database.prepare<{ nowMs: number }, StoredRow>(`
-      select * from schedules where next_at_ms <= :nowMs and lease_until_ms <= :nowMs
+      select * from schedules where next_at_ms <= :nowMs and lease_until_ms <= :nowMs and ${isNotPaused}
       order by next_at_ms, id limit 1
     `),
     lease: database.prepare<{ id: number; untilMs: number }>(

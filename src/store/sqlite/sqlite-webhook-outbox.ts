@@ -1,6 +1,7 @@
 // The outbox of the operator's webhook in SQLite. Triggers of the schema fill it, whatever changes the tables.
 import { toWebhookEvent, webhookEventKeptMs, type WebhookEventRow } from '../rows/webhook-event-row.ts';
 import type { WebhookOutbox } from '../webhook-outbox.ts';
+import { isNotPaused } from './sqlite-sending.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { NoValues } from './statement.ts';
 
@@ -13,11 +14,11 @@ export function createSqliteWebhookOutbox(database: SqliteDatabase): WebhookOutb
     'delete from webhook_events where at_ms < :beforeMs',
   );
   const hasDue = database.prepare<{ nowMs: number }, { due: number }>(
-    'select exists (select 1 from webhook_events where due_at_ms <= :nowMs) as due',
+    `select exists (select 1 from webhook_events where due_at_ms <= :nowMs and ${isNotPaused}) as due`,
   );
   const lease = database.prepare<{ nowMs: number; untilMs: number; limit: number }, WebhookEventRow>(`
     update webhook_events set due_at_ms = :untilMs, attempts = attempts + 1
-    where id in (select id from webhook_events where due_at_ms <= :nowMs order by due_at_ms limit :limit)
+    where id in (select id from webhook_events where due_at_ms <= :nowMs and ${isNotPaused} order by due_at_ms limit :limit)
     returning id, type, at_ms, attempts - 1 as attempts, broadcast_id, subscription_id, user as user_name,
       origin, reason, detail, rows
   `);

@@ -31,9 +31,14 @@ export const operations: readonly DocumentedPromise[] = [
     claim: 'A restore pauses every broadcast that was running or scheduled',
     test: { file: 'test/cli/backup.test.ts', title: 'a restore leaves no broadcast running' },
     changes: {
+      'src/store/sqlite/sqlite-sending.ts': {
+        'scheduled ones go on': [
+          "set state = 'paused' where state = 'running' returning id",
+          "set state = 'paused' where state = 'running' and start_at_ms <= created_at_ms returning id",
+        ],
+      },
       'src/cli/data/back-up.ts': {
-        'it pauses the newest hundred': ['if (beforeId === undefined) return paused;', 'return paused;'],
-        'it pauses none': ['await broadcasts.pause(id);', ''],
+        'it pauses none': ["await store.sending.pause('restored');", ''],
       },
     },
   },

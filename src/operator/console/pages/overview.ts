@@ -8,7 +8,7 @@ import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorParts } from '../../parts.ts';
 import { sessionOf } from '../access.ts';
-import { renderAlarm } from '../alarms.ts';
+import { renderAlarm, renderWarning } from '../alarms.ts';
 import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
 import { card, empty, live, nothing, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
@@ -30,20 +30,21 @@ const ranges = {
 
 type RangeName = keyof typeof ranges;
 
-export function addOverview(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
-  addLive('/live/overview', async ({ query }) => ({ shared: await renderParts(store, readRange(query)) }));
+export function addOverview(app: FastifyInstance, parts: OperatorParts, addLive: AddLive): void {
+  const { store } = parts;
+  addLive('/live/overview', async ({ query }) => ({ shared: await renderParts(parts, readRange(query)) }));
 
   app.get('/', async (request, reply) => {
     const range = readRange(request.query);
-    const [parts, days] = await Promise.all([renderParts(store, range), readDays(store)]);
+    const [shown, days] = await Promise.all([renderParts(parts, range), readDays(store)]);
     return sendPage(reply, sessionOf(request), {
       title: 'Overview',
       entry: 'Overview',
       liveUrl: `/console/live/overview?range=${range}`,
       content: html`
-        ${live('tiles', parts.tiles)} ${live('alarms', parts.alarms)}
+        ${live('tiles', shown.tiles)} ${live('alarms', shown.alarms)}
         <div class="columns">
-          ${card('Under way', live('running', parts.running))}
+          ${card('Under way', live('running', shown.running))}
           ${card('Subscriptions by day', dayBars(days.shown, days.sinceMs, shownDays))}
         </div>
         <section class="card" aria-labelledby="outcomes">
@@ -53,7 +54,7 @@ export function addOverview(app: FastifyInstance, { store }: OperatorParts, addL
               ${Object.entries(ranges).map(([name, { text }]) => renderRange(name, text, name === range))}
             </nav>
           </div>
-          ${live('services', parts.services)}
+          ${live('services', shown.services)}
         </section>
       `,
     });
@@ -77,8 +78,11 @@ interface Parts {
   readonly services: Html;
 }
 
-async function renderParts(store: Store, range: RangeName): Promise<Parts & Record<string, Html>> {
-  const [rate, subscriptions, today, open, newest, services, senders] = await Promise.all([
+async function renderParts(
+  { store, readWarnings }: Pick<OperatorParts, 'store' | 'readWarnings'>,
+  range: RangeName,
+): Promise<Parts & Record<string, Html>> {
+  const [rate, subscriptions, today, open, newest, services, senders, warnings] = await Promise.all([
     readRate(store),
     store.subscriptions.count(),
     readToday(store),
@@ -86,10 +90,12 @@ async function renderParts(store: Store, range: RangeName): Promise<Parts & Reco
     store.broadcasts.list({ limit: recentBroadcasts }),
     renderServices(store, range),
     store.senders.list(),
+    readWarnings(),
   ]);
   const workers = senders.filter(({ kind }) => kind === 'worker');
   const machines = new Set(workers.map(({ machine }) => machine)).size;
   const alarms = collectAlarms(open, newest);
+  const alarmCount = warnings.length + alarms.length;
   const running = open.filter((broadcast) => stateOf(broadcast) === 'running').length;
   const others = open.length - running;
   return {
@@ -108,12 +114,13 @@ async function renderParts(store: Store, range: RangeName): Promise<Parts & Reco
           ? 'nobody delivers broadcasts'
           : `on ${formatCount(machines)} ${machines === 1 ? 'machine' : 'machines'}`,
       )}
-      ${tile('Alarms', formatCount(alarms.length), alarms.length === 0 ? 'nothing is wrong' : 'see below')}
+      ${tile('Alarms', formatCount(alarmCount), alarmCount === 0 ? 'nothing is wrong' : 'see below')}
     </dl>`,
     alarms:
-      alarms.length === 0
+      alarmCount === 0
         ? html``
         : html`<div class="alarms">
+            ${warnings.map(renderWarning)}
             ${alarms.map(({ alarm, broadcast }) => renderAlarm(alarm, broadcast))}
           </div>`,
     running:

@@ -1,0 +1,99 @@
+// `deskbell sending`: whether the store sends by itself. A copy of a store must not, as long as the original does.
+import type { Command } from 'commander';
+import { describePause } from '../../delivery/installation-warnings.ts';
+import { describeResumption, resumeSending } from '../../delivery/resume-sending.ts';
+import { createCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { createCommandHint } from '../output/command-hint.ts';
+import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
+
+interface JsonFlag {
+  readonly json?: true;
+}
+
+export function sendingCommand(context: Context): Command {
+  return createCommand({
+    name: 'sending',
+    description:
+      'Pauses and resumes what the store sends by itself: schedules, webhook events, and the broadcasts that are there. ' +
+      'For a copy of a store whose original goes on. What a command or a request sends is sent during the pause too.',
+    examples: ['deskbell sending show', 'deskbell sending pause', 'deskbell sending resume'],
+  })
+    .addCommand(showCommand(context))
+    .addCommand(pauseCommand(context))
+    .addCommand(resumeCommand(context));
+}
+
+function showCommand(context: Context): Command {
+  const { environment, output } = context;
+  return createCommand({
+    name: 'show',
+    description: 'Says whether sending is paused, and what would start.',
+    settings: [...dataSettings],
+    examples: ['deskbell sending show', 'deskbell sending show --json'],
+  })
+    .option('--json', 'Prints JSON.')
+    .action(async (flags: JsonFlag) => {
+      await withNamedData(flags, environment, async ({ store }) => {
+        const resumption = await describeResumption(store);
+        if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
+        const { pause } = resumption;
+        if (pause === undefined) return output.line('Sending is not paused.');
+        await output.line(describePause(pause));
+        await output.line(formatResumption(resumption, createCommandHint(context, { ...flags })));
+      });
+    });
+}
+
+function pauseCommand(context: Context): Command {
+  const { environment, output } = context;
+  return createCommand({
+    name: 'pause',
+    description:
+      'Pauses sending. Run it on a copy of the disk, or on a database that was recovered to a point in time, before any ' +
+      'process uses it. Broadcasts that are running or scheduled are paused; processes that deliver now stop within seconds.',
+    settings: [...dataSettings],
+    examples: ['deskbell sending pause --data /srv/copy'],
+  })
+    .option('--json', 'Prints JSON.')
+    .action(async (flags: JsonFlag) => {
+      await withNamedData(flags, environment, async ({ store }) => {
+        await store.sending.pause('asked');
+        const resumption = await describeResumption(store);
+        if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
+        await output.line('Sending is paused.');
+        output.diagnostic(formatResumption(resumption, createCommandHint(context, { ...flags })));
+      });
+    });
+}
+
+function resumeCommand(context: Context): Command {
+  const { environment, output } = context;
+  return createCommand({
+    name: 'resume',
+    description:
+      'Resumes sending. Schedules and webhook events go on. What schedules have missed is left out, and broadcasts ' +
+      'stay paused, unless an option says otherwise.',
+    settings: [...dataSettings],
+    examples: ['deskbell sending resume', 'deskbell sending resume --with-broadcasts'],
+  })
+    .option('--with-broadcasts', 'The broadcasts that were paused with it go on too.')
+    .option('--with-missed', 'Schedules send at once what they have missed within the last hour.')
+    .option('--json', 'Prints JSON.')
+    .action(async (flags: JsonFlag & { readonly withBroadcasts?: true; readonly withMissed?: true }) => {
+      const { withBroadcasts = false, withMissed = false, ...others } = flags;
+      await withNamedData(others, environment, async ({ store }) => {
+        const before = await describeResumption(store);
+        const resumed = await resumeSending(store, { withBroadcasts, withMissed });
+        if (flags.json)
+          return output.line(JSON.stringify({ ...resumptionToJson(before), paused: false, resumed }));
+        if (before.pause === undefined) return output.line('Sending was not paused.');
+        await output.line('Sending is resumed.');
+        const left = { ...before, missed: withMissed ? [] : before.missed };
+        const broadcastIds = left.broadcastIds.filter((id) => !resumed.includes(id));
+        const hint = createCommandHint(context, { ...others });
+        output.diagnostic(formatResumption({ ...left, pause: undefined, broadcastIds }, hint));
+      });
+    });
+}

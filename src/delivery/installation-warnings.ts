@@ -1,0 +1,84 @@
+// What an operator has to know of the installation as a whole, whichever broadcast is sent: for logs, the console and /readyz.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { readKeyRing } from '../keys/key-ring.ts';
+import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../keys/missing-keys.ts';
+import type { SendingPause } from '../store/sending.ts';
+import type { Store } from '../store/store.ts';
+import { clockRemedy, describeClock, toleratedClockMs } from './clock-check.ts';
+
+export interface InstallationWarning {
+  readonly code: 'sending-paused' | 'keys-missing' | 'clock-wrong';
+  readonly detail: string;
+  readonly remedy: string;
+}
+
+export type ReadWarnings = () => Promise<readonly InstallationWarning[]>;
+
+/** They are asked for by everybody who looks at a page, and change seldom. */
+const keptForMs = 5000;
+
+/**
+ * @param keyDirectory whose key files are compared with what the store needs; without it they are not
+ * @returns reads the warnings, again after some seconds
+ */
+export function createWarningReader(
+  store: Pick<Store, 'sending' | 'vapidKeys' | 'senders'>,
+  keyDirectory?: string,
+): ReadWarnings {
+  let kept: ReturnType<ReadWarnings> | undefined;
+  let readAtMs = 0;
+  return () => {
+    if (kept !== undefined && performance.now() - readAtMs < keptForMs) return kept;
+    readAtMs = performance.now();
+    const reading = readAll(store, keyDirectory);
+    kept = reading;
+    reading.catch(() => (kept = undefined));
+    return reading;
+  };
+}
+
+async function readAll(
+  { sending, vapidKeys, senders }: Pick<Store, 'sending' | 'vapidKeys' | 'senders'>,
+  keyDirectory: string | undefined,
+): ReturnType<ReadWarnings> {
+  const warnings: InstallationWarning[] = [];
+  const pause = await sending.findPause();
+  if (pause !== undefined) {
+    warnings.push({ code: 'sending-paused', detail: describePause(pause), remedy: pauseRemedy });
+  }
+  const missing = keyDirectory === undefined ? undefined : await lookForKeys(vapidKeys, keyDirectory);
+  if (missing !== undefined) {
+    warnings.push({ code: 'keys-missing', detail: missing, remedy: missingKeysRemedy });
+  }
+  const differences = (await senders.list()).flatMap(({ clockDifferenceMs }) => clockDifferenceMs ?? []);
+  const wrong = differences.find((differenceMs) => Math.abs(differenceMs) > toleratedClockMs);
+  if (wrong !== undefined) {
+    warnings.push({ code: 'clock-wrong', detail: describeClock(wrong), remedy: clockRemedy });
+  }
+  return warnings;
+}
+
+/** @returns what is missing, in words */
+async function lookForKeys(vapidKeys: Store['vapidKeys'], directory: string): Promise<string | undefined> {
+  const [known, counts] = await Promise.all([vapidKeys.list(), vapidKeys.countSubscriptions()]);
+  try {
+    const missing = findMissingKeys(known, counts, await readKeyRing(directory));
+    return missing.length === 0 ? undefined : describeMissingKeys(missing, directory);
+  } catch (error) {
+    if (error instanceof DeskbellError) return error.message;
+    throw error;
+  }
+}
+
+const reasons = {
+  restored: 'the store was restored from a backup',
+  asked: 'by "deskbell sending pause"',
+} as const satisfies Record<SendingPause['reason'], string>;
+
+/** In one sentence. */
+export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcastIds'>): string =>
+  `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
+  'broadcasts of before are paused.';
+
+export const pauseRemedy =
+  '"deskbell sending show" says what waits. If no other copy of the store sends, "deskbell sending resume" goes on.';

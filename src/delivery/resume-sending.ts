@@ -1,0 +1,70 @@
+// Has a store whose sending is paused send by itself again, and says before what that starts. What a schedule would have sent
+// in the meantime, the store that it is a copy of may have sent.
+import type { Schedule } from '../store/schedules.ts';
+import type { SendingPause } from '../store/sending.ts';
+import type { Store } from '../store/store.ts';
+
+type PausedStore = Pick<Store, 'sending' | 'schedules' | 'webhooks' | 'broadcasts' | 'now'>;
+
+/** What resuming starts. */
+export interface Resumption {
+  /** `undefined` where sending is not paused. */
+  readonly pause: SendingPause | undefined;
+  readonly schedules: readonly Schedule[];
+  /** Those whose time came during the pause. */
+  readonly missed: readonly Schedule[];
+  /** Events that are posted at once, if a process has a webhook. */
+  readonly webhookEvents: number;
+  /** Broadcasts that were paused with it, and still are. */
+  readonly broadcastIds: readonly number[];
+}
+
+export async function describeResumption(store: PausedStore): Promise<Resumption> {
+  const [pause, schedules, webhookEvents] = await Promise.all([
+    store.sending.findPause(),
+    store.schedules.list(),
+    store.webhooks.count(),
+  ]);
+  const nowMs = store.now();
+  return {
+    pause,
+    schedules,
+    missed: schedules.filter(({ nextAtMs }) => nextAtMs <= nowMs),
+    webhookEvents,
+    broadcastIds: await findPaused(pause, store),
+  };
+}
+
+export interface ResumeOptions {
+  /** Schedules send what they have missed, as far as it is not too late for it. Default: it is left out. */
+  readonly withMissed: boolean;
+  /** The broadcasts that were paused with it go on. Default: they stay paused. */
+  readonly withBroadcasts: boolean;
+}
+
+/** @returns the broadcasts that go on */
+export async function resumeSending(
+  store: PausedStore,
+  { withMissed, withBroadcasts }: ResumeOptions,
+): Promise<readonly number[]> {
+  // before: nothing is due then
+  if (!withMissed) await leaveOutMissed(store);
+  return store.sending.resume({ withBroadcasts });
+}
+
+async function leaveOutMissed({ schedules, now }: PausedStore): Promise<void> {
+  const { readRecurrence } = await import('./schedule/recurrence.ts');
+  const nowMs = now();
+  for (const { id, cron, timezone, nextAtMs: fromMs } of await schedules.list()) {
+    const toMs = fromMs > nowMs ? undefined : readRecurrence(cron, timezone).after(nowMs);
+    if (toMs !== undefined) await schedules.advance(id, { fromMs, toMs });
+  }
+}
+
+async function findPaused(
+  pause: SendingPause | undefined,
+  { broadcasts }: PausedStore,
+): Promise<readonly number[]> {
+  const found = await Promise.all((pause?.broadcastIds ?? []).map((id) => broadcasts.find(id)));
+  return found.flatMap((broadcast) => (broadcast?.state === 'paused' ? [broadcast.id] : []));
+}

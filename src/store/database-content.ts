@@ -1,0 +1,11 @@
+// What is read of a database that is looked into without being brought to the newest schema. Types only.
+import type { SendingPause } from './sending.ts';
+import type { StoredVapidKey } from './vapid-keys.ts';
+
+export interface DatabaseContent {
+  readonly keys: readonly StoredVapidKey[];
+  /** How many were made with each key. */
+  readonly subscriptions: ReadonlyMap<string, number>;
+  /** `undefined` where the store sends by itself. */
+  readonly pause: SendingPause | undefined;
+}
