@@ -390,6 +390,26 @@ describe('a PostgreSQL store', () => {
     });
   });
 
+  test('a proof that is out of date when its turn comes is none', async () => {
+    const subscription = madeUpSubscription(1);
+    await store.subscriptions.put(subscription, vapidPublicKey);
+    const { endpoint } = subscription;
+    const registration = {
+      subscription: { ...madeUpSubscription(2), endpoint },
+      vapidPublicKey,
+      former: subscription,
+    };
+    const newer = { ...madeUpSubscription(3), endpoint };
+    assert.deepEqual(await registerBeside(registration, newer, 'commit'), {
+      answer: 'ERR_ENDPOINT_IN_USE',
+      user: 'bob',
+      tags: ['two'],
+    });
+    assert.equal((await registerBeside(registration, newer, 'rollback')).answer, 'ERR_ENDPOINT_IN_USE');
+    await store.subscriptions.put(subscription, vapidPublicKey);
+    assert.equal((await registerBeside(registration, newer, 'rollback')).answer, 'stored');
+  });
+
   test('keeps ids dense: a subscription that is registered again uses up none', async () => {
     const { id: first } = await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
     for (let count = 0; count < 10; count += 1) {
