@@ -7,9 +7,11 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 const jsonType = 'application/json';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** @param bodyLimit bytes, on each route that has no limit of its own */
 export function readJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(jsonType, { parseAs: 'buffer', bodyLimit }, (request, body, done) => {
+  limitBodies(app, bodyLimit);
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
     const charset = /;\s*charset="?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
     if (encoding !== 'identity' || !/^(utf-?8|us-ascii)$/i.test(charset)) {
@@ -17,6 +19,13 @@ export function readJsonBodies(app: FastifyInstance, bodyLimit: number): void {
       return;
     }
     parse(body as Buffer, done);
+  });
+}
+
+/** Sets the limit, in bytes, of each route of the scope that has none. To be called before they are added. */
+export function limitBodies(app: FastifyInstance, bodyLimit: number): void {
+  app.addHook('onRoute', (route) => {
+    route.bodyLimit ??= bodyLimit;
   });
 }
 

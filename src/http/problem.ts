@@ -1,6 +1,6 @@
 // Errors as RFC 9457 problems: every error, ours or Fastify's, becomes a `DeskbellError`, and every `DeskbellError` becomes
 // a problem.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
@@ -33,6 +33,14 @@ export class ProblemError extends DeskbellError {
   }
 }
 
+/** Of a problem, so that whatever is wrong with a request, its answer is short: `maxErrorBytes` with every character escaped. */
+const maxDetailCharacters = 2000;
+const maxFieldCharacters = 200;
+const maxFields = 20;
+
+/** Bytes of any answer with a status of 400 or above. */
+const maxErrorBytes = 64 * 1024;
+
 export function toProblem(fault: DeskbellError, errors: AnsweredErrors): Problem {
   const answered = errors[fault.code];
   const code = answered === undefined ? 'ERR_INTERNAL' : fault.code;
@@ -42,35 +50,60 @@ export function toProblem(fault: DeskbellError, errors: AnsweredErrors): Problem
     title,
     status,
     // Details of a server error are for the server's log only.
-    detail: status >= 500 ? remedy : fault.message,
+    detail: status >= 500 ? remedy : cut(fault.message, maxDetailCharacters),
     code,
-    ...(status < 500 && fault.fields.length > 0 && { errors: fault.fields }),
+    ...(status < 500 &&
+      fault.fields.length > 0 && { errors: fault.fields.slice(0, maxFields).map(cutField) }),
     ...(fault instanceof ProblemError && fault.members),
   };
+}
+
+const cutField = ({ pointer, code, detail }: FieldError): FieldError => ({
+  pointer: cut(pointer, maxFieldCharacters),
+  code,
+  detail: cut(detail, maxFieldCharacters),
+});
+
+/** In the middle: names come first, and what is wrong with them last. */
+function cut(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text;
+  const half = Math.floor((maxCharacters - 1) / 2);
+  return `${text.slice(0, half)}…${text.slice(-half)}`.toWellFormed();
 }
 
 interface ErrorSettings {
   readonly rules: ResponseRules;
   readonly log: Log;
-  readonly bodyLimitBytes: number;
 }
 
 /** Sends what a route or hook of this scope throws as a problem. */
-export function sendProblems(app: FastifyInstance, { rules, log, bodyLimitBytes }: ErrorSettings): void {
+export function sendProblems(app: FastifyInstance, { rules, log }: ErrorSettings): void {
   app.setErrorHandler((error, request, reply) => {
-    const fault = toFault(error, bodyLimitBytes);
+    const fault = toFault(error, request);
     const problem = toProblem(fault, rules.errors);
     if (problem.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
     // Bytes, because Fastify adds a charset to the type of text, and this type has no parameters (RFC 9457 §3).
     const body = Buffer.from(escapeControls(JSON.stringify(problem)));
     return reply.code(problem.status).header('content-type', problemType).send(body);
   });
+  boundErrors(app);
+}
+
+/** For what is not a problem: a page that shows a wrong form again, say. */
+function boundErrors(app: FastifyInstance): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
+    if (reply.statusCode < 400 || !isText || Buffer.byteLength(payload) <= maxErrorBytes) return done();
+    done(
+      new DeskbellError('ERR_REQUEST_INVALID', 'The request is not valid, and too long to be shown again.'),
+    );
+  });
 }
 
 const fastifyCodes: Readonly<Record<string, { code: ServiceErrorCode; message: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: 'ERR_CONTENT_TYPE',
-    message: 'The body needs the content type application/json.',
+    message: 'The content type of the body is not one that is read here.',
   },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     code: 'ERR_REQUEST_INVALID',
@@ -80,11 +113,11 @@ const fastifyCodes: Readonly<Record<string, { code: ServiceErrorCode; message: s
 };
 
 /** Any error as one of ours. */
-export function toFault(error: unknown, bodyLimitBytes: number): DeskbellError {
+export function toFault(error: unknown, { routeOptions }: FastifyRequest): DeskbellError {
   if (error instanceof DeskbellError) return error;
   const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const message = `The body is larger than the ${bodyLimitBytes} bytes that are read.`;
+    const message = `The body is larger than the ${routeOptions.bodyLimit} bytes that are read.`;
     return new DeskbellError('ERR_BODY_TOO_LARGE', message, { cause: error });
   }
   const known = fastifyCodes[code];

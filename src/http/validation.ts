@@ -1,5 +1,6 @@
-// Validation by the very schemas that types and the description document are made from. Nothing is coerced, and every
-// wrong field is named by its JSON Pointer (RFC 6901).
+// Validation by the very schemas that types and the description document are made from. Nothing is coerced, and wrong
+// fields are named by their JSON Pointers (RFC 6901): all of them where a value is as short as what people write, else the
+// first one, so that what is wrong takes no longer than what is right.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { Schema } from './schema.ts';
@@ -10,28 +11,66 @@ import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 export const wellFormed = String.raw`^\P{Cs}*$`;
 
 // Formats are for readers of the description document; what they mean is checked where the value is read.
-const options = { allErrors: true, validateFormats: false, strict: false } as const;
+const options = { validateFormats: false, strict: false } as const;
 const ajv = new Ajv(options);
 /** For parts of a URL, which are text: `"7"` is a number there. */
 const convertingAjv = new Ajv({ ...options, coerceTypes: true });
+/** Each with the one that finds all errors. */
+const thorough = new Map([
+  [ajv, new Ajv({ ...options, allErrors: true })],
+  [convertingAjv, new Ajv({ ...options, coerceTypes: true, allErrors: true })],
+]);
+
+/** Members and items of a value of which every wrong one is named. */
+const maxThoroughValues = 100;
+/** How many wrong fields are named. */
+const maxNamed = 20;
 
 /** @returns tells whether a value fits, and in `errors` where it does not */
 export const compileSchema = (schema: Schema): ValidateFunction => ajv.compile(schema);
 
-export const compileValidator: FastifySchemaCompiler<Schema> = ({ schema }) =>
-  validateWith(compileSchema(schema));
+export const compileValidator: FastifySchemaCompiler<Schema> = ({ schema }) => validateWith(ajv, schema);
 
 /** The same, but numbers in the path and the query are read as such. */
 export const compileConvertingValidator: FastifySchemaCompiler<Schema> = ({ schema, httpPart }) =>
-  validateWith(httpPart === 'body' ? compileSchema(schema) : convertingAjv.compile(schema));
+  validateWith(httpPart === 'body' ? ajv : convertingAjv, schema);
 
-function validateWith(check: ValidateFunction): (value: unknown) => { value: unknown } | { error: Error } {
+function validateWith(
+  compiler: Ajv,
+  schema: Schema,
+): (value: unknown) => { value: unknown } | { error: Error } {
+  const check = compiler.compile(schema);
+  const findAll = (): ValidateFunction => thorough.get(compiler)!.compile(schema);
   return (value) => {
     if (check(value)) return { value };
-    const fields = (check.errors ?? []).map(toFieldError);
-    const details = fields.map(({ detail }) => detail).join(' ');
-    return { error: new DeskbellError('ERR_REQUEST_INVALID', details, { fields }) };
+    const { errors } = isShort(value) ? failed(findAll(), value) : check;
+    const fields = (errors ?? []).slice(0, maxNamed).map(toFieldError);
+    const details = fields.map(({ detail }) => detail);
+    const further = (errors ?? []).length - fields.length;
+    if (further > 0) details.push(`And ${further} more.`);
+    return { error: new DeskbellError('ERR_REQUEST_INVALID', details.join(' '), { fields }) };
   };
+}
+
+function failed(check: ValidateFunction, value: unknown): ValidateFunction {
+  check(value);
+  return check;
+}
+
+/** Looks no further than the limit. */
+function isShort(value: unknown): boolean {
+  const waiting = [value];
+  for (let count = 0; count < waiting.length; count += 1) {
+    if (waiting.length > maxThoroughValues) return false;
+    const inner = waiting[count];
+    if (typeof inner !== 'object' || inner === null) continue;
+    if (Array.isArray(inner) && inner.length > maxThoroughValues) return false;
+    for (const name in inner) {
+      if (waiting.length > maxThoroughValues) return false;
+      waiting.push((inner as Record<string, unknown>)[name]);
+    }
+  }
+  return true;
 }
 
 function toFieldError({ keyword, instancePath, message, params }: ErrorObject): FieldError {

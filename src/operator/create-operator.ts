@@ -6,7 +6,6 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { operatorErrors } from '../errors/operator-errors.ts';
 import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
 import { assertHost } from '../http/host.ts';
-import { readJsonBodies } from '../http/json-body.ts';
 import { isLoopback } from '../http/loopback.ts';
 import { sendProblems } from '../http/problem.ts';
 import type { ResponseRules } from '../http/response-rules.ts';
@@ -49,7 +48,6 @@ export interface ListenerOptions
   readonly hosts?: readonly string[] | undefined;
 }
 
-const bodyLimitBytes = 1024 * 1024;
 /** An origin: a host name has at most 253 characters. */
 const maxParamLength = 300;
 
@@ -123,8 +121,9 @@ function createListener(options: ListenerOptions): {
   const app = createHttpServer({ ...options, trustProxy: proxies }, rules, { tls, maxParamLength });
   app.setValidatorCompiler(compileConvertingValidator);
   app.setSerializerCompiler(() => JSON.stringify);
-  readJsonBodies(app, bodyLimitBytes);
-  sendProblems(app, { rules, log, bodyLimitBytes });
+  // Which bodies are read is a matter of the API and of the console.
+  app.removeAllContentTypeParsers();
+  sendProblems(app, { rules, log });
 
   // In the order in which a request meets them.
   app.addHook('onRequest', (_request, reply, done) => {

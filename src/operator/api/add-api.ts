@@ -4,6 +4,7 @@ import { contentResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
+import { readJsonBodies } from '../../http/json-body.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { requireToken } from '../access.ts';
 import { addMetricsRoute } from '../metrics/add-metrics.ts';
@@ -27,7 +28,11 @@ const openApiOperation: Operation = {
   security: [{ token: [] }],
 };
 
+/** A message has at most 4 kB, whatever its members are. */
+const bodyLimitBytes = 64 * 1024;
+
 export function addApi(app: ServiceApp, parts: OperatorParts): void {
+  readJsonBodies(app, bodyLimitBytes);
   requireToken(app, parts.store.operators);
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.operation === undefined) throw new Error(`The route ${url} is not described.`);

@@ -8,6 +8,9 @@ import { pageQuery } from './page.ts';
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 
+/** Each is a row to be written before the answer. Longer lists are for tags, or for the library. */
+const maxIds = 10_000;
+
 export const createBody = Type.Object(
   {
     audience: Type.Unsafe<Audience>({
@@ -20,7 +23,9 @@ export const createBody = Type.Object(
           type: 'object',
           required: ['ids'],
           additionalProperties: false,
-          properties: { ids: { type: 'array', minItems: 1, items: { type: 'integer', minimum: 1 } } },
+          properties: {
+            ids: { type: 'array', minItems: 1, maxItems: maxIds, items: { type: 'integer', minimum: 1 } },
+          },
         },
         matchingAudience,
         {

@@ -19,6 +19,9 @@ import { defaultLimit, pageOf, readPage } from './page.ts';
 
 export const idParams = Type.Object({ id: Type.Integer({ minimum: 1 }) });
 
+/** Of a body with a list of recipients. */
+const listLimitBytes = 128 * 1024;
+
 const eventsOperation: Operation = {
   tag: 'Sending',
   summary: 'The events of a broadcast as they happen',
@@ -66,6 +69,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
   app.post(
     '/v1/broadcasts',
     {
+      bodyLimit: listLimitBytes,
       schema: { body: createBody },
       config: {
         operation: {

@@ -19,14 +19,11 @@ import { addOverview } from './pages/overview.ts';
 import { createSessions } from './sessions.ts';
 import { addSignIn } from './sign-in.ts';
 
-/** A message has at most 4 kB; a list of ids may be longer. */
-const bodyLimitBytes = 256 * 1024;
-
 export async function addConsole(app: FastifyInstance, parts: OperatorParts): Promise<void> {
   app.get('/', (_request, reply) => reply.redirect('/console/', 303));
   await app.register(
     async (scope) => {
-      readForms(scope, bodyLimitBytes);
+      readForms(scope);
       showErrors(scope, parts);
       const sessions = createSessions(parts.store.operators);
       requireSession(scope, sessions);
@@ -48,7 +45,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorParts): Pr
 /** Errors are pages too. */
 function showErrors(app: FastifyInstance, { log }: OperatorParts): void {
   app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(toFault(error, bodyLimitBytes), operatorErrors);
+    const problem = toProblem(toFault(error, request), operatorErrors);
     if (problem.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
     const page = renderAlone(
       problem.title,

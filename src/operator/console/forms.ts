@@ -1,27 +1,39 @@
 // Forms: their bodies, and their fields as text.
+import { parse as parseQuery } from 'node:querystring';
 import type { FastifyInstance } from 'fastify';
+import { limitBodies } from '../../http/json-body.ts';
 
 /** A name that is given more than once, as check boxes are, has a list. */
 export type FormBody = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export function readForms(app: FastifyInstance, bodyLimit: number): void {
+/** What pages without a text of their own need. */
+const bodyLimitBytes = 4096;
+const maxFields = 500;
+
+/** Forms are all that the scope reads. A route whose form may be longer says so itself. */
+export function readForms(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  limitBodies(app, bodyLimitBytes);
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit },
+    { parseAs: 'string' },
     (_request, body, done) => done(null, parse(String(body))),
   );
 }
 
+/** Takes time in proportion to the text, and looks at no more fields than any form of ours has. */
 function parse(text: string): FormBody {
-  const fields = new Map<string, string[]>();
-  for (const [name, value] of new URLSearchParams(text)) {
-    // Browsers end lines of a text area with CR LF.
-    fields.set(name, [...(fields.get(name) ?? []), value.replaceAll('\r\n', '\n')]);
-  }
+  const fields = parseQuery(text, '&', '=', { maxKeys: maxFields });
   return Object.fromEntries(
-    [...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+    Object.entries(fields).map(([name, value = '']) => [
+      name,
+      typeof value === 'string' ? toLines(value) : value.map(toLines),
+    ]),
   );
 }
+
+/** Browsers end lines of a text area with CR LF. */
+const toLines = (text: string): string => text.replaceAll('\r\n', '\n');
 
 /** @returns empty where it is missing */
 export function textField(body: unknown, name: string): string {

@@ -89,6 +89,8 @@ export function toAudience(fields: Fields): Audience {
     case 'ids': {
       const ids = toList(fields, 'ids').map(Number);
       if (ids.length === 0) throw fault('ids', 'Give the id of a subscription at least.');
+      if (!ids.every((id) => Number.isSafeInteger(id) && id > 0))
+        throw fault('ids', 'Ids of subscriptions are whole numbers from 1, separated by commas.');
       return { ids };
     }
     default:

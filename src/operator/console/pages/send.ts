@@ -20,6 +20,11 @@ import { csrfField, sendPage } from '../page.ts';
 import { renderPreview } from '../preview.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
+/** A message has at most 4 kB, three times that in a form; the rest is for a list of ids. */
+const bodyLimit = 64 * 1024;
+/** A form that is longer is not shown again with what is wrong: the browser still has it. */
+const maxShownCharacters = 8192;
+
 export function addSendPages(app: FastifyInstance, parts: OperatorParts): void {
   const { store, sender } = parts;
 
@@ -40,7 +45,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorParts): void {
     }),
   );
 
-  app.post('/send', { config: { audit: 'none' } }, async (request, reply) => {
+  app.post('/send', { bodyLimit, config: { audit: 'none' } }, async (request, reply) => {
     const session = sessionOf(request);
     const fields = readFields(request.body);
     if (textField(request.body, 'step') === 'edit') return sendComposer(reply, session, fields);
@@ -52,47 +57,60 @@ export function addSendPages(app: FastifyInstance, parts: OperatorParts): void {
         content: renderReview(fields, review, session),
       });
     } catch (error) {
-      if (!(error instanceof DeskbellError)) throw error;
-      return sendComposer(reply, session, fields, error.message);
+      return sendComposer(reply, session, fields, faultToShow(error, fields));
     }
   });
 
-  app.post('/send/confirm', { config: { audit: { action: 'broadcast.create' } } }, async (request, reply) => {
-    const fields = readFields(request.body);
-    try {
-      const { broadcast } = await sender.createBroadcast(
-        toAudience(fields),
-        toMessage(fields),
-        toOptions(fields),
-      );
-      request.auditTarget = `broadcast ${broadcast.id}`;
-      return await reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
-    } catch (error) {
-      if (!(error instanceof DeskbellError)) throw error;
-      return sendComposer(reply, sessionOf(request), fields, error.message);
-    }
-  });
+  app.post(
+    '/send/confirm',
+    { bodyLimit, config: { audit: { action: 'broadcast.create' } } },
+    async (request, reply) => {
+      const fields = readFields(request.body);
+      try {
+        const { broadcast } = await sender.createBroadcast(
+          toAudience(fields),
+          toMessage(fields),
+          toOptions(fields),
+        );
+        request.auditTarget = `broadcast ${broadcast.id}`;
+        return await reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
+      } catch (error) {
+        return sendComposer(reply, sessionOf(request), fields, faultToShow(error, fields));
+      }
+    },
+  );
 
   // Asked by the script of the page; the subscription is that of this browser, and is not stored.
-  app.post('/send/test', { config: { audit: { action: 'message.send' } } }, async (request, reply) => {
-    const fields = readFields(request.body);
-    const { ttlSeconds, urgency, topic } = toOptions(fields);
-    request.auditTarget = 'subscription';
-    try {
-      const subscription = JSON.parse(textField(request.body, 'subscription')) as SubscriptionInput;
-      const [answer] = await sendMessage(parts, { subscription }, toMessage(fields), {
-        ttlSeconds,
-        urgency,
-        topic,
-      });
-      return await sendJson(reply, answer);
-    } catch (error) {
-      const detail =
-        error instanceof DeskbellError || error instanceof SyntaxError ? error.message : undefined;
-      if (detail === undefined) throw error;
-      return sendJson(reply.code(400), { detail });
-    }
-  });
+  app.post(
+    '/send/test',
+    { bodyLimit, config: { audit: { action: 'message.send' } } },
+    async (request, reply) => {
+      const fields = readFields(request.body);
+      const { ttlSeconds, urgency, topic } = toOptions(fields);
+      request.auditTarget = 'subscription';
+      try {
+        const subscription = JSON.parse(textField(request.body, 'subscription')) as SubscriptionInput;
+        const [answer] = await sendMessage(parts, { subscription }, toMessage(fields), {
+          ttlSeconds,
+          urgency,
+          topic,
+        });
+        return await sendJson(reply, answer);
+      } catch (error) {
+        const detail =
+          error instanceof DeskbellError || error instanceof SyntaxError ? error.message : undefined;
+        if (detail === undefined) throw error;
+        return sendJson(reply.code(400), { detail });
+      }
+    },
+  );
+}
+
+/** @throws what is not to be shown beside the form */
+function faultToShow(error: unknown, fields: Fields): string {
+  const characters = Object.values(fields).reduce((sum, text) => sum + text.length, 0);
+  if (error instanceof DeskbellError && characters <= maxShownCharacters) return error.message;
+  throw error;
 }
 
 interface Review {
