@@ -6,14 +6,18 @@ export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly isOpen: boolean;
+  /** As the route was added. */
+  readonly options: RouteOptions;
 }
 
 /** To be called before the listener is ready, which is when its routes are added. */
 export function collectRoutes(app: FastifyInstance): readonly Asked[] {
   const asked: Asked[] = [];
-  app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
+  app.addHook('onRoute', (options: RouteOptions) => {
+    const { method, url, config } = options;
     const path = url.replaceAll(':origin', 'https%3A%2F%2Ffcm.googleapis.com').replaceAll(/:\w+|\*/g, '1');
-    for (const name of [method].flat()) asked.push({ method: name, path, isOpen: config?.isOpen === true });
+    const isOpen = config?.isOpen === true;
+    for (const name of [method].flat()) asked.push({ method: name, path, isOpen, options });
   });
   return asked;
 }

@@ -25,6 +25,19 @@ export const security: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An answer to a wrong request is short, however much is wrong with it',
+    test: { file: 'test/operator/wrong-requests.test.ts', title: 'what is wrong with a request' },
+    changes: {
+      'src/http/problem.ts': {
+        'pages of any length are sent': ['  boundErrors(app);\n', ''],
+        'names of any length are shown': ['if (text.length <= maxCharacters)', 'if (text.length >= 0)'],
+      },
+      'src/http/validation.ts': {
+        'every wrong field is named': ['.slice(0, maxNamed)', ''],
+      },
+    },
+  },
+  {
     claim: 'No error repeats the password of a URL, wherever the URL was given',
     test: { file: 'test/cli/configuration.test.ts', title: 'no error repeats the password of a URL' },
     changes: {
