@@ -299,7 +299,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
           rows = await backend.subscriptions();
           return rows.length === 2 && rows.every(({ endpoint }) => endpoint !== former.endpoint);
         },
-        () => `There are ${rows.length} rows.`,
+        () => `two new rows; there are ${rows.length}`,
       );
       assert.deepEqual(backend.registrations.slice(1).map(endpointOf), rows.map(endpointOf));
       await deliverTo(rows[1]!, page, 'Again', 'anew');

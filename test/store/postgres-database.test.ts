@@ -22,6 +22,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { Registration } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
+import { until } from '../../tools/until.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 
@@ -354,8 +355,11 @@ describe('a PostgreSQL store', () => {
       );
       const registered = store.subscriptions.register(registration).catch((error: unknown) => error);
       const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-      // what a transaction has seen of it, it sees again
-      while ((await other.query(waits)).rowCount === 0) await other.query('select pg_stat_clear_snapshot()');
+      await until(async () => {
+        // what a transaction has seen of it, it sees again
+        await other.query('select pg_stat_clear_snapshot()');
+        return (await other.query(waits)).rowCount;
+      }, 'a registration that waits for a lock');
       await other.query(end);
       const answer = await registered;
       const row = await store.subscriptions.findByEndpoint(stored.endpoint);
