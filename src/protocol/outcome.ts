@@ -59,6 +59,10 @@ export type Outcome =
       readonly detail?: string;
     };
 
+/** Whether the push service refuses our token or key, which it then does for other messages as well. */
+export const isRefusal = (outcome: Outcome): boolean =>
+  outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
+
 export interface ResponseContext {
   /** The clock, in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;

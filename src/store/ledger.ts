@@ -1,5 +1,5 @@
 // The rows of an audience and their results. A row is settled once and counted once: in the same transaction as
-// the cursor of its slice, or as its retry. Types only.
+// the cursor of its slice, or as its retry. Types, and what counts as an answer.
 //
 //   a row of an audience   in a slice → settled, or stored as a retry → settled
 import type { Subscription } from '../protocol/subscription.ts';
@@ -15,9 +15,11 @@ export interface StoredRetry {
   /** Times that it was deferred without anything being sent. */
   readonly deferrals: number;
   readonly expiresAtMs: number;
+  /** Times that its push service has refused our token or key for it; without it 0. They are no attempts. */
+  readonly refusals?: number | undefined;
 }
 
-/** Why a row is held back. */
+/** Why a row is held back, or would be. */
 export interface HeldBack {
   /** The key that would sign. */
   readonly vapidPublicKey: string;
@@ -33,18 +35,29 @@ export interface RowResult {
   readonly attempts: 0 | 1;
   /**
    * `detached`: the answer is still to come; the row is held under the token until it is due. `heldBack`: its push
-   * service is held; where it is open again by now, the row is due at once.
+   * service is held; where it is open again by now, the row is due at once. `refused`: the push service has refused our
+   * token or key for it (`push-services.ts`); where it is held by now, the row is held back, otherwise tried again.
    */
-  readonly result: Settlement | 'retry' | 'detached' | 'heldBack';
-  /** With `retry`, `detached` and `heldBack`. */
+  readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
+  /** With all but settlements. */
   readonly retry?: StoredRetry | undefined;
-  /** With `heldBack`. */
+  /** With `heldBack` and `refused`. */
   readonly hold?: HeldBack | undefined;
   /** For the attempt log; absent where nothing was sent. */
   readonly record?:
     | Pick<AttemptRecord, 'atMs' | 'attempt' | 'outcome' | 'status' | 'reason' | 'detail'>
     | undefined;
   readonly alarm?: { readonly reason: string; readonly detail: string } | undefined;
+}
+
+/**
+ * Whether the row says how a push service answers messages, which decides about deletions (`held-deletions.ts`). That it
+ * refuses our token or key says nothing of subscriptions.
+ */
+export function isAnswer({ attempts, result, record }: RowResult): boolean {
+  const status = record?.status;
+  const isAboutMessage = status !== undefined && status !== 401 && status !== 403;
+  return attempts > 0 && (result === 'accepted' || result === 'gone' || isAboutMessage);
 }
 
 export interface PageCommit extends Lease {

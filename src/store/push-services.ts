@@ -1,15 +1,25 @@
 // What is known of the answers of push services, shared by all workers and processes. A push service that refuses our
-// token or key would refuse everybody's message, and is not asked for each row; but some rows, which anybody may have
-// registered, are refused whatever the token is. So nothing is concluded from rows alone that stand together:
+// token or key refuses everybody's message, and is not asked for each row; but some rows, which anybody may have
+// registered, are refused whatever the token is. A refusal alone is therefore never final.
 //
-//   OPEN  messages are sent. `refusalsToHold` refusals in a row, without an acceptance → HELD
-//   HELD  rows are stored as held back. Now and then `probeRows` of them are drawn at random, some of them rows that
-//         the push service accepted before, and sent. One acceptance → OPEN: what was held back is due at once, and
-//         the next hold takes twice as many refusals. Rows that are still held back at the end of their time expire
+//   push service   OPEN  messages are sent. `refusalsToHold` refusals in a row, without an acceptance → HELD
+//                  HELD  rows are stored as held back. Now and then a few of them are drawn as probes: rows that the push
+//                        service accepted before, as far as there are any, and others at random. One acceptance → OPEN:
+//                        what was held back is due at once, and the next hold takes twice as many refusals
+//
+//   refused row    while HELD: back among the rows that are held back
+//                  while OPEN: tried again, later each time. `judgeRefusal` says what a further refusal means:
+//                    hold    nothing has been accepted since: it counts towards a hold
+//                    retry   others were accepted since: it is the row's own and counts for nothing else
+//                    reject  the same, and it has been refused `maxRefusals` times. Or nothing was accepted for `patienceMs`, by
+//                            a push service that refuses no row it accepted before, with a key that is good elsewhere:
+//                            then these rows are strangers', as far as anybody can know
+//
+// Where no push service has accepted a message with this key, the key may be wrong: rows wait until their time ends.
 //
 // A push service that asks one sender to wait (429 or 503 with `Retry-After`) is asking the application server, so that all wait.
 //
-// Types and numbers only.
+// Types, numbers and the one decision that both databases leave to their caller.
 
 /** A push service as the holder of one VAPID key sees it. */
 export interface PushServiceKey {
@@ -29,10 +39,16 @@ export interface PushServiceState extends PushServiceKey {
 /** What one worker or sender has been answered since its last report. */
 export interface PushServiceAnswers extends PushServiceKey {
   readonly accepted: number;
-  /** Refusals of our token or key since the last acceptance. */
+  /** It has refused our token or key, if only before an acceptance. */
+  readonly hasRefused: boolean;
+  /** The refusals since the last acceptance. */
   readonly refusalsInRow: number;
   /** A stored subscription that was accepted. */
   readonly acceptedSubscriptionId?: number | undefined;
+  /** Stored subscriptions for which it refused our token or key. */
+  readonly refusedSubscriptionIds?: readonly number[] | undefined;
+  /** Stored subscriptions whose messages are rejected since they were refused. */
+  readonly rejectedSubscriptionIds?: readonly number[] | undefined;
   /** How long it has asked to wait, from now. */
   readonly waitMs?: number | undefined;
 }
@@ -41,14 +57,48 @@ export const holdPolicy = {
   refusalsToHold: 20,
   /** It doubles with each hold that was wrong, up to this. */
   maxRefusalsToHold: 640,
-  probeRows: 30,
+  probeRows: 4,
   /** How many of these may be rows that were accepted before. */
-  knownProbeRows: 10,
+  knownProbeRows: 2,
   /** Rows accepted before that are remembered for each push service and key. */
   rememberedRows: 64,
-  /** Probes are drawn at this pace at first, so that a small audience soon has answers of its own. */
+  /** Probes are drawn at this pace at first. */
   probePauseMs: 250,
-  quickDraws: 40,
+  quickDraws: 20,
   /** Then each pause is twice as long as the one before, up to this. */
-  maxProbePauseMs: 10 * 60 * 1000,
+  maxProbePauseMs: 2 * 60 * 1000,
+  /** A row that is refused so often while others are accepted is rejected. */
+  maxRefusals: 5,
+  /** How long rows wait for a push service that refuses all of them, where everything says that it is the rows. */
+  patienceMs: 60 * 60 * 1000,
+  /** Drawn at once after that, so that each row is asked for itself. */
+  lastProbeRows: 100,
 } as const;
+
+/** What a further refusal of a row means. */
+export type IfRefused = 'hold' | 'retry' | 'reject';
+
+/** A row that was refused, or is drawn as a probe. */
+export interface RefusedRow {
+  /** So far. */
+  readonly refusals: number;
+  /** Since its first refusal, or the beginning of the hold. */
+  readonly waitedMs: number;
+  /** Its push service has accepted others since. */
+  readonly othersAccepted: boolean;
+  /** Its push service has not refused a row that it accepted before, since it last accepted anything. */
+  readonly onlyStrangers: boolean;
+  /** A push service has accepted messages with this key. */
+  readonly isKeyGood: boolean;
+}
+
+export function judgeRefusal({
+  refusals,
+  waitedMs,
+  othersAccepted,
+  onlyStrangers,
+  isKeyGood,
+}: RefusedRow): IfRefused {
+  if (othersAccepted) return refusals + 1 >= holdPolicy.maxRefusals ? 'reject' : 'retry';
+  return waitedMs >= holdPolicy.patienceMs && onlyStrangers && isKeyGood ? 'reject' : 'hold';
+}

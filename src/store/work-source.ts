@@ -1,6 +1,7 @@
 // Who works on what: slices of audiences and due retries, leased by any number of workers in any number of threads,
 // processes and machines. A job engine can implement it. Types only.
 import type { Broadcast, Recipient } from './broadcasts.ts';
+import type { IfRefused } from './push-services.ts';
 
 /** The right to work on some rows for a while. When its time runs out, another worker may lease them. */
 export interface Lease {
@@ -23,6 +24,10 @@ export interface RetryRow extends Recipient {
   readonly attempts: number;
   readonly deferrals: number;
   readonly expiresAtMs: number;
+  /** Times that its push service has refused our token or key for it. */
+  readonly refusals: number;
+  /** What a further refusal means (`push-services.ts`). */
+  readonly ifRefused: IfRefused;
 }
 
 /** Retries that have come due. */

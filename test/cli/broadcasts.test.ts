@@ -78,14 +78,14 @@ suite('broadcasts of the command line', () => {
     const { run, received } = await setUp(300);
     const fault = pushService.faults.inject({
       kind: 'status',
-      status: 403,
-      body: '{"reason":"BadJwtToken"}',
+      status: 400,
+      body: '{"reason":"BadPath"}',
     });
     const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
     pushService.faults.cancel(fault.id);
     assert.equal(exitCode, 1);
     assert.match(stdout, /300 rejected/);
-    assert.equal(stderr.match(/BadJwtToken/g)?.length, 1, stderr);
+    assert.equal(stderr.match(/BadPath/g)?.length, 1, stderr);
     assert.match(stderr, /ERR_NOT_ACCEPTED/);
     assert.equal(received().messages, 0);
     assert.equal((await run('subscriptions', 'list', '--json')).stdout.split('\n').length - 1, 300);
@@ -214,7 +214,7 @@ suite('broadcasts of the command line', () => {
 
   test('a serve logs what others deliver: each start and end of a broadcast, each alarm and each worker once', async () => {
     const { data, environment, run } = await setUp(20);
-    const refused = { kind: 'status', status: 403, body: '{"reason":"BadJwtToken"}' } as const;
+    const refused = { kind: 'status', status: 400, body: '{"reason":"BadPath"}' } as const;
     const fault = pushService.faults.inject(refused);
     const logFile = join(data, 'records.log');
     const serve = runUntilStopped(['serve', '--port', '0', '--log-file', logFile], { environment });
@@ -245,8 +245,8 @@ suite('broadcasts of the command line', () => {
     const { data, environment, run } = await setUp(20);
     const fault = pushService.faults.inject({
       kind: 'status',
-      status: 403,
-      body: '{"reason":"BadJwtToken"}',
+      status: 400,
+      body: '{"reason":"BadPath"}',
     });
     const logFile = join(data, 'records.log');
     const serve = runUntilStopped(['serve', '--port', '0', '--deliver', '--log-file', logFile], {
@@ -264,7 +264,7 @@ suite('broadcasts of the command line', () => {
     const alarm = records.find(({ event }) => event === 'alarm');
     assert.deepEqual(
       [alarm.level, alarm.broadcast, alarm.pushService, alarm.detail],
-      [50, 1, pushService.origin, 'BadJwtToken'],
+      [50, 1, pushService.origin, 'BadPath'],
     );
     const end = records.find(({ event, state }) => event === 'broadcast' && state === 'done');
     assert.deepEqual([end.broadcast, end.audience, end.rejected], [1, 20, 20]);

@@ -137,16 +137,17 @@ test('what cannot happen is told and not gone along with', () => {
 });
 
 test('retries are detached from the start and keep their tries', () => {
-  const tries = { attempts: 2, deferrals: 3, expiresAtMs: 9000 };
+  const tries = { attempts: 2, deferrals: 3, expiresAtMs: 9000, refusals: 1 };
   const assignment = new Assignment({
     ...lease,
     broadcast,
-    rows: [{ ...recipient(7), ...tries }],
+    rows: [{ ...recipient(7), ...tries, ifRefused: 'retry' }],
     areProbes: false,
   });
   assert.equal(assignment.detachedRows, 1);
   const row = take(assignment) as AssignedRow;
   assert.deepEqual(row.tries, tries);
+  assert.equal(row.ifRefused, 'retry');
   assert.equal(assignment.pageRows, 0);
   assignment.settle(row, accepted(row));
   assert.equal(assignment.takePage(never, 0), undefined);

@@ -1,6 +1,7 @@
 // Every status that a push service may answer with, against whole broadcasts: what becomes of the row, of its
 // subscription, how often and when it is tried. The push service's own record is compared with the attempt log.
 import assert from 'node:assert/strict';
+import { holdPolicy } from '../../src/store/push-services.ts';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 
@@ -82,6 +83,10 @@ const sinksPerCase = 4;
 /** Few, so that those which fail always do not end in a run of failures, for which the origin would be left alone. */
 const retryPolicy = { ...fastRetries, maxAttempts: 3 };
 
+/** A refusal of our token is the row's own only where others are accepted again and again. */
+const whileOthersAreAccepted = (status: number) =>
+  Array.from({ length: holdPolicy.maxRefusals - 1 }, () => ({ outcome: 'retry', status }));
+
 /** A row that only fault `answer` may meet. */
 function injectStatus(recorder: RecordingPushService, sink: Sink, answer: StatusCase): void {
   const { status, headers, retryAfter, body, isPassing } = answer;
@@ -138,7 +143,9 @@ describe('answers of push services:', { concurrency: 6 }, () => {
             ? Array.from({ length: retryPolicy.maxAttempts }, () => ({ outcome: 'retry', status }))
             : isPassing === true
               ? [{ outcome: 'retry', status }, once201]
-              : [{ outcome: becomes, status }];
+              : answer.alarm === 'vapid-refused'
+                ? [...whileOthersAreAccepted(status), { outcome: becomes, status }]
+                : [{ outcome: becomes, status }];
         assert.deepEqual(
           tried.map((attempt) => ({ outcome: attempt.outcome, status: attempt.status })),
           expected,
@@ -288,7 +295,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     ];
     for (const [index, sink] of sinks.entries()) {
       const body = tellTale[index % tellTale.length]?.(sink) ?? '';
-      const status = [400, 404, 401, 418, 413][index % 5] ?? 400;
+      const status = [400, 404, 405, 418, 413][index % 5] ?? 400;
       recorder.faults.inject({ kind: 'status', status, body, endpoint: sink.endpoint });
     }
     await stage.enroll(sinks);

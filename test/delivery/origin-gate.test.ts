@@ -12,7 +12,7 @@ const refused = {
   detail: 'BadJwtToken',
 } as const;
 const refuse = (gate: OriginGate, times: number): void => {
-  for (let index = 0; index < times; index += 1) gate.recordOutcome(refused, undefined);
+  for (let index = 0; index < times; index += 1) gate.recordOutcome(refused, undefined, 'hold');
 };
 
 describe('a push service that refuses our token', () => {
@@ -28,7 +28,7 @@ describe('a push service that refuses our token', () => {
   test('is open again with the first acceptance', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 20);
-    gate.recordOutcome({ kind: 'accepted' }, 7);
+    gate.recordOutcome({ kind: 'accepted' }, 7, 'hold');
     assert.equal(gate.admit(false, 0), undefined);
     refuse(gate, 19);
     assert.equal(gate.admit(false, 0), undefined);
@@ -47,6 +47,7 @@ describe('a push service that refuses our token', () => {
     refuse(gate, 20);
     assert.deepEqual(gate.takeAnswers(), {
       accepted: 0,
+      hasRefused: true,
       refusalsInRow: 20,
       acceptedSubscriptionId: undefined,
     });
@@ -71,10 +72,10 @@ describe('a push service that refuses our token', () => {
     for (const reason of ['vapid-key-mismatch', 'bad-request', 'address-blocked'] as const) {
       const scope = reason === 'address-blocked' ? 'origin' : 'message';
       for (let index = 0; index < 100; index += 1) {
-        gate.recordOutcome({ kind: 'rejected', reason, scope, isAlarm: true }, undefined);
+        gate.recordOutcome({ kind: 'rejected', reason, scope, isAlarm: true }, undefined, 'hold');
       }
     }
-    gate.recordOutcome({ kind: 'gone' }, undefined);
+    gate.recordOutcome({ kind: 'gone' }, undefined, 'hold');
     assert.equal(gate.takeAnswers(), undefined);
     assert.equal(gate.admit(false, 0), undefined);
   });
@@ -82,10 +83,30 @@ describe('a push service that refuses our token', () => {
   test('tells the store what it accepted since the last time, with one of the subscriptions', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 3);
-    gate.recordOutcome({ kind: 'accepted' }, 7);
-    gate.recordOutcome({ kind: 'accepted' }, undefined);
+    gate.recordOutcome({ kind: 'accepted' }, 7, 'hold');
+    gate.recordOutcome({ kind: 'accepted' }, undefined, 'retry');
     refuse(gate, 2);
-    assert.deepEqual(gate.takeAnswers(), { accepted: 2, refusalsInRow: 2, acceptedSubscriptionId: 7 });
+    assert.deepEqual(gate.takeAnswers(), {
+      accepted: 2,
+      hasRefused: true,
+      refusalsInRow: 2,
+      acceptedSubscriptionId: 7,
+    });
+  });
+
+  test('is not held for rows that it refuses while it accepts others', () => {
+    const gate = new OriginGate(defaultWorkerSettings);
+    for (let index = 0; index < 100; index += 1) gate.recordOutcome(refused, index, 'retry');
+    assert.equal(gate.takeAnswers(), undefined);
+    gate.recordOutcome(refused, 7, 'reject');
+    assert.deepEqual(gate.takeAnswers(), {
+      accepted: 0,
+      hasRefused: false,
+      refusalsInRow: 0,
+      acceptedSubscriptionId: undefined,
+      rejectedSubscriptionIds: [7],
+    });
+    assert.equal(gate.admit(false, 0), undefined);
   });
 });
 

@@ -11,3 +11,4 @@ await import('./faults-statuses.test.ts');
 await import('./gone-hook.test.ts');
 await import('./held-deletions.test.ts');
 await import('./refusals.test.ts');
+await import('./refusals-that-end.test.ts');

@@ -27,6 +27,7 @@ const rowOf = (changes: Partial<Row> = {}): Row => ({
   broadcast,
   destination: { origin, vapidPublicKey: 'key' } as Row['destination'],
   tries,
+  ifRefused: 'hold',
   sentAtMs,
   ...changes,
 });

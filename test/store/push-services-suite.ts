@@ -39,8 +39,10 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     /** A commit tells of answers, whatever rows it has. */
     const tellAll = (answers: readonly PushServiceAnswers[]) =>
       store.ledger.commit({ broadcastId: 0, fenceToken: '', rows: [], answers, leaseMs });
-    const tell = (answers: Partial<PushServiceAnswers>) =>
-      tellAll([{ origin, vapidPublicKey, accepted: 0, refusalsInRow: 0, ...answers }]);
+    const tell = ({ accepted = 0, refusalsInRow = 0, ...more }: Partial<PushServiceAnswers>) => {
+      const hasRefused = refusalsInRow > 0;
+      return tellAll([{ origin, vapidPublicKey, accepted, hasRefused, refusalsInRow, ...more }]);
+    };
     const stateNow = async () => (await store.ledger.pushServices()).find((state) => state.origin === origin);
 
     /** @param drawOrderOf the row's place among those to be drawn */
@@ -51,7 +53,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         origin,
         attempts: 0,
         result: 'heldBack',
-        retry: { delayMs: 0, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 3_600_000 },
+        retry: { delayMs: 0, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 1_800_000 },
         hold: { vapidPublicKey, drawOrder: drawOrderOf(recipient) },
       });
 
@@ -96,7 +98,13 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         refusalsToHold: 20,
         waitMs: 0,
       });
-      const other = { origin, vapidPublicKey: 'another key', accepted: 0, refusalsInRow: 19 };
+      const other = {
+        origin,
+        vapidPublicKey: 'another key',
+        accepted: 0,
+        hasRefused: true,
+        refusalsInRow: 19,
+      };
       await tellAll([other]);
       assert.equal((await store.ledger.pushServices()).filter((state) => state.origin === origin).length, 1);
     });
@@ -135,7 +143,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       assert.deepEqual([state, waiting, counts.pending, held], ['running', rows, rows, [{ origin, rows }]]);
       assert.equal(await leaseRetries(broadcast.id), undefined);
       assert.equal(await workState(broadcast.id), 'idle');
-      nowMs += 3_600_000;
+      nowMs += 1_800_000;
       const due = await leaseRetries(broadcast.id);
       assert.equal(due?.areProbes, true, 'probes come first');
       const rest = await leaseRetries(broadcast.id);
@@ -143,7 +151,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       assert.deepEqual((await find(broadcast)).heldBack, [], 'what is leased is not held back any more');
     });
 
-    test('probes are the rows with the least numbers, and up to ten that were accepted before', async () => {
+    test('probes are the rows with the least numbers, and first some that were accepted before', async () => {
       const accepted = [3, 17, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49];
       for (const acceptedSubscriptionId of accepted) await tell({ accepted: 1, acceptedSubscriptionId });
       await tell({ refusalsInRow: 20 });
@@ -153,14 +161,12 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       nowMs += holdPolicy.probePauseMs;
       assert.equal(await workState(broadcast.id), 'ready');
       const ids = idsOf(await leaseRetries(broadcast.id)) ?? [];
-      assert.equal(ids.length, 30);
-      const known = ids.filter((id) => accepted.includes(id ?? 0));
-      assert.equal(known.length, 10);
-      const others = ids.filter((id) => !accepted.includes(id ?? 0));
+      assert.equal(ids.length, 4);
       assert.deepEqual(
-        others,
-        Array.from({ length: 20 }, (_, index) => rows - index),
+        ids.map((id) => accepted.includes(id ?? 0)),
+        [true, true, false, false],
       );
+      assert.deepEqual(ids.slice(2), [rows, rows - 1]);
       assert.equal(await leaseRetries(broadcast.id), undefined, 'the next ones come after a pause');
     });
 
@@ -184,6 +190,97 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       }
     });
 
+    /** A broadcast to all, each row of which the push service refuses. */
+    const refuseAll = async (answers: Partial<PushServiceAnswers>) => {
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000 }));
+      const slice = await store.work.leaseSlice({ leaseMs, broadcastId: broadcast.id });
+      assert.ok(slice);
+      await tell(answers);
+      await commitSlice(store, slice, (recipient) => refused(recipient), leaseMs);
+      return broadcast;
+    };
+    const refused = (recipient: Recipient, delayMs = 5000, refusals = 1): RowResult => ({
+      ...heldBack(() => 7)(recipient),
+      attempts: 1,
+      result: 'refused',
+      retry: { delayMs, attempts: 0, deferrals: 0, refusals, expiresAtMs: nowMs + 100 * 3_600_000 },
+    });
+    const commitAgain = ({ broadcastId, fenceToken, rows: taken }: RetryLease, refusals: number) =>
+      store.ledger.commit({
+        broadcastId,
+        fenceToken,
+        rows: taken.map((row) => refused(row, 5000, refusals)),
+        leaseMs,
+      });
+
+    test('a row that is refused is tried again, and rejected where others are accepted meanwhile', async () => {
+      const { id } = await refuseAll({ refusalsInRow: 3 });
+      assert.equal(await leaseRetries(id), undefined, 'not at once');
+      nowMs += 5000;
+      let lease = await leaseRetries(id);
+      assert.deepEqual(meaningsOf(lease), ['1 hold'], 'nothing was accepted since');
+      await tell({ accepted: 1 });
+      for (const meaning of ['1 retry', '2 retry', '3 retry', '4 reject']) {
+        await commitAgain(lease!, Number(meaning[0]));
+        nowMs += 5000;
+        lease = await leaseRetries(id);
+        assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [false, [meaning]]);
+      }
+    });
+
+    test('what was accepted before the refusal says nothing of it', async () => {
+      const { id } = await refuseAll({ accepted: 1, refusalsInRow: 3 });
+      nowMs += 5000;
+      assert.deepEqual(meaningsOf(await leaseRetries(id)), ['1 hold']);
+    });
+
+    test('a refused probe goes back among the rows that are held back, and is due with them', async () => {
+      const { id } = await refuseAll({ refusalsInRow: 20 });
+      assert.deepEqual((await store.broadcasts.find(id))?.heldBack, [{ origin, rows }]);
+      nowMs += holdPolicy.probePauseMs;
+      const lease = await leaseRetries(id);
+      assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, ['1 hold']]);
+      await commitAgain(lease!, 1);
+      assert.deepEqual((await store.broadcasts.find(id))?.heldBack, [{ origin, rows }]);
+      await tell({ accepted: 1 });
+      const due = await leaseRetries(id);
+      assert.deepEqual([due?.rows.length, meaningsOf(due)], [rows, ['1 retry']]);
+    });
+
+    for (const [what, isAccepted, isKnown, meaning] of [
+      ['the key is good elsewhere', true, false, 'reject'],
+      ['no push service has accepted the key', false, false, 'hold'],
+      ['a row is refused that was accepted before', true, true, 'hold'],
+    ] as const) {
+      test(`after an hour without an acceptance a refusal means “${meaning}” where ${what}`, async () => {
+        const key = `a key of ${origin}`;
+        const answers = { vapidPublicKey: key, accepted: 0, hasRefused: false, refusalsInRow: 0 };
+        const at = (host: string, more: object) => ({ ...answers, origin: host, ...more });
+        if (isAccepted) await tellAll([at('https://elsewhere.example', { accepted: 1 })]);
+        if (isKnown) await tellAll([at(origin, { accepted: 1, acceptedSubscriptionId: 5 })]);
+        nowMs += 1000;
+        const { broadcast } = await store.broadcasts.create(
+          madeUpBroadcast(nowMs, { sliceRows: 1000, expiresAtMs: nowMs + 100 * 3_600_000 }),
+        );
+        const slice = await store.work.leaseSlice({ leaseMs, broadcastId: broadcast.id });
+        await tellAll([
+          at(origin, { hasRefused: true, refusalsInRow: 20, refusedSubscriptionIds: [4, 5, 6] }),
+        ]);
+        const ofKey = (recipient: Recipient): RowResult => {
+          const result = refused(recipient);
+          return { ...result, hold: { drawOrder: 7, vapidPublicKey: key } };
+        };
+        await commitSlice(store, slice!, ofKey, leaseMs);
+        nowMs += holdPolicy.patienceMs - 1000;
+        assert.deepEqual(meaningsOf(await leaseRetries(broadcast.id)), ['1 hold']);
+        nowMs += holdPolicy.maxProbePauseMs;
+        const lease = await leaseRetries(broadcast.id);
+        assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, [`1 ${meaning}`]]);
+        const all = rows - holdPolicy.probeRows;
+        assert.equal(lease?.rows.length, meaning === 'reject' ? all : holdPolicy.probeRows);
+      });
+    }
+
     test('the rows of a broadcast that is cancelled are not held back', async () => {
       await tell({ refusalsInRow: 20 });
       const broadcast = await holdAll();
@@ -197,3 +294,6 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
 }
 
 const idsOf = (lease: RetryLease | undefined) => lease?.rows.map(({ subscriptionId }) => subscriptionId);
+const meaningsOf = (lease: RetryLease | undefined) => [
+  ...new Set(lease?.rows.map(({ refusals, ifRefused }) => `${refusals} ${ifRefused}`)),
+];

@@ -92,10 +92,11 @@ export function formatEvent(event: BroadcastEvent): string {
     : formatState(event.broadcast);
 }
 
-/** `fcm.googleapis.com rejects messages: vapid-refused (BadJwtToken)` */
+/** `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)` */
 export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
   if (reason === heldDeletionsReason || reason === chromeLimitReason) return `${hostOf(origin)}: ${detail}`;
-  return `${hostOf(origin)} rejects messages: ${reason}${detail === '' ? '' : ` (${detail})`}`;
+  const verb = reason === 'vapid-refused' ? 'refuses our token or key' : 'rejects messages';
+  return `${hostOf(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }
 
 /** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */

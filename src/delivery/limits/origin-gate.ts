@@ -7,8 +7,8 @@
 //           deferred, so that other push services are served meanwhile
 //   HELD    the push service refuses our token or key, as all workers together have found: messages are held back,
 //           except for the probes that the store draws (store/push-services.ts)
-import type { Outcome } from '../../protocol/outcome.ts';
-import { holdPolicy, type PushServiceState } from '../../store/push-services.ts';
+import { isRefusal, type Outcome } from '../../protocol/outcome.ts';
+import { holdPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { WorkerSettings } from '../settings.ts';
 
@@ -17,9 +17,19 @@ export type GateSettings = Pick<WorkerSettings, 'slowRows' | 'slowAfterMs'>;
 /** What was answered since it was told to the store. */
 interface Answers {
   accepted: number;
+  hasRefused: boolean;
   refusalsInRow: number;
   acceptedSubscriptionId: number | undefined;
+  refusedSubscriptionIds?: number[];
+  rejectedSubscriptionIds?: number[];
 }
+
+const noAnswers = (): Answers => ({
+  accepted: 0,
+  hasRefused: false,
+  refusalsInRow: 0,
+  acceptedSubscriptionId: undefined,
+});
 
 export class OriginGate {
   readonly #settings: GateSettings;
@@ -67,12 +77,19 @@ export class OriginGate {
     this.#answeredAtMs = nowMs;
   }
 
-  /** @param subscriptionId of the recipient, where it is stored */
-  recordOutcome(outcome: Outcome, subscriptionId: number | undefined): void {
-    const isRefusal = outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
-    if (outcome.kind !== 'accepted' && !isRefusal) return;
-    const answers = (this.#answers ??= { accepted: 0, refusalsInRow: 0, acceptedSubscriptionId: undefined });
-    if (isRefusal) {
+  /**
+   * @param subscriptionId of the recipient, where it is stored
+   * @param ifRefused what a refusal means for this row
+   */
+  recordOutcome(outcome: Outcome, subscriptionId: number | undefined, ifRefused: IfRefused): void {
+    if (outcome.kind !== 'accepted' && (!isRefusal(outcome) || ifRefused === 'retry')) return;
+    const answers = (this.#answers ??= noAnswers());
+    if (outcome.kind !== 'accepted') {
+      const isOwn = ifRefused === 'reject';
+      const name = isOwn ? 'rejectedSubscriptionIds' : 'refusedSubscriptionIds';
+      if (subscriptionId !== undefined) (answers[name] ??= []).push(subscriptionId);
+      if (isOwn) return;
+      answers.hasRefused = true;
       answers.refusalsInRow += 1;
       this.#isHeld ||= answers.refusalsInRow >= this.#refusalsToHold;
     } else {

@@ -126,7 +126,8 @@ export function createDestinations(
           const waitMs = waits.get(origin);
           waits.delete(origin);
           if (answers === undefined && waitMs === undefined) return [];
-          return [{ origin, vapidPublicKey, accepted: 0, refusalsInRow: 0, ...answers, waitMs }];
+          const none = { accepted: 0, hasRefused: false, refusalsInRow: 0 };
+          return [{ origin, vapidPublicKey, ...none, ...answers, waitMs }];
         })
         .toArray();
     },

@@ -148,13 +148,15 @@ export class Assignment {
     this.#uncommittedRows += 1;
     const isDetached = this.slice === undefined;
     const { broadcast } = this;
-    const tries = 'deferrals' in recipient ? triesOf(recipient) : this.#untried;
+    const isRetry = 'deferrals' in recipient;
+    const tries = isRetry ? triesOf(recipient) : this.#untried;
     const row: AssignedRow = {
       assignment: this,
       recipient,
       broadcast,
       destination: destinationOf(recipient),
       tries,
+      ifRefused: isRetry ? recipient.ifRefused : 'hold',
       payload: this.#payloadOf(recipient),
       options: tries.attempts === 0 ? this.#options : { ...this.#options, ttlSeconds: ttlLeft(tries, nowMs) },
       sentAtMs: 0,
@@ -233,8 +235,9 @@ function ttlLeft({ expiresAtMs }: Tries, nowMs: number): number {
   return Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
 }
 
-const triesOf = ({ attempts, deferrals, expiresAtMs }: RetryRow): Tries => ({
+const triesOf = ({ attempts, deferrals, expiresAtMs, refusals }: RetryRow): Tries => ({
   attempts,
   deferrals,
   expiresAtMs,
+  refusals,
 });

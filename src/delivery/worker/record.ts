@@ -1,13 +1,20 @@
 // Last step of a message's path, for rows of broadcasts: what came of it becomes what the ledger stores. A row is
 // settled, or stored to be tried again.
-import type { Outcome } from '../../protocol/outcome.ts';
+import { isRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
-import type { RowResult } from '../../store/ledger.ts';
+import type { HeldBack, RowResult } from '../../store/ledger.ts';
+import type { IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/chrome-limit.ts';
 import type { Destination } from '../message-path/destinations.ts';
 import type { Refusal } from '../message-path/not-sent.ts';
 import type { Posted, Result } from '../message-path/post.ts';
-import { retryAfterAttempt, retryAfterDeferral, type RetryPolicy, type Tries } from './retry-policy.ts';
+import {
+  retryAfterAttempt,
+  retryAfterDeferral,
+  retryAfterRefusal,
+  type RetryPolicy,
+  type Tries,
+} from './retry-policy.ts';
 
 /** A row as a worker holds it. */
 export interface Row {
@@ -16,6 +23,8 @@ export interface Row {
   readonly destination: Destination;
   /** Before this go. */
   readonly tries: Tries;
+  /** What it means where its push service refuses our token or key. */
+  readonly ifRefused: IfRefused;
   /** 0 where it was not posted. */
   readonly sentAtMs: number;
 }
@@ -67,13 +76,40 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
     detail: 'detail' in outcome ? outcome.detail : undefined,
   };
   const { origin } = destination;
+  if (isRefusal(outcome) && row.ifRefused !== 'reject') {
+    const refused: RowResult = {
+      recipient,
+      origin,
+      attempts: 1,
+      result: 'retry',
+      record: { ...record, outcome: 'retry' },
+    };
+    return toRefused(row, refused, outcome, settings);
+  }
   const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
   if (outcome.kind === 'retry') {
     const alarm = findChromeLimit(origin, outcome, attempt);
     return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
   }
-  if (outcome.kind === 'rejected' && outcome.isAlarm) return { ...attempted, alarm: toAlarm(outcome) };
+  const isTold = isRefusal(outcome) && (row.tries.refusals ?? 0) > 0;
+  if (outcome.kind === 'rejected' && outcome.isAlarm && !isTold)
+    return { ...attempted, alarm: toAlarm(outcome) };
   return attempted;
+}
+
+/** The token or key was refused, which says nothing final of the row. */
+function toRefused(
+  row: Row,
+  attempted: RowResult,
+  outcome: Outcome,
+  { retryPolicy, now, random }: RecordSettings,
+): RowResult {
+  const { refusals = 0 } = row.tries;
+  const alarm = refusals === 0 && outcome.kind === 'rejected' ? toAlarm(outcome) : undefined;
+  const tries = { ...row.tries, refusals: refusals + 1 };
+  const retry = retryAfterRefusal(retryPolicy, tries, 0, now(), random());
+  if (typeof retry === 'string') return { ...attempted, result: retry, alarm };
+  return { ...attempted, result: 'refused', retry, hold: toHold(row, random), alarm };
 }
 
 function withRetry(
@@ -101,14 +137,18 @@ function toDeferred(
 }
 
 function toHeldBack(row: Row, { random }: RecordSettings): RowResult {
-  const { vapidPublicKey } = row.destination;
   return {
     ...unsent(row),
     result: 'heldBack',
     retry: { ...row.tries, delayMs: 0 },
-    hold: { vapidPublicKey, drawOrder: Math.floor(random() * maxDrawOrder) },
+    hold: toHold(row, random),
   };
 }
+
+const toHold = ({ destination }: Row, random: () => number): HeldBack => ({
+  vapidPublicKey: destination.vapidPublicKey,
+  drawOrder: Math.floor(random() * maxDrawOrder),
+});
 
 /** To a time of its own, which needs no spreading; nothing has failed. */
 function toPutOff(row: Row, delayMs: number, { now }: RecordSettings): RowResult {

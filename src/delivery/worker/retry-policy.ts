@@ -57,6 +57,14 @@ export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => 
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);
 };
 
+/** After a refusal of our token or key: it may end at any time, so that the row is asked for until its own time ends. */
+export const retryAfterRefusal: NextTry = (policy, tries, afterMs, nowMs, random) => {
+  const leftMs = tries.expiresAtMs - nowMs;
+  const backoffMs = doubled(policy.firstDelayMs, tries.refusals ?? 1, policy.maxDelayMs);
+  const waitMs = leftMs < policy.firstDelayMs ? backoffMs : Math.min(backoffMs, leftMs / 2);
+  return schedule(tries, Math.max(afterMs, waitMs), nowMs, random);
+};
+
 function doubled(firstMs: number, times: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** (times - 1));
 }

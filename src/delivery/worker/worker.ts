@@ -132,7 +132,7 @@ class Worker {
       gate.recordAnswer(nowMs);
       this.#parts.figures?.recordAnswer(row.destination.origin, nowMs - row.sentAtMs);
     }
-    gate.recordOutcome(result.outcome, row.recipient.subscriptionId);
+    gate.recordOutcome(result.outcome, row.recipient.subscriptionId, row.ifRefused);
   }
 
   async #stop(): Promise<void> {

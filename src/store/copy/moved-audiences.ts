@@ -75,7 +75,8 @@ export const movedSlices = `
 export const movedRetries = `
   select r.broadcast_id, coalesce(m.position, r.position) as position,
          case b.rows_in when 'all' then s.endpoint_hash end as endpoint_hash,
-         r.due_at_ms, r.attempts, r.deferrals, r.expires_at_ms, r.push_service_id, r.draw_order
+         r.due_at_ms, r.attempts, r.deferrals, r.expires_at_ms, r.push_service_id, r.draw_order,
+         r.refusals, r.refused_by, r.refused_since_ms
   from deskbell.retries r
   join deskbell.broadcasts b on b.id = r.broadcast_id and ${isOpen}
   left join ${moved.members} m on b.rows_in = 'partition' and m.broadcast_id = b.id and m.subscription_id = r.position

@@ -678,4 +678,19 @@ export const migrations: readonly string[] = [
     broadcast_ids text not null
   );
   `,
+
+  `
+  -- when it last refused our token or key, when it first accepted a message after that, and when it last refused a
+  -- subscription that it had accepted a message for
+  alter table deskbell.push_services add column refused_at_ms bigint not null default 0;
+  alter table deskbell.push_services add column accepted_at_ms bigint not null default 0;
+  alter table deskbell.push_services add column known_refused_at_ms bigint not null default 0;
+  update deskbell.push_services set accepted_at_ms = 1
+    where id in (select push_service_id from deskbell.accepted_subscriptions);
+
+  -- how often the row was refused in a row, by which push service, and since when
+  alter table deskbell.retries add column refusals int not null default 0;
+  alter table deskbell.retries add column refused_by int;
+  alter table deskbell.retries add column refused_since_ms bigint;
+  `,
 ];

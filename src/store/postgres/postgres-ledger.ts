@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { pushServiceName } from '../../protocol/push-service-name.ts';
 import type { Recipient } from '../broadcasts.ts';
-import type { Ledger, PageCommit, RowResult } from '../ledger.ts';
+import { isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
 import type { CommitAnswer, SingleCommit } from '../ledger.ts';
 import { parsePerPerson } from '../per-person.ts';
 import type { PushServiceState } from '../push-services.ts';
@@ -87,7 +87,9 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
           hashEndpoint(subscription.endpoint),
           Buffer.from(subscription.p256dh),
           Buffer.from(subscription.auth),
-          JSON.stringify([{ origin, vapidPublicKey, accepted, refusalsInRow, waitMs }]),
+          JSON.stringify([
+            { origin, vapidPublicKey, accepted, hasRefused: answer === 'refused', refusalsInRow, waitMs },
+          ]),
         ],
       );
       if (row === undefined) throw new Error('The answer was not stored.');
@@ -125,7 +127,7 @@ function toValues(
     toArrayText(rows.map(({ origin }) => indexOf.get(origin) ?? 0)),
     toArrayText(rows.map(({ result }) => result)),
     toArrayText(rows.map(({ attempts }) => attempts)),
-    toArrayText(rows.map(isAnswered)),
+    toArrayText(rows.map(isAnswer)),
     JSON.stringify(rows.flatMap(toRetry)),
     JSON.stringify(rows.flatMap(toGone)),
     toArrayText(accepted.flatMap(({ subscriptionId }) => subscriptionId ?? [])),
@@ -154,11 +156,6 @@ function toArrayText(members: readonly (number | boolean | RowResult['result'])[
   return `{${members.join(',')}}`;
 }
 
-/** The push service itself answered, if only "later". */
-function isAnswered({ attempts, result, record }: RowResult): boolean {
-  return attempts > 0 && (result === 'accepted' || result === 'gone' || record?.status !== undefined);
-}
-
 function toRetry({ recipient, origin, result, retry, hold }: RowResult): readonly object[] {
   if (retry === undefined) return [];
   const { position, subscriptionId, endpoint } = recipient;
@@ -169,6 +166,7 @@ function toRetry({ recipient, origin, result, retry, hold }: RowResult): readonl
       hash: hashEndpoint(endpoint),
       ...retry,
       isDetached: result === 'detached',
+      isRefused: result === 'refused',
       origin,
       heldKey: hold?.vapidPublicKey,
       drawOrder: hold?.drawOrder,

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast } from '../broadcasts.ts';
+import { judgeRefusal, type IfRefused } from '../push-services.ts';
 import type { WorkSource } from '../work-source.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
@@ -33,7 +34,25 @@ interface RetryRowOfDatabase extends RecipientRow {
   readonly attempts: number;
   readonly deferrals: number;
   readonly expires_at_ms: number;
+  readonly refusals: number;
+  /** Null where nothing is known of refusals, as what follows. */
+  readonly waited_ms: number | null;
+  readonly others_accepted: boolean | null;
+  readonly only_strangers: boolean | null;
+  readonly is_key_good: boolean | null;
 }
+
+/** A row that was refused during a hold has been asked about the push service, not about itself. */
+const judge = (row: RetryRowOfDatabase): IfRefused =>
+  row.waited_ms === null || row.others_accepted === null
+    ? 'hold'
+    : judgeRefusal({
+        refusals: row.are_probes ? 0 : row.refusals,
+        waitedMs: row.waited_ms,
+        othersAccepted: row.others_accepted,
+        onlyStrangers: row.only_strangers === true,
+        isKeyGood: row.is_key_good === true,
+      });
 
 /** @param functions the schema of the database's functions */
 export function createPostgresWorkSource(
@@ -95,6 +114,8 @@ export function createPostgresWorkSource(
           attempts: row.attempts,
           deferrals: row.deferrals,
           expiresAtMs: row.expires_at_ms,
+          refusals: row.refusals,
+          ifRefused: judge(row),
         })),
       };
     },

@@ -626,4 +626,19 @@ export const migrations: readonly string[] = [
     broadcast_ids text not null
   ) strict;
   `,
+
+  `
+  -- when it last refused our token or key, when it first accepted a message after that, and when it last refused a
+  -- subscription that it had accepted a message for
+  alter table push_services add column refused_at_ms integer not null default 0;
+  alter table push_services add column accepted_at_ms integer not null default 0;
+  alter table push_services add column known_refused_at_ms integer not null default 0;
+  update push_services set accepted_at_ms = 1
+    where id in (select push_service_id from accepted_subscriptions);
+
+  -- how often the row was refused in a row, by which push service, and since when
+  alter table retries add column refusals integer not null default 0;
+  alter table retries add column refused_by integer;
+  alter table retries add column refused_since_ms integer;
+  `,
 ];

@@ -7,7 +7,7 @@ import {
   type Recipient,
   type Settlement,
 } from '../broadcasts.ts';
-import type { CommitAnswer, PageCommit, RowResult } from '../ledger.ts';
+import { isAnswer, type CommitAnswer, type PageCommit, type RowResult } from '../ledger.ts';
 import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
@@ -33,6 +33,9 @@ type RetryValues = {
   newToken: string | null;
   pushServiceId: number | null;
   drawOrder: number | null;
+  refusals: number;
+  refusedBy: number | null;
+  refusedSinceMs: number | null;
 };
 
 /** @returns a function to be called inside a transaction */
@@ -74,14 +77,19 @@ export function createPageCommit(
     if (row.retry === undefined) {
       return isFresh || statements.dropRetry.run({ broadcastId, position, fenceToken }) > 0;
     }
-    const { delayMs, attempts, deferrals, expiresAtMs } = row.retry;
-    const hold = toHold(row);
+    const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0 } = row.retry;
+    const pushService = row.hold && holds.find({ origin: row.origin, ...row.hold });
+    const isHeldBack = pushService?.isHeld === true;
     const values = {
       broadcastId,
       position,
-      dueAtMs: hold === undefined ? nowMs + delayMs : expiresAtMs,
-      pushServiceId: hold?.pushServiceId ?? null,
-      drawOrder: hold?.drawOrder ?? null,
+      dueAtMs: isHeldBack ? expiresAtMs : nowMs + delayMs,
+      pushServiceId: isHeldBack ? pushService.id : null,
+      drawOrder: isHeldBack ? drawOrderOf(row, pushService.id) : null,
+      // how often it was refused during a hold says nothing of the row
+      refusals: isHeldBack ? Math.min(refusals, 1) : refusals,
+      refusedBy: row.result === 'refused' ? (pushService?.id ?? null) : null,
+      refusedSinceMs: row.result === 'refused' ? nowMs : null,
       attempts,
       deferrals,
       expiresAtMs,
@@ -94,12 +102,9 @@ export function createPageCommit(
   };
 
   /** Rows that the push service accepted before get negative numbers: they are drawn first. */
-  const toHold = ({ origin, recipient, hold }: RowResult) => {
-    if (hold === undefined) return undefined;
-    const pushServiceId = holds.findHeld({ origin, vapidPublicKey: hold.vapidPublicKey });
-    if (pushServiceId === undefined) return undefined;
-    const wasAccepted = holds.wasAccepted(pushServiceId, recipient.subscriptionId);
-    return { pushServiceId, drawOrder: wasAccepted ? -1 - hold.drawOrder : hold.drawOrder };
+  const drawOrderOf = ({ recipient, hold }: RowResult, pushServiceId: number): number => {
+    const { drawOrder = 0 } = hold ?? {};
+    return holds.wasAccepted(pushServiceId, recipient.subscriptionId) ? -1 - drawOrder : drawOrder;
   };
 
   const mark = ({ origin, recipient }: RowResult): void => {
@@ -137,7 +142,7 @@ export function createPageCommit(
   return (page) => {
     const nowMs = database.now();
     const { broadcastId } = page;
-    holds.record(page.answers ?? []);
+    holds.record(page.answers ?? [], nowMs);
     const head = statements.findHead.first({ broadcastId });
     if (head === undefined || !moveCursor(page, nowMs)) {
       return {
@@ -190,11 +195,10 @@ export function createPageCommit(
 const isSettlement = (result: RowResult['result']): result is Settlement =>
   (settlements as readonly string[]).includes(result);
 
-function addTo(counts: OriginTally, { attempts, result, record }: RowResult): void {
-  counts.attempts += attempts;
-  if (isSettlement(result)) counts[result] += 1;
-  const isAnswer = result === 'accepted' || result === 'gone' || record?.status !== undefined;
-  if (attempts > 0 && isAnswer) counts.answers += 1;
+function addTo(counts: OriginTally, row: RowResult): void {
+  counts.attempts += row.attempts;
+  if (isSettlement(row.result)) counts[row.result] += 1;
+  if (isAnswer(row)) counts.answers += 1;
 }
 
 function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
@@ -231,9 +235,11 @@ function prepareStatements(database: SqliteDatabase) {
     ),
     addRetry: database.prepare<RetryValues>(`
         insert into retries
-          (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order)
+          (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order,
+           refusals, refused_by, refused_since_ms)
         values
-          (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder)
+          (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
+           :refusals, :refusedBy, :refusedSinceMs)
       `),
     deferRetry: database.prepare<RetryValues & { fenceToken: string }>(`
         update retries set
@@ -243,7 +249,10 @@ function prepareStatements(database: SqliteDatabase) {
           expires_at_ms = :expiresAtMs,
           token = :newToken,
           push_service_id = :pushServiceId,
-          draw_order = :drawOrder
+          draw_order = :drawOrder,
+          refusals = :refusals,
+          refused_by = coalesce(refused_by, :refusedBy),
+          refused_since_ms = coalesce(refused_since_ms, :refusedSinceMs)
         where broadcast_id = :broadcastId and position = :position and token = :fenceToken
       `),
     dropRetry: database.prepare<{ broadcastId: number; position: number; fenceToken: string }>(`

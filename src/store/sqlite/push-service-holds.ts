@@ -2,6 +2,8 @@
 // as probes, and what is released. All functions are called inside a transaction.
 import {
   holdPolicy,
+  judgeRefusal,
+  type IfRefused,
   type PushServiceAnswers,
   type PushServiceKey,
   type PushServiceState,
@@ -9,19 +11,25 @@ import {
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 export interface PushServiceHolds {
-  record(answers: readonly PushServiceAnswers[]): void;
+  record(answers: readonly PushServiceAnswers[], nowMs: number): void;
   /** Those that are not as every push service is at first. */
   states(): readonly PushServiceState[];
-  /** @returns the number of a push service that is held now */
-  findHeld(key: PushServiceKey): number | undefined;
+  /** Where something is known of the push service. */
+  find(key: PushServiceKey): { readonly id: number; readonly isHeld: boolean } | undefined;
   /** Whether the push service is known to have accepted a message for this subscription. */
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
+  /** What a further refusal of the row means. */
+  judge(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
   /** Rows of one running broadcast whose push service is to be probed now. */
-  drawProbes(
-    broadcastId: number,
-  ): { readonly broadcastId: number; readonly positions: readonly number[] } | undefined;
+  drawProbes(broadcastId: number): Draw | undefined;
   /** Makes rows due that are held back for push services which are open again, at most `limit`. */
   release(broadcastId: number, limit: number): void;
+}
+
+export interface Draw {
+  readonly broadcastId: number;
+  readonly positions: readonly number[];
+  readonly ifRefused: IfRefused;
 }
 
 /** Stands for "any broadcast". */
@@ -32,6 +40,8 @@ interface PushServiceRow {
   readonly refusals_in_row: number;
   readonly refusals_to_hold: number;
   readonly held_since_ms: number | null;
+  readonly refused_at_ms: number;
+  readonly accepted_at_ms: number;
 }
 
 export function createPushServiceHolds(database: SqliteDatabase): PushServiceHolds {
@@ -41,32 +51,63 @@ export function createPushServiceHolds(database: SqliteDatabase): PushServiceHol
     const found = statements.find.first({ origin, vapidPublicKey });
     if (found !== undefined) return found;
     const { refusalsToHold } = holdPolicy;
-    const id = statements.add.first({ origin, vapidPublicKey, refusalsToHold })!.id;
-    return { id, refusals_in_row: 0, refusals_to_hold: refusalsToHold, held_since_ms: null };
+    return statements.add.first({ origin, vapidPublicKey, refusalsToHold })!;
   };
 
-  const recordOne = (answers: PushServiceAnswers): void => {
-    const { accepted, refusalsInRow, acceptedSubscriptionId, waitMs = 0 } = answers;
-    if (accepted === 0 && refusalsInRow === 0 && waitMs === 0) return;
+  const wasAccepted = (id: number, subscriptionId: number | undefined): boolean => {
+    if (subscriptionId === undefined) return false;
+    const slot = subscriptionId % holdPolicy.rememberedRows;
+    return statements.remembered.first({ id, slot })?.subscription_id === subscriptionId;
+  };
+
+  const recordOne = (answers: PushServiceAnswers, nowMs: number): void => {
+    const { accepted, hasRefused, refusalsInRow, acceptedSubscriptionId, waitMs = 0 } = answers;
+    const { refusedSubscriptionIds = [], rejectedSubscriptionIds = [] } = answers;
+    if (accepted + refusalsInRow + waitMs + rejectedSubscriptionIds.length === 0) return;
     const known = findOrAdd(answers);
     const { id } = known;
-    if (waitMs > 0) statements.wait.run({ id, untilMs: database.now() + waitMs });
+    if (waitMs > 0) statements.wait.run({ id, untilMs: nowMs + waitMs });
     if (acceptedSubscriptionId !== undefined) {
       const slot = acceptedSubscriptionId % holdPolicy.rememberedRows;
       statements.remember.run({ id, slot, subscriptionId: acceptedSubscriptionId });
     }
+    for (const subscriptionId of rejectedSubscriptionIds) statements.forget.run({ id, subscriptionId });
+    if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused)))
+      statements.refuseKnown.run({ id, nowMs });
     if (accepted > 0 && known.held_since_ms !== null) {
       const { maxRefusalsToHold } = holdPolicy;
       statements.open.run({ id, refusalsToHold: Math.min(2 * known.refusals_to_hold, maxRefusalsToHold) });
     }
     const inRow = accepted > 0 ? refusalsInRow : known.refusals_in_row + refusalsInRow;
-    if (inRow !== known.refusals_in_row) statements.setRefusals.run({ id, inRow });
+    // an acceptance is news after a refusal only
+    const isNews = accepted > 0 && (hasRefused || known.accepted_at_ms <= known.refused_at_ms);
+    if (inRow !== known.refusals_in_row || hasRefused || isNews) {
+      statements.setAnswers.run({
+        id,
+        inRow,
+        refusedAtMs: hasRefused ? nowMs : known.refused_at_ms,
+        // the refusals that followed it are later
+        acceptedAtMs: isNews ? nowMs - Number(refusalsInRow > 0) : known.accepted_at_ms,
+      });
+    }
     if (inRow < known.refusals_to_hold) return;
-    statements.hold.run({ id, nowMs: database.now(), pauseMs: holdPolicy.probePauseMs });
+    statements.hold.run({ id, nowMs, pauseMs: holdPolicy.probePauseMs });
+  };
+
+  const judge: PushServiceHolds['judge'] = ({ by, refusals, sinceMs }) => {
+    const evidence = statements.evidence.first({ id: by, sinceMs });
+    if (evidence === undefined) return 'hold';
+    return judgeRefusal({
+      refusals,
+      waitedMs: database.now() - sinceMs,
+      othersAccepted: evidence.others_accepted === 1,
+      onlyStrangers: evidence.only_strangers === 1,
+      isKeyGood: evidence.is_key_good === 1,
+    });
   };
 
   return {
-    record: (answers) => answers.forEach(recordOne),
+    record: (answers, nowMs) => answers.forEach((told) => recordOne(told, nowMs)),
 
     states: () =>
       statements.states
@@ -79,28 +120,29 @@ export function createPushServiceHolds(database: SqliteDatabase): PushServiceHol
           waitMs: row.wait_ms,
         })),
 
-    findHeld: ({ origin, vapidPublicKey }) => {
+    find: ({ origin, vapidPublicKey }) => {
       const found = statements.find.first({ origin, vapidPublicKey });
-      return found === undefined || found.held_since_ms === null ? undefined : found.id;
+      return found && { id: found.id, isHeld: found.held_since_ms !== null };
     },
 
-    wasAccepted: (id, subscriptionId) => {
-      if (subscriptionId === undefined) return false;
-      const slot = subscriptionId % holdPolicy.rememberedRows;
-      return statements.remembered.first({ id, slot })?.subscription_id === subscriptionId;
-    },
+    wasAccepted,
+    judge,
 
     drawProbes: (only) => {
       const nowMs = database.now();
       const due = statements.findProbes.first({ nowMs, broadcastId: only });
       if (due === undefined) return undefined;
       const { id, draws, broadcast_id: broadcastId } = due;
-      const { probeRows, knownProbeRows } = holdPolicy;
+      const ifRefused = judge({ by: id, refusals: 0, sinceMs: due.held_since_ms });
+      const { probeRows, lastProbeRows, knownProbeRows, probePauseMs } = holdPolicy;
+      const rows = ifRefused === 'reject' ? lastProbeRows : probeRows;
       const known = statements.drawKnown.all({ id, broadcastId, limit: knownProbeRows });
-      const others = statements.drawOthers.all({ id, broadcastId, limit: probeRows - known.length });
+      const others = statements.drawOthers.all({ id, broadcastId, limit: rows - known.length });
       const positions = [...known, ...others].map(({ position }) => position);
-      statements.setNextProbes.run({ id, draws: draws + 1, probeAtMs: nowMs + pauseAfter(draws + 1) });
-      return { broadcastId, positions };
+      const pauseMs =
+        ifRefused === 'reject' ? probePauseMs : pauseAfter(draws + 1, due.expires_at_ms - nowMs);
+      statements.setNextProbes.run({ id, draws: draws + 1, probeAtMs: nowMs + pauseMs });
+      return { broadcastId, positions, ifRefused };
     },
 
     release: (broadcastId, limit) => {
@@ -109,12 +151,15 @@ export function createPushServiceHolds(database: SqliteDatabase): PushServiceHol
   };
 }
 
-function pauseAfter(draws: number): number {
+/** @param leftMs of the broadcast: a refusal that ends before is found to have ended */
+function pauseAfter(draws: number, leftMs: number): number {
   const { probePauseMs, quickDraws, maxProbePauseMs } = holdPolicy;
-  return Math.min(maxProbePauseMs, probePauseMs * 2 ** Math.max(0, draws - quickDraws));
+  const pauseMs = Math.min(maxProbePauseMs, probePauseMs * 2 ** Math.max(0, draws - quickDraws));
+  return Math.max(probePauseMs, Math.min(pauseMs, Math.floor(leftMs / 2)));
 }
 
 function prepareStatements(database: SqliteDatabase) {
+  const columns = 'id, refusals_in_row, refusals_to_hold, held_since_ms, refused_at_ms, accepted_at_ms';
   const isAsked = `(:broadcastId = ${anyBroadcast} or b.id = :broadcastId)`;
   const draw = (comparison: string) =>
     database.prepare<{ id: number; broadcastId: number; limit: number }, { position: number }>(`
@@ -126,16 +171,16 @@ function prepareStatements(database: SqliteDatabase) {
 
   return {
     find: database.prepare<{ origin: string; vapidPublicKey: string }, PushServiceRow>(`
-        select id, refusals_in_row, refusals_to_hold, held_since_ms from push_services
+        select ${columns} from push_services
         where origin = :origin and vapid_public_key = :vapidPublicKey
       `),
     add: database.prepare<
       { origin: string; vapidPublicKey: string; refusalsToHold: number },
-      { id: number }
+      PushServiceRow
     >(`
         insert into push_services (origin, vapid_public_key, refusals_to_hold)
         values (:origin, :vapidPublicKey, :refusalsToHold)
-        returning id
+        returning ${columns}
       `),
     remember: database.prepare<{ id: number; slot: number; subscriptionId: number }>(`
         insert or replace into accepted_subscriptions (push_service_id, slot, subscription_id)
@@ -148,9 +193,29 @@ function prepareStatements(database: SqliteDatabase) {
         update push_services set held_since_ms = null, refusals_to_hold = :refusalsToHold
         where id = :id
       `),
-    setRefusals: database.prepare<{ id: number; inRow: number }>(
-      'update push_services set refusals_in_row = :inRow where id = :id',
+    setAnswers: database.prepare<{ id: number; inRow: number; refusedAtMs: number; acceptedAtMs: number }>(`
+        update push_services set
+          refusals_in_row = :inRow, refused_at_ms = :refusedAtMs, accepted_at_ms = :acceptedAtMs
+        where id = :id
+      `),
+    refuseKnown: database.prepare<{ id: number; nowMs: number }>(
+      'update push_services set known_refused_at_ms = :nowMs where id = :id',
     ),
+    forget: database.prepare<{ id: number; subscriptionId: number }>(`
+        delete from accepted_subscriptions
+        where push_service_id = :id and slot = :subscriptionId % ${holdPolicy.rememberedRows}
+          and subscription_id = :subscriptionId
+      `),
+    evidence: database.prepare<
+      { id: number; sinceMs: number },
+      { others_accepted: number; only_strangers: number; is_key_good: number }
+    >(`
+        select p.accepted_at_ms >= :sinceMs as others_accepted,
+               p.known_refused_at_ms <= p.accepted_at_ms as only_strangers,
+               exists (select 1 from push_services q
+                       where q.vapid_public_key = p.vapid_public_key and q.accepted_at_ms > 0) as is_key_good
+        from push_services p where p.id = :id
+      `),
     hold: database.prepare<{ id: number; nowMs: number; pauseMs: number }>(`
         update push_services set
           held_since_ms = :nowMs, draws = 0, probe_at_ms = :nowMs + :pauseMs
@@ -175,9 +240,9 @@ function prepareStatements(database: SqliteDatabase) {
     ),
     findProbes: database.prepare<
       { nowMs: number; broadcastId: number },
-      { id: number; draws: number; broadcast_id: number }
+      { id: number; draws: number; held_since_ms: number; broadcast_id: number; expires_at_ms: number }
     >(`
-        select p.id, p.draws, b.id as broadcast_id
+        select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms
         from push_services p cross join broadcasts b
         where p.held_since_ms is not null and p.probe_at_ms <= :nowMs
           and b.state = 'running' and b.start_at_ms <= :nowMs and ${isAsked}

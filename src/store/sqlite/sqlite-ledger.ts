@@ -26,10 +26,12 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
     recordAnswer: ({ subscription, origin, vapidPublicKey, answer, waitMs }) =>
       database.write(() => {
         const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
-        holds.record([{ origin, vapidPublicKey, accepted, refusalsInRow, waitMs }]);
+        const hasRefused = answer === 'refused';
+        const answers = { origin, vapidPublicKey, accepted, hasRefused, refusalsInRow, waitMs };
+        holds.record([answers], database.now());
         const id = answer === 'gone' ? marks.markByKeys(origin, subscription) : undefined;
         if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
-        marks.count(origin, 1, accepted);
+        if (!hasRefused) marks.count(origin, 1, accepted);
         outcomes.add({
           origin,
           attempts: 1,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast } from '../broadcasts.ts';
+import type { IfRefused } from '../push-services.ts';
 import type { RetryLease, RetryRow, SliceLease, WorkSource } from '../work-source.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createFinish } from './finish-broadcast.ts';
@@ -43,11 +44,15 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
     };
   };
 
+  const judge = ({ refusals, refused_by: by, refused_since_ms: sinceMs }: DueRow): IfRefused =>
+    by === null || sinceMs === null ? 'hold' : holds.judge({ by, refusals, sinceMs });
+
+  /** @param ifRefused of probes */
   const take = (
     broadcastId: number,
     dues: readonly DueRow[],
     leaseMs: number,
-    areProbes: boolean,
+    ifRefused: IfRefused | undefined,
   ): RetryLease => {
     const lease = { broadcastId, fenceToken: randomUUID() };
     const untilMs = database.now() + leaseMs;
@@ -64,33 +69,42 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
         attempts: due.attempts,
         deferrals: due.deferrals,
         expiresAtMs: due.expires_at_ms,
+        refusals: due.refusals,
+        ifRefused: ifRefused ?? judge(due),
       });
     }
-    return { ...lease, broadcast: getOrThrow(broadcastId), rows, areProbes };
+    return { ...lease, broadcast: getOrThrow(broadcastId), rows, areProbes: ifRefused !== undefined };
   };
 
   const findDue = (
     limit: number,
     only: number,
-  ): (Pick<RetryLease, 'broadcastId' | 'areProbes'> & { readonly dues: readonly DueRow[] }) | undefined => {
+  ):
+    | {
+        readonly broadcastId: number;
+        readonly dues: readonly DueRow[];
+        readonly ifRefused: IfRefused | undefined;
+      }
+    | undefined => {
     const nowMs = database.now();
     const probes = holds.drawProbes(only);
     if (probes !== undefined) {
-      const { broadcastId, positions } = probes;
+      const { broadcastId, positions, ifRefused } = probes;
       const dues = positions.flatMap((position) => statements.retryAt.all({ broadcastId, position }));
-      return { broadcastId, dues, areProbes: true };
+      return { broadcastId, dues, ifRefused };
     }
     holds.release(only, limit);
     const broadcastId = statements.findDue.first({ nowMs, broadcastId: only })?.broadcast_id;
     if (broadcastId === undefined) return undefined;
-    return { broadcastId, dues: statements.dueRetries.all({ broadcastId, nowMs, limit }), areProbes: false };
+    const dues = statements.dueRetries.all({ broadcastId, nowMs, limit });
+    return { broadcastId, dues, ifRefused: undefined };
   };
 
   const leaseRetries = (leaseMs: number, limit: number, only: number): RetryLease | undefined => {
     for (;;) {
       const due = findDue(limit, only);
       if (due === undefined) return undefined;
-      const lease = take(due.broadcastId, due.dues, leaseMs, due.areProbes);
+      const lease = take(due.broadcastId, due.dues, leaseMs, due.ifRefused);
       if (lease.rows.length > 0) return lease;
       finish.ifOver(due.broadcastId, database.now());
     }
@@ -133,6 +147,9 @@ interface DueRow {
   readonly attempts: number;
   readonly deferrals: number;
   readonly expires_at_ms: number;
+  readonly refusals: number;
+  readonly refused_by: number | null;
+  readonly refused_since_ms: number | null;
 }
 
 function prepareStatements(database: SqliteDatabase) {
@@ -169,14 +186,14 @@ function prepareStatements(database: SqliteDatabase) {
         limit 1
       `),
     dueRetries: database.prepare<{ broadcastId: number; nowMs: number; limit: number }, DueRow>(`
-        select position, attempts, deferrals, expires_at_ms
+        select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms
         from retries
         where broadcast_id = :broadcastId and due_at_ms <= :nowMs
         order by due_at_ms
         limit :limit
       `),
     retryAt: database.prepare<{ broadcastId: number; position: number }, DueRow>(`
-        select position, attempts, deferrals, expires_at_ms
+        select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms
         from retries
         where broadcast_id = :broadcastId and position = :position
       `),

@@ -211,7 +211,8 @@ export const goneMarkFunctions = (schema: string): string => `
     elsif answer = 'accepted' then
       delete from deskbell.gone_marks where endpoint_hash = hash;
     end if;
-    perform ${schema}.count_answers(of_origin, 1, (answer = 'accepted')::int);
+    -- that our token or key is refused says nothing of subscriptions
+    if answer <> 'refused' then perform ${schema}.count_answers(of_origin, 1, (answer = 'accepted')::int); end if;
     perform ${schema}.count_outcomes(null, now_ms, push_service, pg_backend_pid() % 16,
       array[1, (answer = 'accepted')::int, (answer = 'gone')::int, (answer = 'refused')::int, 0, 0, 0]::bigint[],
       now_ms);

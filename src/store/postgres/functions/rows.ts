@@ -150,30 +150,34 @@ export const rowFunctions = (schema: string): string => `
   -- Rows to be tried again as they are stored; held back where their push service is held.
   create function ${schema}.read_retries(now_ms bigint, retries jsonb) returns table (
     "position" bigint, hash uuid, due_at_ms bigint, attempts int, deferrals int, expires_at_ms bigint,
-    is_detached boolean, push_service_id int, draw_order bigint
+    is_detached boolean, push_service_id int, draw_order bigint, refusals int, refused_by int, refused_since_ms bigint
   ) language sql stable as $$
-    select r."position", r."hash", case when p.id is null then now_ms + r."delayMs" else r."expiresAtMs" end,
-           r."attempts", r."deferrals", r."expiresAtMs", r."isDetached", p.id,
+    select r."position", r."hash", case when p.held_since_ms is null then now_ms + r."delayMs" else r."expiresAtMs" end,
+           r."attempts", r."deferrals", r."expiresAtMs", r."isDetached", case when p.held_since_ms is not null then p.id end,
            -- rows that the push service accepted before are drawn first
-           case when p.id is not null then
+           case when p.held_since_ms is not null then
              case when exists (select from deskbell.accepted_subscriptions a
                                where a.push_service_id = p.id and a.subscription_id = r."subscriptionId")
                then -1 - r."drawOrder" else r."drawOrder" end
-           end
+           end,
+           -- how often it was refused during a hold says nothing of the row
+           least(coalesce(r."refusals", 0), case when p.held_since_ms is not null then 1 end),
+           case when r."isRefused" then p.id end, case when r."isRefused" then now_ms end
     from jsonb_to_recordset(retries) as r (
       "position" bigint, "hash" uuid, "delayMs" bigint, "attempts" int, "deferrals" int, "expiresAtMs" bigint,
-      "isDetached" boolean, "origin" text, "heldKey" text, "drawOrder" bigint, "subscriptionId" bigint)
-    left join deskbell.push_services p
-      on p.origin = r."origin" and p.vapid_public_key = r."heldKey" and p.held_since_ms is not null
+      "isDetached" boolean, "origin" text, "heldKey" text, "drawOrder" bigint, "subscriptionId" bigint,
+      "refusals" int, "isRefused" boolean)
+    left join deskbell.push_services p on p.origin = r."origin" and p.vapid_public_key = r."heldKey"
   $$;
 
   -- Stores rows of a slice to be tried again, or held by the worker until their answers come.
   create function ${schema}.add_retries(of_broadcast bigint, now_ms bigint, its_token text, retries jsonb)
   returns void language sql volatile as $$
     insert into deskbell.retries (broadcast_id, position, endpoint_hash, due_at_ms, attempts, deferrals, expires_at_ms,
-                                  token, push_service_id, draw_order)
+                                  token, push_service_id, draw_order, refusals, refused_by, refused_since_ms)
     select of_broadcast, p.position, p.hash, p.due_at_ms, p.attempts, p.deferrals, p.expires_at_ms,
-           case when p.is_detached then its_token end, p.push_service_id, p.draw_order
+           case when p.is_detached then its_token end, p.push_service_id, p.draw_order,
+           p.refusals, p.refused_by, p.refused_since_ms
     from ${schema}.read_retries(now_ms, retries) p
   $$;
 
@@ -267,7 +271,9 @@ export const rowFunctions = (schema: string): string => `
         update deskbell.retries r set
           due_at_ms = p.due_at_ms, attempts = p.attempts, deferrals = p.deferrals, expires_at_ms = p.expires_at_ms,
           token = case when p.is_detached then its_token end,
-          push_service_id = p.push_service_id, draw_order = p.draw_order
+          push_service_id = p.push_service_id, draw_order = p.draw_order, refusals = p.refusals,
+          refused_by = coalesce(r.refused_by, p.refused_by),
+          refused_since_ms = coalesce(r.refused_since_ms, p.refused_since_ms)
         from ${schema}.read_retries(now_ms, retries) p
         where r.broadcast_id = of_broadcast and r.position = p.position and r.token = its_token
         returning r.position

@@ -37,7 +37,7 @@ export const workFunctions = (schema: string): string => `
   create function ${schema}.retry_rows(of_broadcast bigint, at_positions bigint[])
   returns table (
     "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
-    attempts int, deferrals int, expires_at_ms bigint
+    attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint
   ) language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
   as $$
@@ -48,7 +48,7 @@ export const workFunctions = (schema: string): string => `
     if list is null then
       return query
         select r.position, s.id, s.endpoint, encode(s.p256dh || s.auth, 'hex'), s.vapid_key_id, s.updated_at_ms,
-               r.attempts, r.deferrals, r.expires_at_ms
+               r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms
         from deskbell.retries r
         join deskbell.subscriptions s on s.endpoint_hash = r.endpoint_hash and s.id = r.position
         where r.broadcast_id = of_broadcast and r.position = any (at_positions)
@@ -58,7 +58,7 @@ export const workFunctions = (schema: string): string => `
         select m.position, m.subscription_id, coalesce(m.endpoint, s.endpoint),
                encode(coalesce(m.p256dh, s.p256dh) || coalesce(m.auth, s.auth), 'hex'),
                s.vapid_key_id, case when m.endpoint is null then s.updated_at_ms end,
-               r.attempts, r.deferrals, r.expires_at_ms
+               r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms
         from deskbell.retries r
         join deskbell.audience_members m on m.audience_id = list and m.position = r.position
         left join deskbell.subscriptions s
@@ -74,17 +74,21 @@ export const workFunctions = (schema: string): string => `
   returns table (
     broadcast_id bigint, are_probes boolean,
     "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
-    attempts int, deferrals int, expires_at_ms bigint
+    attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint,
+    waited_ms bigint, others_accepted boolean, only_strangers boolean, is_key_good boolean
   ) language plpgsql as $$
   #variable_conflict use_column
   declare
     now_ms bigint := ${schema}.clock(given_ms);
+    probed int;
+    held_since_ms bigint;
     chosen bigint;
     wanted bigint[];
     taken bigint[];
     kept bigint[];
   begin
-    select d.broadcast, d.positions into chosen, wanted from ${schema}.draw_probes(of_one, now_ms) d;
+    select d.broadcast, d.positions, d.service, d.since_ms into chosen, wanted, probed, held_since_ms
+      from ${schema}.draw_probes(of_one, now_ms) d;
     are_probes := chosen is not null;
     if not are_probes then perform ${schema}.release_held_back(of_one, max_rows, now_ms); end if;
     for chosen in
@@ -114,11 +118,18 @@ export const workFunctions = (schema: string): string => `
         token = new_token, due_at_ms = now_ms + lease_ms, push_service_id = null, draw_order = null
         where r.broadcast_id = chosen and r.position = any (kept);
       if cardinality(kept) > 0 then
-        return query select chosen, are_probes, t.* from ${schema}.retry_rows(chosen, kept) t;
+        -- of a probe: what is known since its push service is held
+        return query
+          select chosen, are_probes, t.*, now_ms - coalesce(held_since_ms, t.refused_since_ms), e.*
+          from ${schema}.retry_rows(chosen, kept) t
+          left join lateral ${schema}.refusal_evidence(
+            coalesce(probed, t.refused_by), coalesce(held_since_ms, t.refused_since_ms)) e on true;
         return;
       end if;
       if cardinality(taken) > 0 then perform ${schema}.finish_if_over(chosen, now_ms); end if;
       are_probes := false;
+      probed := null;
+      held_since_ms := null;
     end loop;
   end $$;
 

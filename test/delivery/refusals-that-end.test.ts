@@ -1,0 +1,139 @@
+// A push service that refuses our token for a while, beside rows that it always refuses: whoever can be reached gets the
+// message once, and the rows that nobody could ever reach end as rejected.
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { holdPolicy } from '../../src/store/push-services.ts';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
+import { checkSums, message, openStage, type Stage } from './fault-stage.ts';
+
+const good = 600;
+const junk = 60;
+const badToken = { status: 403, body: JSON.stringify({ reason: 'BadJwtToken' }) };
+
+/** As the default policy has it, so that what rows wait for is a matter of minutes. */
+const retryPolicy = {
+  firstDelayMs: 5000,
+  maxDelayMs: 30 * 60 * 1000,
+  maxAttempts: 10,
+  firstDeferralMs: 1000,
+  maxDeferralMs: 5 * 60 * 1000,
+  maxDeferrals: 600,
+};
+
+const isJunk = (index: number): boolean => index % 11 === 5;
+
+/** Every eleventh row is one that is always refused; the last of all is good. */
+async function openPoisoned(t: TestContext) {
+  const stage = await openStage(t, 'HTTP/2');
+  const [pushService] = stage.recorders;
+  assert.ok(pushService);
+  const sinks = pushService.sinks(good + junk);
+  for (const [index, { endpoint }] of sinks.entries()) {
+    if (isJunk(index)) pushService.faults.inject({ kind: 'status', status: 401, endpoint });
+  }
+  await stage.enroll(sinks);
+  const goodSinks = sinks.filter((_, index) => !isJunk(index));
+  assert.equal(goodSinks.length, good);
+  return { stage, pushService, goodSinks };
+}
+
+/** Moves the clock on in small steps until `isSo`, as if all that time had passed. */
+async function pass(stage: Stage, id: number, stepMs: number, isSo: (broadcast: Broadcast) => boolean) {
+  for (;;) {
+    const broadcast = await stage.store.broadcasts.find(id);
+    assert.ok(broadcast);
+    if (isSo(broadcast)) return broadcast;
+    stage.clock.advance(stepMs);
+    await sleep(10);
+  }
+}
+
+/** Two workers, each of which knows only what it has been answered itself and what the store says. */
+function startWorkers(stage: Stage) {
+  const stop = new AbortController();
+  const working = [1, 2].map(() => stage.sender({ retryPolicy }).work(stop.signal));
+  return async () => {
+    stop.abort();
+    await Promise.all(working);
+  };
+}
+
+describe('a refusal that ends', { concurrency: 2 }, () => {
+  for (const [lasting, ms, stepMs] of [
+    ['15 seconds', 15_000, 250],
+    ['10 minutes', 600_000, 2000],
+  ] as const) {
+    for (const begins of ['before the first message', 'in the middle'] as const) {
+      test(`after ${lasting}, begun ${begins}, costs nobody the message, with two workers`, async (t) => {
+        const { stage, pushService, goodSinks } = await openPoisoned(t);
+        const before = begins === 'in the middle' ? good / 3 : 0;
+        const refuse = () => pushService.faults.inject({ kind: 'status', ...badToken });
+        const early = before === 0 ? refuse() : undefined;
+        const { broadcast } = await stage.sender().createBroadcast('all', message);
+        const stopWorkers = startWorkers(stage);
+        await pushService.until(() => pushService.accepted >= before);
+        const fault = early ?? refuse();
+        const endsMs = stage.clock.now() + ms;
+        await pass(stage, broadcast.id, stepMs, () => stage.clock.now() >= endsMs);
+        const { hits } = pushService.faults.list().find(({ id }) => id === fault.id) ?? { hits: 0 };
+        assert.ok(hits < good, `${hits} requests were refused`);
+        pushService.faults.cancel(fault.id);
+        const done = await pass(stage, broadcast.id, 1000, ({ state }) => state === 'done');
+        await stopWorkers();
+        checkSums(done);
+        assert.deepEqual([done.counts.accepted, done.counts.rejected], [good, junk]);
+        assert.deepEqual(new Set(pushService.received(goodSinks)), new Set([1]));
+        assert.equal((await stage.stored()).length, good + junk);
+        assert.deepEqual(await stage.store.heldDeletions.list(), []);
+      });
+    }
+  }
+});
+
+describe('rows that are always refused', { concurrency: 2 }, () => {
+  test('are rejected some minutes after the others were accepted, and hold nothing', async (t) => {
+    const { stage, pushService, goodSinks } = await openPoisoned(t);
+    const { broadcast } = await stage.sender().createBroadcast('all', message);
+    const stopWorkers = startWorkers(stage);
+    const done = await pass(stage, broadcast.id, 1000, ({ state }) => state === 'done');
+    await stopWorkers();
+    checkSums(done);
+    assert.deepEqual([done.counts.accepted, done.counts.rejected], [good, junk]);
+    assert.deepEqual(new Set(pushService.received(goodSinks)), new Set([1]));
+    assert.deepEqual(
+      (await stage.store.ledger.pushServices()).filter(({ isHeld }) => isHeld),
+      [],
+    );
+  });
+
+  test('at a push service without any others end an hour later, where the key is good elsewhere', async (t) => {
+    const stage = await openStage(t, 'HTTP/2', 'HTTP/1.1');
+    const [refusing, working] = stage.recorders;
+    assert.ok(refusing && working);
+    await stage.enroll([...refusing.sinks(40), ...working.sinks(10)]);
+    refusing.faults.inject({ kind: 'status', ...badToken });
+    const { broadcast } = await stage.sender().createBroadcast('all', message);
+    const stopWorkers = startWorkers(stage);
+    const startMs = stage.clock.now();
+    const done = await pass(stage, broadcast.id, 5000, ({ state }) => state === 'done');
+    await stopWorkers();
+    assert.deepEqual([done.counts.accepted, done.counts.rejected], [10, 40]);
+    assert.ok(stage.clock.now() - startMs >= holdPolicy.patienceMs);
+  });
+
+  test('by every push service wait until their time ends: the key may be wrong', async (t) => {
+    const stage = await openStage(t, 'HTTP/2');
+    const [refusing] = stage.recorders;
+    assert.ok(refusing);
+    await stage.enroll(refusing.sinks(40));
+    refusing.faults.inject({ kind: 'status', ...badToken });
+    const { broadcast } = await stage.sender().createBroadcast('all', message, { ttlSeconds: 3 * 3600 });
+    const stopWorkers = startWorkers(stage);
+    const done = await pass(stage, broadcast.id, 10_000, ({ state }) => state === 'done');
+    await stopWorkers();
+    assert.deepEqual([done.counts.expired, done.counts.rejected], [40, 0]);
+    assert.equal(done.alarms[0]?.reason, 'vapid-refused');
+  });
+});
