@@ -7,6 +7,8 @@ import type { Store } from './store/store.ts';
 /**
  * Opens a data directory: the VAPID pair, the session key, and the database. The first time it makes all three.
  *
+ * @example
+ * const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
  * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database is there without its key file, ERR_KEY_FILE_CORRUPT,
  *   ERR_KEY_FILE_EXPOSED, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */

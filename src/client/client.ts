@@ -92,6 +92,10 @@ const defaults: Required<ClientOptions> = {
 /**
  * Makes the client and starts its re-sync; one per page.
  *
+ * @example
+ * const client = createClient({ serviceUrl: '/push/' });
+ * button.onclick = () => client.subscribe();
+ * for await (const { title, message } of client.messages()) console.log(title, message);
  * @throws {TypeError} names an option that is unknown, and those that there are
  */
 export function createClient(options: ClientOptions = {}): Client {

@@ -28,6 +28,7 @@ export type { SenderVapid } from './settings.ts';
 export type { SendResult } from './single/single-messages.ts';
 export type { SubscriptionInput } from './subscription-input.ts';
 
+/** Of `createSender`: keys, store and threads, and how connections are made. */
 export interface SenderOptions extends TransportOptions {
   readonly vapid: SenderVapid;
   /** Stands in for the accelerator where that is built, and for the builtin way elsewhere. */
@@ -60,6 +61,7 @@ export interface SenderOptions extends TransportOptions {
   readonly worker?: Partial<WorkerSettings>;
 }
 
+/** Sends messages to one subscription or to many, and controls broadcasts. Made by `createSender`. */
 export interface Sender {
   /**
    * Sends one message, once, within `sendTimeoutMs`. What the push service or the network do is told by the outcome,
@@ -121,6 +123,13 @@ export interface Sender {
 /**
  * Makes a sender. It opens connections when there is something to send and keeps them; one is enough for a process.
  *
+ * @example
+ * const { store, vapidKeys } = await openDataDirectory('deskbell-data');
+ * const sender = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@example.org' } });
+ * const { outcome } = await sender.send(subscription, { title: 'Hello', message: 'Backups are done' });
+ * const run = await sender.broadcast('all', { title: 'Hello', message: 'Backups are done' });
+ * const { counts } = await run.finished;
+ * await sender.close();
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */
 export function createSender(options: SenderOptions): Sender {

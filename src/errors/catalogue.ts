@@ -12,4 +12,5 @@ export const catalogue = {
   ...ownOperatorErrors,
 } as const satisfies Record<string, CatalogueEntry>;
 
+/** The stable codes of all errors; docs/errors.md explains each. */
 export type ErrorCode = keyof typeof catalogue;

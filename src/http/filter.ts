@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { opaqueEntity, type Entity } from './entity.ts';
 import { requestStartMs } from './request-start.ts';
 
+/** What a filter sees of a request: no body, no session. */
 export interface RequestHead {
   /** Like `url`, unknown where a request broke off before it had been read. */
   readonly method: string | undefined;
@@ -15,6 +16,7 @@ export interface RequestHead {
   readonly startMs: number;
 }
 
+/** What a filter sees of a response. The body is opaque to it. */
 export interface FilteredResponse {
   readonly status: number;
   readonly entity: Entity;
@@ -33,6 +35,7 @@ export type Filter = (request: RequestHead) => (response: FilteredResponse) => v
 const finishers = Symbol('finishers of the enabled filters');
 type FilteredReply = FastifyReply & { [finishers]: readonly ReturnType<Filter>[] | null };
 
+/** Runs the filters around every request of the application, errors included, in the order of the list. */
 export function enableFilters(app: FastifyInstance, filters: readonly Filter[]): void {
   if (filters.length === 0) return;
   app.decorateReply(finishers, null);

@@ -17,6 +17,7 @@ export interface Log {
   flush?(): void;
 }
 
+/** A log that this process writes. */
 export interface OpenLog extends Log {
   flush(): void;
   /**
@@ -29,6 +30,7 @@ export interface OpenLog extends Log {
   close(): void;
 }
 
+/** Of `createLog`. */
 export interface LogOptions {
   /** Path of a file to append to. Default: standard output. */
   readonly file?: string | undefined;

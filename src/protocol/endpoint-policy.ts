@@ -9,6 +9,7 @@ export const maxEndpointLength = 4096;
 /** What is wrong with an endpoint: a `FieldError` without its place. */
 export type EndpointFault = Omit<FieldError, 'pointer'>;
 
+/** Which endpoints are admitted. Made by `createEndpointPolicy`. */
 export interface EndpointPolicy {
   /** What is wrong with an endpoint, or `undefined` where it is admitted. */
   check(endpoint: string): EndpointFault | undefined;

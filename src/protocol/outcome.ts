@@ -63,6 +63,7 @@ export type Outcome =
 export const isRefusal = (outcome: Outcome): boolean =>
   outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
 
+/** What the meaning of a response depends on, beside the response. */
 export interface ResponseContext {
   /** The clock, in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;

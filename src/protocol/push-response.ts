@@ -1,5 +1,6 @@
 // The answer of a push service to one push message, as far as anybody reads it.
 
+/** The HTTP response of a push service. */
 export interface PushResponse {
   readonly status: number;
   /** Names in lower case; repeated fields joined by ", ". */

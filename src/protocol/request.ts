@@ -9,6 +9,7 @@ import { isWindowsPushService } from './vendor.ts';
 
 /** RFC 8030 §5.3, from the least to the most urgent. */
 export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;
+/** Whether a message is worth waking a device for (RFC 8030 §5.3). */
 export type Urgency = (typeof urgencies)[number];
 
 /** Four weeks: what push services keep a message for at most. */

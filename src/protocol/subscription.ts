@@ -24,6 +24,8 @@ export const authBytes = 16;
  * Parses a subscription as a client sends it: `{endpoint, p256dh, auth}`, or the shape of
  * `PushSubscription.toJSON()`, `{endpoint, keys: {p256dh, auth}}`. Further members are ignored.
  *
+ * @example
+ * const subscription = parseSubscription(request.body, createEndpointPolicy());
  * @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID; `fields` names every wrong field, with ERR_FIELD_MISSING,
  *   ERR_FIELD_TYPE, ERR_ENDPOINT_*, ERR_BASE64_INVALID or ERR_SUBSCRIPTION_KEY_INVALID
  */

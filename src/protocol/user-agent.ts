@@ -9,6 +9,7 @@ import { deriveKeyingMaterial } from './keying-material.ts';
 import { curve, generateP256Pair, isP256Point, pointBytes, scalarBytes } from './p256.ts';
 import { authBytes } from './subscription.ts';
 
+/** The keys of a subscription as its user agent has them. */
 export interface UserAgentKeys {
   /** The scalar that belongs to `p256dh`, 32 bytes. Secret. */
   readonly privateKey: Uint8Array;

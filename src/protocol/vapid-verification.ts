@@ -17,6 +17,7 @@ export interface VapidClaims {
   readonly sub?: string;
 }
 
+/** What is wrong with a VAPID token (RFC 8292 §2). */
 export type VapidFault = 'malformed' | 'signature' | 'audience' | 'expired' | 'expires-too-late';
 
 /** RFC 8292 §2. */

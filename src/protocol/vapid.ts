@@ -16,6 +16,7 @@ export interface VapidKeys {
   readonly privateKey: string;
 }
 
+/** Of `createVapidAuthorizer`. */
 export interface VapidAuthorizerOptions {
   readonly keys: VapidKeys;
   /** `mailto:` or `https:` URI at which a push service can reach the operator. */
@@ -51,6 +52,8 @@ const maxCachedOrigins = 1024;
  * Generates a P-256 pair. Subscriptions belong to the pair that they were made with: replacing one that is in use loses
  * every subscriber.
  *
+ * @example
+ * const { publicKey, privateKey } = generateVapidKeys();
  * @see RFC 8292 §3.2
  */
 export function generateVapidKeys(): VapidKeys {

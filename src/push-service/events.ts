@@ -1,6 +1,7 @@
 // What happens in the push service, as events for a listener and as counts. Endpoints are capability URLs:
 // an event names a subscription by the first characters of its token only.
 
+/** Something that has happened at the push service, for `onEvent`. */
 export type PushServiceEvent =
   | { readonly type: 'connected'; readonly uaid: string; readonly isKnown: boolean }
   | { readonly type: 'disconnected'; readonly uaid: string }

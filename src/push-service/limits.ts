@@ -2,6 +2,7 @@
 // that names it.
 import { checkNames } from './check-names.ts';
 
+/** What the push service stores and takes at most. */
 export interface Limits {
   /** Body of one push message, bytes (RFC 8030 §7.2: at least 4096). Over it: 413, errno 104. */
   readonly maxBodyBytes: number;

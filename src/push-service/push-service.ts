@@ -5,6 +5,7 @@ import type { Limits } from './limits.ts';
 import type { PushSubscriptionJson, SinkTally } from './sender-side/sinks.ts';
 import type { UserAgentStatistics } from './browser-side/user-agents.ts';
 
+/** Of `startPushService`. */
 export interface PushServiceOptions {
   /** Address to listen on, by default `127.0.0.1`. */
   readonly host?: string;
@@ -28,10 +29,12 @@ export interface SinkOptions {
   readonly vapidPublicKey?: string | undefined;
 }
 
+/** Counts since the start. */
 export interface Statistics extends EventCounts, UserAgentStatistics {
   readonly sinks: number;
 }
 
+/** A running push service. Made by `startPushService`. */
 export interface PushService {
   /** What every endpoint begins with, such as `http://127.0.0.1:8090`. */
   readonly origin: string;

@@ -36,6 +36,12 @@ const maxFrameBytes = 64 * 1024;
 /**
  * Starts a push service in this process, in memory.
  *
+ * @example
+ * const pushService = await startPushService();
+ * const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+ * const subscription = await userAgent.subscribe(vapidKeys.publicKey);
+ * await sender.send(subscription, { title: 'Hello', message: 'Backups are done' });
+ * const message = await userAgent.nextMessage();
  * @throws {RangeError} an option is unknown, or a limit is unknown or not a positive integer
  * @throws {TypeError} `origin` is not an http or https origin, or `tls` not what it may be
  * @throws {Error} with the system's `code`, such as EADDRINUSE, where it cannot listen

@@ -10,6 +10,7 @@ import { prepareScope } from './scope.ts';
 import { middlewareChecks } from './check-options.ts';
 import { resolveOptions, type MiddlewareOptions } from './options.ts';
 
+/** A request handler for Express, connect or `node:http`. */
 export interface ServiceMiddleware {
   (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void;
   /** Waits for what is being answered. */
@@ -17,9 +18,11 @@ export interface ServiceMiddleware {
 }
 
 /**
- * Makes a request handler of the service: `app.use('/push', createMiddleware(options))`. It may come after middleware
- * that reads bodies, as long as that leaves what it has read in `request.body`.
+ * Makes a request handler of the service. It may come after middleware that reads bodies, as long as that leaves what it
+ * has read in `request.body`.
  *
+ * @example
+ * app.use('/push', createMiddleware({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true }));
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createMiddleware(options: MiddlewareOptions): ServiceMiddleware {

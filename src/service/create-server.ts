@@ -8,8 +8,10 @@ import { resolveOptions, type ServerOptions } from './options.ts';
 import { prepareScope } from './scope.ts';
 
 /**
- * Makes a Fastify instance that serves the whole service: `await createServer(options).listen({ host, port })`.
+ * Makes a Fastify instance that serves the whole service.
  *
+ * @example
+ * await createServer({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }).listen({ port: 8080 });
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createServer(options: ServerOptions): FastifyInstance {

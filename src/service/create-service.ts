@@ -20,10 +20,13 @@ import { resolveOptions, type ServiceOptions, type Settings } from './options.ts
 import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';
 
 /**
- * Makes a Fastify plugin of the service: `app.register(createService({ store, vapidPublicKey, sessionKey }))`.
+ * Makes a Fastify plugin of the service.
  *
  * Under a prefix it answers every path there is; without one it leaves unknown paths to the application.
  *
+ * @example
+ * const service = createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true });
+ * await app.register(service, { prefix: '/push' });
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createService(options: ServiceOptions): FastifyPluginAsync {

@@ -19,8 +19,10 @@ import type { LoggingMechanism } from './demonstration/mechanisms/record.ts';
 import type { SubscriberTokens } from './push/subscriber-token.ts';
 import { createRequestSessions, createSessionVault, type RequestSessions } from './demonstration/session.ts';
 
+/** The demonstration actions, by their paths under `/api`. */
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
+/** Of the public service, however it is mounted. */
 export interface ServiceOptions {
   readonly store: Store;
   /**
@@ -102,6 +104,7 @@ export type SubscribeHook = (
   request: FastifyRequest,
 ) => void | UserAndTags | Promise<void | UserAndTags>;
 
+/** Told of a subscription and the request that it came with. */
 export type SubscriptionHook = (
   subscription: StoredSubscription,
   request: FastifyRequest,

@@ -8,6 +8,7 @@ import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { AudienceExpression } from './people.ts';
 
+/** `cancelled` and `done` are final. */
 export type BroadcastState = 'running' | 'paused' | 'cancelled' | 'done';
 
 /** True once nothing of the broadcast will be sent any more. */
@@ -80,6 +81,7 @@ export interface BroadcastHead {
   readonly payload: Uint8Array;
 }
 
+/** A broadcast as it is stored: its message, its state, and what has come of its audience so far. */
 export interface Broadcast extends BroadcastMessage {
   readonly id: number;
   readonly idempotencyKey?: string | undefined;
@@ -175,6 +177,7 @@ export interface AttemptRecord {
   readonly detail?: string | undefined;
 }
 
+/** Creates, finds and controls broadcasts. */
 export interface BroadcastStore {
   /** Creates a list of recipients; it is deleted where no broadcast uses it within a day. */
   openAudience(): Promise<number>;

@@ -1,5 +1,6 @@
 // Subscriptions that left the store because their push service called them gone, until somebody has taken note. Types only.
 
+/** A subscription that its push service has ended (404 or 410) and that was deleted. */
 export interface EndedSubscription {
   /** As it was in the store; no other subscription gets it. */
   readonly id: number;

@@ -42,6 +42,7 @@ export interface RemovedPerson {
   readonly receipts: number;
 }
 
+/** Whose subscriptions are: users and tags. */
 export interface PeopleStore {
   /** Replaces user and tags of a subscription. @returns false where there is no such subscription */
   assign(id: number, userAndTags: UserAndTags): Promise<boolean>;

@@ -46,6 +46,7 @@ export function sumReceiptCounts(counted: readonly ReceiptCount[]): readonly Rec
 /** From the start of a broadcast: what comes later is not counted, and which subscription reported what is forgotten. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
+/** Counts what browsers report of notifications. */
 export interface ReceiptStore {
   /**
    * Counts receipts, each once. Left out are those of broadcasts that do not ask for them or began more than

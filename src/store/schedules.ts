@@ -24,6 +24,7 @@ export interface NewSchedule {
   readonly nextAtMs: number;
 }
 
+/** A broadcast that recurs, as it is stored. */
 export interface Schedule extends NewSchedule {
   /** Never used again. */
   readonly id: number;
@@ -37,6 +38,7 @@ export interface DueSchedule extends Schedule {
   readonly nowMs: number;
 }
 
+/** Stores schedules, and hands out those whose time has come. */
 export interface ScheduleStore {
   add(draft: NewSchedule): Promise<Schedule>;
   /** In the order of ids. */

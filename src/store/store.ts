@@ -26,6 +26,7 @@ export interface StoreAddress {
   readonly options: unknown;
 }
 
+/** A database of Deskbell, in SQLite or PostgreSQL. Each member is one role of it. */
 export interface Store {
   /**
    * The time that counts for whatever is stored, milliseconds since 1970. With PostgreSQL it is the server's, the same on all

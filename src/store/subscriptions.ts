@@ -45,6 +45,7 @@ export interface FormerSubscription {
   readonly auth: Uint8Array;
 }
 
+/** Stores, finds and deletes subscriptions. */
 export interface SubscriptionStore {
   /**
    * Inserts, or replaces the keys of the row with the same endpoint, in whatever spelling of scheme, host and port: for

@@ -80,11 +80,13 @@ export interface TransportRules {
   readonly hasBreaker?: boolean;
 }
 
+/** An IP address of a push service's host. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
+/** How connections to push services are made: hosts, trust, proxy, time-outs. */
 export interface TransportOptions {
   /** Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. */
   readonly pushServices?: readonly string[];

@@ -73,6 +73,9 @@ export function generateRequestDetails(
 /**
  * Sends one message.
  *
+ * @example
+ * webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
+ * await webPush.sendNotification(subscription, JSON.stringify({ title: 'Hello', message: 'Backups are done' }));
  * @throws {WebPushError} the push service answered with a status that is not from 200 to 299
  * @throws {Error} saying what is wrong with the input, or from Node: connection, TLS, time-out
  */

@@ -21,8 +21,11 @@ export interface VapidDetails {
   readonly privateKey: string;
 }
 
+/** How the body is encrypted. Browsers of today use `aes128gcm` (RFC 8291). */
 export type ContentEncoding = 'aesgcm' | 'aes128gcm';
+/** Whether a message is worth waking a device for (RFC 8030 §5.3). */
 export type Urgency = 'very-low' | 'low' | 'normal' | 'high';
+/** Header fields by name. */
 export type Headers = Record<string, string>;
 
 /** The part of a proxy's description that is read here; the rest goes to the package `https-proxy-agent`. */
@@ -32,6 +35,7 @@ export interface ProxyOptions {
   readonly protocol?: string | undefined;
 }
 
+/** Options of one message. */
 export interface RequestOptions {
   /** Further header fields of the request. */
   readonly headers?: Headers | undefined;
@@ -54,6 +58,7 @@ export interface RequestOptions {
   readonly agent?: Agent | undefined;
 }
 
+/** The request of one message, as `generateRequestDetails` returns it. */
 export interface RequestDetails {
   method: 'POST';
   headers: Record<string, string | number>;
@@ -64,12 +69,14 @@ export interface RequestDetails {
   timeout?: number;
 }
 
+/** The answer of a push service that accepted a message. */
 export interface SendResult {
   statusCode: number;
   body: string;
   headers: Headers;
 }
 
+/** What `encrypt` returns. */
 export interface EncryptionResult {
   localPublicKey: Buffer;
   /** base64url */

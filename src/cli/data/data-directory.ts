@@ -18,6 +18,7 @@ import type { SqliteStoreOptions } from '../../store/sqlite/open-sqlite-store.ts
 import type { Store } from '../../store/store.ts';
 import { isSubscriptionLimit } from '../../store/subscription-limit.ts';
 
+/** An open data directory: its store and its keys. */
 export interface DataDirectory {
   /** The database file, for a connection of your own; `undefined` where the database is PostgreSQL. */
   readonly databasePath: string | undefined;
@@ -40,6 +41,7 @@ export interface DataDirectoryKeys extends VapidKeys {
   readonly keyDirectory: string;
 }
 
+/** Of `openDataDirectory`. */
 export interface DataDirectoryOptions {
   /** How many subscriptions are stored at most. Default: any number. */
   readonly subscriptionLimit?: SqliteStoreOptions['subscriptionLimit'];

@@ -12,6 +12,7 @@ import { defaultTtlSeconds, pushOptionChecks, type PushOptions } from '../../pro
 import { parsePerPerson } from '../../store/per-person.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 
+/** How a broadcast is delivered. */
 export interface BroadcastOptions extends PushOptions {
   /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
   readonly idempotencyKey?: string | undefined;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOver, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
 
+/** How far a broadcast is, over all processes that deliver it. */
 export interface Progress {
   readonly broadcast: Broadcast;
   /** Rows of the audience with a final outcome. */

@@ -10,6 +10,7 @@ import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import { checkAudience, type MatchingAudience } from '../broadcast/audience.ts';
 
+/** When a broadcast recurs, and how each one is delivered. */
 export interface ScheduleOptions extends PushOptions {
   /** Five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1`. */
   readonly cron: string;

@@ -15,6 +15,7 @@ import type { Result } from '../message-path/post.ts';
 import type { PushMessage } from '../message-path/select.ts';
 import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
 
+/** What came of one message: its meaning, and the push service's response where there was one. */
 export interface SendResult {
   readonly outcome: Outcome;
   /** The push service's answer; `undefined` where none came, and then `error` or the outcome's detail says why. */

@@ -2,6 +2,7 @@
 // wait is what the push service asked for; if that was not enough, the backoff decides, and `Retry-After` is the least.
 import type { StoredRetry } from '../../store/ledger.ts';
 
+/** When a message of a broadcast is tried again, and how often. Delays are in milliseconds. */
 export interface RetryPolicy {
   /** The wait after the first attempt, where the push service asks for none; it doubles with every further one. */
   readonly firstDelayMs: number;

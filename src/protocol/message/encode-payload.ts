@@ -20,6 +20,8 @@ const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag };
  * these are all. A message with `tag: null` gets an ID as its tag, one with `renotify` a member `id`, so that whoever
  * receives the same payload twice can tell.
  *
+ * @example
+ * const payload = encodePayload({ title: 'Hello', message: 'Backups are done' });
  * @param createId by default 16 random characters of base64url
  * @param options `isWithReceipts`: leaves room for the token of receipts (`receipt-token.ts`)
  * @returns at most 3993 bytes

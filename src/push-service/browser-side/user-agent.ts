@@ -7,6 +7,7 @@ import { decryptPushMessage, type NotificationHeaders } from './decryption.ts';
 import { MessageQueue } from './message-queue.ts';
 import type { PushSubscriptionJson } from '../sender-side/sinks.ts';
 
+/** Of `createUserAgent`. */
 export interface UserAgentOptions {
   /** `PushService.webSocketUrl`. */
   readonly webSocketUrl: string;
@@ -16,6 +17,7 @@ export interface UserAgentOptions {
   readonly acknowledges?: boolean;
 }
 
+/** A push message that the user agent has received. */
 export interface ReceivedMessage {
   readonly endpoint: string;
   /** The push service's name for this message. */
@@ -28,6 +30,7 @@ export interface ReceivedMessage {
   json(): unknown;
 }
 
+/** A user agent without a browser: it subscribes, and receives and decrypts messages. Made by `createUserAgent`. */
 export interface UserAgent {
   /** The push service's name for this user agent; another one means that all subscriptions were lost. */
   readonly uaid: string;
@@ -70,6 +73,9 @@ const maxRememberedVersions = 10_000;
 /**
  * Starts a user agent and connects it.
  *
+ * @example
+ * const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+ * const { endpoint, keys } = await userAgent.subscribe(vapidKeys.publicKey);
  * @throws {RangeError} an option is unknown
  * @throws {TypeError} `ca` is not an array of strings
  * @throws {Error} the push service cannot be reached or does not answer the hello

@@ -6,6 +6,7 @@ import { tokenOf } from '../addresses.ts';
 import { checkFault } from './check-fault.ts';
 import type { EndingFault, Fault } from './fault.ts';
 
+/** A fault that holds, and how often it has applied. */
 export interface InjectedFault {
   readonly id: number;
   readonly fault: Fault;
@@ -20,6 +21,7 @@ export interface FaultPlan {
   readonly ending: EndingFault | undefined;
 }
 
+/** Makes the push service fail in chosen ways. */
 export interface Faults {
   /**
    * Adds a fault; it holds until it is used up, its time is over, or it is cancelled.

@@ -44,6 +44,7 @@ export interface FaultScope {
   readonly afterAccepting?: boolean;
 }
 
+/** Something that goes wrong on purpose, and for which requests. */
 export type Fault = FaultKind & FaultScope;
 
 /** Takes the place of the right answer, or spoils it. */

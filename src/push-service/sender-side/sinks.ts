@@ -14,6 +14,7 @@ export interface PushSubscriptionJson {
   readonly auth: string;
 }
 
+/** What has arrived at a batch of sinks. */
 export interface SinkTally {
   readonly batch: string;
   readonly sinks: number;

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
+/** A user of the example API. */
 export interface ExampleUser {
   /** An int64. */
   readonly id: bigint;
@@ -12,6 +13,7 @@ export interface ExampleUser {
   readonly email: string;
 }
 
+/** The users of the example API. Made by `openExampleUsers`. */
 export interface ExampleUsers {
   find(id: bigint): Promise<ExampleUser | undefined>;
   /** False where there is no such user. */
@@ -19,6 +21,7 @@ export interface ExampleUsers {
   close(): void;
 }
 
+/** Of `openExampleUsers`. */
 export interface ExampleUsersOptions {
   /** The file; created with one user if it does not exist. Default: in memory. */
   readonly path?: string | undefined;

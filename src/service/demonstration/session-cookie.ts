@@ -5,6 +5,7 @@ import { checkOptions, isNumber, isSecret, isText, type OptionChecks } from '../
 import { createCsrfToken } from './csrf.ts';
 import { createSessionVault, sessionCookieName } from './session.ts';
 
+/** Of `createSessionCookie`. */
 export interface SessionCookieOptions {
   /** The service's own session key: 32 bytes. */
   readonly sessionKey: Uint8Array;
@@ -14,6 +15,7 @@ export interface SessionCookieOptions {
   readonly lifetimeSeconds?: number;
 }
 
+/** A session of the demonstration actions, as headers. */
 export interface SessionCookie {
   /** For a request: the value of the `Cookie` header. */
   readonly cookie: string;

@@ -38,6 +38,7 @@ export const maxLifetimeSeconds = 3600;
 const clockToleranceSeconds = 60;
 const minKeyBytes = 32;
 
+/** Of `createSubscriberToken`. */
 export interface SubscriberTokenOptions {
   /** As in `SubscriberTokens`. */
   readonly key: Uint8Array;

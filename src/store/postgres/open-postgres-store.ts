@@ -33,6 +33,7 @@ import { createPostgresWorkSource } from './postgres-work-source.ts';
 import { checkServer } from './preflight.ts';
 import { openNotices } from './thread-notices.ts';
 
+/** Of `openPostgresStore`: where the database is, and how it is connected to. */
 export interface PostgresStoreOptions extends ConnectionOptions {
   /** The clock, milliseconds since 1970. Default: that of the database, which all machines share. */
   readonly now?: (() => number) | undefined;

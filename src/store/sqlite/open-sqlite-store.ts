@@ -22,6 +22,7 @@ import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import { createSqliteWebhookOutbox } from './sqlite-webhook-outbox.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
+/** Of `openSqliteStore`. */
 export interface SqliteStoreOptions {
   /** The database file; created if it does not exist. Its folder must exist. */
   readonly path: string;

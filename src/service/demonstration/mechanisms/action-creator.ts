@@ -6,6 +6,7 @@ import { ActionRequest, type ReadSession } from './action-request.ts';
 import { createEntityOpener, type Entity } from '../../../http/entity.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
+/** The result of an action. Its body is opaque to an action creator. */
 export interface ActionResult {
   /** True where the action threw; what it threw is in the entity. */
   readonly isFailure: boolean;

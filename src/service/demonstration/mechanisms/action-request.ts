@@ -5,8 +5,10 @@ import type { FastifyRequest } from 'fastify';
 /** The entries of a session by name; empty where there is none. */
 export type SessionEntries = Readonly<Record<string, string>>;
 
+/** Reads the session of a request; empty where it has none. */
 export type ReadSession = (request: FastifyRequest) => SessionEntries;
 
+/** What authenticators and action creators see of a request: method, URL, body and session. */
 export class ActionRequest {
   readonly #request: FastifyRequest;
   readonly #readSession: ReadSession;

@@ -7,7 +7,9 @@ import { amendOperation } from '../../../http/description/operation.ts';
 import { ActionRequest, type ReadSession } from './action-request.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
+/** `unauthenticated`: 401. `forbidden`: 403. */
 export type Verdict = 'pass' | 'unauthenticated' | 'forbidden';
+/** Decides whether a request passes to its action. */
 export type Authenticator = (request: ActionRequest) => Verdict | Promise<Verdict>;
 
 declare module 'fastify' {

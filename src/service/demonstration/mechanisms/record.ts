@@ -2,8 +2,10 @@
 // else that mechanism sees.
 import type { ActionRequest, SessionEntries } from './action-request.ts';
 
+/** The four ways to log requests and responses. */
 export type LoggingMechanism = 'action' | 'filter' | 'authenticator' | 'action-creator';
 
+/** One log record of a mechanism; it has what that mechanism may see. */
 export interface MechanismRecord {
   readonly mechanism: LoggingMechanism;
   readonly phase: 'request' | 'result';
