@@ -150,7 +150,7 @@ export const libraryErrors = {
     'See `deskbell broadcasts show`.',
   ),
   ERR_IDEMPOTENCY_KEY: entry(
-    'The idempotency key was used for another broadcast',
-    'Use a new key for a new message or audience.',
+    'The idempotency key was used for another request',
+    'Use a new key for a new message, audience or recipient.',
   ),
 } as const satisfies Record<string, CatalogueEntry>;

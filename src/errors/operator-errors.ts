@@ -33,6 +33,11 @@ export const ownOperatorErrors = {
     'The request comes from a page of another origin',
     'Send it from a program, or from a page of this listener.',
   ),
+  ERR_MESSAGE_IN_DOUBT: entry(
+    409,
+    'The message of this idempotency key may have been sent',
+    'Ask again in a minute. If there is no answer then, the process ended while it sent the message: send it with a new key, and some may get it twice.',
+  ),
   ERR_METRICS_PACKAGE: entry(
     501,
     'The package for metrics is not installed',

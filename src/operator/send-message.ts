@@ -51,9 +51,14 @@ export async function sendMessage(
     return [describe(undefined, subscription.endpoint, result)];
   }
   const rows = id === undefined ? await devicesOf(user!, store) : await stored(id, store);
-  return Promise.all(
-    rows.map(async (row) => describe(row.id, row.endpoint, await sender.send(row, message, options))),
-  );
+  const results = await Promise.allSettled(rows.map((row) => sender.send(row, message, options)));
+  const isAnySent = results.some(({ status }) => status === 'fulfilled');
+  return rows.map(({ id: rowId, endpoint }, index) => {
+    const result = results[index]!;
+    if (result.status === 'fulfilled') return describe(rowId, endpoint, result.value);
+    if (!isAnySent) throw result.reason;
+    return describeFault(rowId, endpoint, result.reason);
+  });
 }
 
 async function stored(
@@ -78,6 +83,12 @@ async function devicesOf(
     'ERR_FIELD_VALUE',
     `The user has more than ${maxDevices} subscriptions; make a broadcast to this user.`,
   );
+}
+
+/** The message could not be sent to this one of several. */
+function describeFault(id: number, endpoint: string, fault: unknown): SentMessage {
+  if (!(fault instanceof DeskbellError)) throw fault;
+  return { id, pushService: new URL(endpoint).origin, outcome: 'rejected', detail: fault.message };
 }
 
 function describe(id: number | undefined, endpoint: string, { outcome, response }: SendResult): SentMessage {

@@ -10,6 +10,7 @@ import type { RateShares } from './rate-shares.ts';
 import type { ReceiptStore } from './receipts.ts';
 import type { PeopleStore } from './people.ts';
 import type { ScheduleStore } from './schedules.ts';
+import type { MessageRequests } from './message-requests.ts';
 import type { OperatorStore } from './operators.ts';
 import type { Sending } from './sending.ts';
 import type { SenderReports } from './senders.ts';
@@ -46,6 +47,7 @@ export interface Store {
   readonly vapidKeys: VapidKeyStore;
   readonly statistics: Statistics;
   readonly receipts: ReceiptStore;
+  readonly messageRequests: MessageRequests;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
   readonly senders: SenderReports;

@@ -55,6 +55,49 @@ suite('POST /v1/messages', () => {
     assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'user #3', 200]]);
   });
 
+  test('a repeated request with the same key sends nothing and gets the first answer', async (t) => {
+    const stage = await startStage(t);
+    const accepted = () => stage.pushService.statistics().answers[201];
+    const body = { to: { id: 1 }, message, urgency: 'high' };
+    const post = (changed = {}, key = 'order-7') =>
+      stage.ask('/v1/messages', {
+        method: 'POST',
+        body: { ...body, ...changed },
+        headers: { 'idempotency-key': key },
+      });
+    const first = await post();
+    const answer = await first.text();
+    assert.equal(first.status, 200);
+    const again = await post();
+    assert.deepEqual([again.status, await again.text()], [200, answer]);
+    const reordered = await post({ message: { message: message.message, title: message.title } });
+    assert.equal(reordered.status, 200);
+    assert.equal(accepted(), 1);
+
+    const other = await post({ urgency: 'low' });
+    assert.deepEqual([other.status, await codeOf(other)], [422, 'ERR_IDEMPOTENCY_KEY']);
+    assert.equal((await post({}, 'x'.repeat(201))).status, 400);
+    assert.equal((await post({ to: { id: 99 } }, 'order-8')).status, 404);
+    assert.equal((await post({}, 'order-8')).status, 200, 'what was not sent leaves the key free');
+    assert.equal(accepted(), 2);
+  });
+
+  test('a key whose message is being sent, or was when the process ended, sends nothing', async (t) => {
+    const stage = await startStage(t);
+    stage.pushService.faults.inject({ kind: 'delay', ms: 500, times: 1 });
+    const post = () =>
+      stage.ask('/v1/messages', {
+        method: 'POST',
+        body: { to: { id: 1 }, message },
+        headers: { 'idempotency-key': 'order-7' },
+      });
+    const responses = await Promise.all([post(), post()]);
+    const late = responses.find(({ status }) => status !== 200);
+    assert.deepEqual([late?.status, late && (await codeOf(late))], [409, 'ERR_MESSAGE_IN_DOUBT']);
+    assert.equal((await post()).status, 200);
+    assert.equal(stage.pushService.statistics().answers[201], 1);
+  });
+
   test('a subscription that need not be stored is sent to', async (t) => {
     const stage = await startStage(t, []);
     const subscription = await stage.userAgent.subscribe((await stage.store.vapidKeys.current())!);

@@ -60,6 +60,8 @@ const fill = `
       next_at_ms, lease_until_ms, last_broadcast_id, per_person)
     values (2, '0 9 * * 1', 'Europe/Berlin', '{"tags":{"all":["a"],"none":["b"]}}', null,
             '{"title":"z","message":"a","data":{"b":1,"a":[2.5,null]}}', 60, 'high', null, 1, 1, 2, 3, null, '1/week');
+  insert into message_requests (key, content_hash, at_ms, answer)
+    values ('order-7', randomblob(32), 1, '[]'), ('order-8', randomblob(32), 2, null);
   insert into webhook_events (id, type, at_ms, due_at_ms, attempts, broadcast_id, subscription_id, user, origin, reason, detail, rows)
     values ('0a', 'alarm', 1, 2, 3, 4, null, null, 'http://a', 'r', 'd', 5), ('0b', 'subscription.gone', 1, 2, 3, null, 6, 'Zoë', null, null, null, null);
   insert into webhook_watch (id, seen_at_ms) values (1, unixepoch() * 1000);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { generateOperatorToken, hashOperatorToken } from '../../src/keys/operator-token.ts';
+import { keyLifetimeMs } from '../../src/store/message-requests.ts';
 import { maxSessions } from '../../src/store/operators.ts';
 import { reportLifetimeMs } from '../../src/store/senders.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -36,6 +37,30 @@ export function describeOperators(name: string, prepare: () => Promise<StoreUnde
       assert.equal(await store.operators.remove('shop'), false);
       assert.equal(await store.operators.findByToken(tokenHash), undefined);
       assert.equal(await store.operators.findById(added.id), undefined);
+    });
+
+    test('the key of a message is taken once, gives its answer to equal requests, and is free again after a day', async () => {
+      const { messageRequests } = store;
+      const content = nameOf(1);
+      const inDoubt = { code: 'ERR_MESSAGE_IN_DOUBT' };
+      assert.equal(await messageRequests.begin('order-1', content), undefined);
+      await assert.rejects(messageRequests.begin('order-1', content), inDoubt);
+      await messageRequests.finish('order-1', '[1]');
+      assert.equal(await messageRequests.begin('order-1', content), '[1]');
+      await assert.rejects(messageRequests.begin('order-1', nameOf(2)), { code: 'ERR_IDEMPOTENCY_KEY' });
+
+      assert.equal(await messageRequests.begin('order-2', content), undefined);
+      await messageRequests.release('order-2');
+      assert.equal(await messageRequests.begin('order-2', content), undefined);
+      const claims = await Promise.allSettled(
+        Array.from({ length: 5 }, () => messageRequests.begin('order-3', content)),
+      );
+      assert.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1);
+
+      nowMs += keyLifetimeMs;
+      await assert.rejects(messageRequests.begin('order-2', content), inDoubt);
+      nowMs += 1;
+      assert.equal(await messageRequests.begin('order-1', nameOf(2)), undefined);
     });
 
     test('a name is taken once, and an id is never used again', async () => {

@@ -10,6 +10,7 @@ import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { defaultTtlSeconds, pushOptionChecks, type PushOptions } from '../../protocol/request.ts';
 import { parsePerPerson } from '../../store/per-person.ts';
+import { checkIdempotencyKey } from '../idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 
 /** How a broadcast is delivered. */
@@ -59,7 +60,6 @@ const maxLateMs = 60_000;
 const sliceRows = 2000;
 /** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
 const leastLifetimeMs = 60 * 60 * 1000;
-const maxKeyCharacters = 200;
 const occurrencePrefix = 'schedule/';
 /** The same message is the same content, though it gets another ID each time. */
 const noId = (): string => '';
@@ -141,12 +141,7 @@ const keyOf = ({ scheduleId, atMs }: Occurrence): string =>
   `${occurrencePrefix}${scheduleId}/${new Date(atMs).toISOString()}`;
 
 function checkKey(key: unknown): void {
-  if (typeof key !== 'string' || key.length === 0 || key.length > maxKeyCharacters) {
-    throw new DeskbellError(
-      'ERR_MESSAGE_INVALID',
-      `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters.`,
-    );
-  }
+  checkIdempotencyKey(key);
   if (!key.startsWith(occurrencePrefix)) return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',

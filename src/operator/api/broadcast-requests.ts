@@ -3,6 +3,7 @@ import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { Type } from '../../http/schema.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
 import { states } from './broadcast-schema.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
 import { exampleMessage, messageSchema, perPersonSchema, pushOptionSchemas } from './message-schema.ts';
 import { pageQuery } from './page.ts';
 
@@ -70,11 +71,7 @@ export const attemptsQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export const idempotencyKey = {
-  'Idempotency-Key': {
-    description:
-      'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +
-      'broadcast: it is answered with the first one.',
-    schema: { type: 'string', maxLength: 200 },
-  },
-};
+export const idempotencyKey = idempotencyKeyOf(
+  'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +
+    'broadcast: it is answered with the first one.',
+);

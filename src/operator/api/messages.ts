@@ -5,6 +5,8 @@ import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { OperatorParts } from '../parts.ts';
 import { sendMessage } from '../send-message.ts';
+import { sendOnce } from '../send-once.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
 import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
 import { describe } from './operation.ts';
 
@@ -48,8 +50,12 @@ const operation = describe({
   tag: 'Sending',
   summary: 'Sends one message and answers what the push service said',
   description:
-    'Nothing is stored or tried again. To many subscriptions, make a broadcast. Where the answer is lost and the request ' +
-    'repeated, the message is sent twice; it replaces itself on the screen unless its tag is null.',
+    'The message is not stored or tried again. To many subscriptions, make a broadcast. Where the answer is lost and the request ' +
+    'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null.',
+  headers: idempotencyKeyOf(
+    'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
+      'nothing and gets the first answer; while there is none, or where the process ended before there was one, a 409.',
+  ),
   schema: Type.Object({ items: Type.Array(sent) }),
   example: {
     items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
@@ -60,6 +66,8 @@ const operation = describe({
     'ERR_SUBSCRIPTION_INVALID',
     'ERR_SUBSCRIPTION_NOT_FOUND',
     'ERR_FIELD_VALUE',
+    'ERR_IDEMPOTENCY_KEY',
+    'ERR_MESSAGE_IN_DOUBT',
   ],
 });
 
@@ -70,7 +78,11 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorParts): void {
     async (request, reply) => {
       const { to, message, ...options } = request.body;
       request.auditTarget = describeTarget(to, parts);
-      return sendJson(reply, { items: await sendMessage(parts, to, message, options) });
+      const key = request.headers['idempotency-key'];
+      const items = await sendOnce(parts.store.messageRequests, key, request.body, () =>
+        sendMessage(parts, to, message, options),
+      );
+      return sendJson(reply, { items });
     },
   );
 }

@@ -31,6 +31,12 @@ export const operatorTables: readonly CopiedTable[] = [
     order: ['id'],
   },
   {
+    name: 'message_requests',
+    columns: { key: 'text', content_hash: 'bytes', at_ms: 'integer', answer: 'text' },
+    order: ['key'],
+    postgres: { leftOut: ['claim'] },
+  },
+  {
     name: 'webhook_events',
     columns: {
       id: 'text',

@@ -693,4 +693,17 @@ export const migrations: readonly string[] = [
   alter table deskbell.retries add column refused_by int;
   alter table deskbell.retries add column refused_since_ms bigint;
   `,
+
+  `
+  -- requests for single messages that have an idempotency key, and what was answered; null: not yet, or never
+  create table deskbell.message_requests (
+    key text collate "C" primary key,
+    content_hash bytea not null check (octet_length(content_hash) = 32),
+    -- by which a call that is repeated knows its own row
+    claim text not null default '',
+    at_ms bigint not null,
+    answer text
+  );
+  create index message_requests_by_time on deskbell.message_requests (at_ms);
+  `,
 ];

@@ -18,6 +18,7 @@ import { createPostgresClientRequests } from './postgres-client-requests.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { createPostgresEndedSubscriptions, createPostgresHeldDeletions } from './postgres-held-deletions.ts';
 import { createPostgresLedger } from './postgres-ledger.ts';
+import { createPostgresMessageRequests } from './postgres-message-requests.ts';
 import { createPostgresOperators } from './postgres-operators.ts';
 import { createPostgresPeople } from './postgres-people.ts';
 import { createPostgresReceipts } from './postgres-receipts.ts';
@@ -97,6 +98,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     vapidKeys: createPostgresVapidKeys(database),
     statistics: createPostgresStatistics(database, functions),
     receipts: createPostgresReceipts(database, functions),
+    messageRequests: createPostgresMessageRequests(database, functions),
     operators: createPostgresOperators(database, functions),
     audit: createPostgresAudit(database, functions),
     rates: createPostgresRateShares(database, functions),

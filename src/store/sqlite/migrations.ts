@@ -641,4 +641,15 @@ export const migrations: readonly string[] = [
   alter table retries add column refused_by integer;
   alter table retries add column refused_since_ms integer;
   `,
+
+  `
+  -- requests for single messages that have an idempotency key, and what was answered; null: not yet, or never
+  create table message_requests (
+    key text primary key,
+    content_hash blob not null check (length(content_hash) = 32),
+    at_ms integer not null,
+    answer text
+  ) strict, without rowid;
+  create index message_requests_by_time on message_requests (at_ms);
+  `,
 ];

@@ -12,6 +12,7 @@ import { createSqliteStatistics } from './sqlite-statistics.ts';
 import { createSqliteRateShares } from './sqlite-rate-shares.ts';
 import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqlitePeople } from './sqlite-people.ts';
+import { createSqliteMessageRequests } from './sqlite-message-requests.ts';
 import { createSqliteOperators } from './sqlite-operators.ts';
 import { createSqliteSenders } from './sqlite-senders.ts';
 import { createSqliteRetention } from './sqlite-retention.ts';
@@ -61,6 +62,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     vapidKeys: createSqliteVapidKeys(database),
     statistics: createSqliteStatistics(database),
     receipts: createSqliteReceipts(database),
+    messageRequests: createSqliteMessageRequests(database),
     operators: createSqliteOperators(database),
     audit: createSqliteAudit(database),
     senders: createSqliteSenders(database),

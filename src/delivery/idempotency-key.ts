@@ -1,0 +1,13 @@
+// Keys that callers give to requests, so that a repeated one sends nothing twice.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+
+export const maxKeyCharacters = 200;
+
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID */
+export function checkIdempotencyKey(key: unknown): asserts key is string {
+  if (typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters) return;
+  throw new DeskbellError(
+    'ERR_MESSAGE_INVALID',
+    `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters.`,
+  );
+}

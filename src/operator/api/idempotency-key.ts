@@ -1,0 +1,6 @@
+// The header by which a request can be repeated.
+import { maxKeyCharacters } from '../../delivery/idempotency-key.ts';
+
+export const idempotencyKeyOf = (description: string) => ({
+  'Idempotency-Key': { description, schema: { type: 'string', maxLength: maxKeyCharacters } },
+});

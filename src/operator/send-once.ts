@@ -1,0 +1,43 @@
+// Sends what a request with an idempotency key asks for, once: a repeated request gets the answer of the first one.
+import { createHash } from 'node:crypto';
+import { checkIdempotencyKey } from '../delivery/idempotency-key.ts';
+import type { MessageRequests } from '../store/message-requests.ts';
+
+/**
+ * The key is stored before anything is sent, so that a process which ends in between leaves a key without an answer, and the
+ * message is not sent a second time.
+ *
+ * @param content what the request asks for
+ * @param send throws only where nothing was sent
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
+ */
+export async function sendOnce<Answer>(
+  requests: MessageRequests,
+  key: unknown,
+  content: object,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  if (key === undefined) return send();
+  checkIdempotencyKey(key);
+  const stored = await requests.begin(key, hash(content));
+  if (stored !== undefined) return JSON.parse(stored) as Answer;
+  let answer: Answer;
+  try {
+    answer = await send();
+  } catch (error) {
+    await requests.release(key);
+    throw error;
+  }
+  await requests.finish(key, JSON.stringify(answer));
+  return answer;
+}
+
+/** The same for equal members in any order. */
+function hash(content: object): Uint8Array {
+  const text = JSON.stringify(content, (_name, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : value,
+  );
+  return createHash('sha256').update(text).digest();
+}
