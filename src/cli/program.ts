@@ -25,12 +25,15 @@ import { workerCommand } from './commands/worker.ts';
 import { webhookSecretCommand } from './commands/webhook-secret.ts';
 import type { Context } from './context.ts';
 import { formatError, exitCodeOf, exitCodes } from './output/failure.ts';
+import type { Output } from './output/output.ts';
 import { packageVersion } from './package-version.ts';
 
 /** Runs one command line and resolves to its exit code; errors have been reported on standard error. */
 export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {
   let debug = context.environment['DESKBELL_DEBUG'] !== undefined;
-  const program = createProgram(context).hook('preAction', (_program, command) => {
+  const program = createProgram(context);
+  printTo(context.output, program);
+  program.hook('preAction', (_program, command) => {
     debug ||= command.optsWithGlobals()['debug'] === true;
   });
   try {
@@ -44,6 +47,15 @@ export async function runCommandLine(words: readonly string[], context: Context)
     if (!isReported) context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);
   }
+}
+
+/** What commander prints, such as the help, goes where all output goes. */
+function printTo(output: Output, command: Command): void {
+  command.configureOutput({
+    writeOut: (text) => void output.line(text.replace(/\n$/, '')),
+    writeErr: (text) => output.diagnostic(text.replace(/\n$/, '')),
+  });
+  for (const child of command.commands) printTo(output, child);
 }
 
 function createProgram(context: Context): Command {

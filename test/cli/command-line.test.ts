@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { settingGroups } from '../../src/cli/configuration/setting-groups.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
-import { runCommand, temporaryFolder } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 const headings = ['Options', ...settingGroups.map(({ heading }) => heading), 'General'];
 
@@ -92,7 +92,7 @@ suite('command line', { concurrency: 4 }, () => {
   ];
   for (const words of misuses) {
     test(`deskbell ${words.join(' ')} exits with 2 and one line`, async () => {
-      const { exitCode, stdout, stderr } = await runCommand(words, { cwd: await temporaryFolder() });
+      const { exitCode, stdout, stderr } = await runCommand(words);
       assert.equal(exitCode, 2);
       assert.equal(stdout, '');
       assert.match(stderr, /^deskbell: .+ \[ERR_(USAGE|CONFIGURATION)\]\n$/);

@@ -15,7 +15,7 @@ import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, temporaryFolder, type RunResult } from './run-command.ts';
+import { runCommand, spawnCommand, temporaryFolder, type RunResult } from './run-command.ts';
 
 /** Nothing listens at this port: browsers' push services cannot be reached through it, with a network or without. */
 async function closedPort(): Promise<number> {
@@ -28,7 +28,7 @@ async function closedPort(): Promise<number> {
 
 async function examine(words: readonly string[], proxyPort: number): Promise<RunResult> {
   const environment = { https_proxy: `http://user:secret@127.0.0.1:${proxyPort}` };
-  return runCommand(['doctor', ...words], { environment });
+  return spawnCommand(['doctor', ...words], { environment });
 }
 
 const byStatus = (findings: readonly Finding[]) =>

@@ -12,7 +12,7 @@ import { startPushService, type PushService } from '../../src/push-service/index
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { timesReceived } from '../delivery/broadcast-bench.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
-import { runCommand, temporaryFolder } from './run-command.ts';
+import { runCommand, spawnCommand, temporaryFolder } from './run-command.ts';
 import { until } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
@@ -106,7 +106,7 @@ describe('deskbell store copy', () => {
     });
 
     const other = join(folder, 'other');
-    const back = await runCommand(['store', 'copy', '--to', other, '--json'], { environment });
+    const back = await spawnCommand(['store', 'copy', '--to', other, '--json'], { environment });
     assert.equal(back.exitCode, 0, back.stderr);
     const { tables } = JSON.parse(back.stdout) as {
       readonly tables: readonly { readonly name: string; readonly rows: number; readonly checksum: string }[];

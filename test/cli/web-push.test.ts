@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 
 import { describeRequest, makeSubscriber } from '../web-push/original.ts';
 import { certificate, startProxy, startPushServer } from '../web-push/push-servers.ts';
-import { runCommand, type RunResult } from './run-command.ts';
+import { spawnCommand, type RunResult } from './run-command.ts';
 
 const originalCommand = join(dirname(createRequire(import.meta.url).resolve('web-push')), 'cli.js');
 
@@ -38,7 +38,7 @@ suite('deskbell web-push', () => {
     return stdout;
   };
   const runOurs = (words: readonly string[], more: Record<string, string> = {}): Promise<RunResult> =>
-    runCommand(['web-push', ...words], { environment: { ...environment, ...more } });
+    spawnCommand(['web-push', ...words], { environment: { ...environment, ...more } });
 
   test('generate-vapid-keys prints the same, around other keys', async () => {
     for (const words of [['generate-vapid-keys'], ['generate-vapid-keys', '--json']]) {

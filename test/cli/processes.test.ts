@@ -1,0 +1,62 @@
+// Each command once as a process of its own whose output nobody reads to the end, as in `deskbell keys show | head -0`: it
+// ends by itself and reports no error. What it says is tested in the files of the commands.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { suite, test } from 'node:test';
+import { runCommand, startCommand, temporaryFolder } from './run-command.ts';
+
+/** They run until they are told to stop; their own files end them by signals. */
+const endless = ['demo', 'push-service', 'serve', 'worker'];
+
+const commands: Readonly<Record<string, readonly string[]>> = {
+  backup: ['backup', 'FOLDER/backup'],
+  broadcasts: ['broadcasts', 'list'],
+  doctor: ['doctor', '--help'],
+  'held-deletions': ['held-deletions', 'list'],
+  keys: ['keys', 'show'],
+  operators: ['operators', 'list'],
+  restore: ['restore', 'FOLDER/copy', '--data', 'FOLDER/restored'],
+  schedules: ['schedules', 'list'],
+  send: ['send', '--all', '--title', 'Hello', '--message', 'there'],
+  session: ['session', 'ada'],
+  store: ['store', '--help'],
+  subscriptions: ['subscriptions', 'list'],
+  token: ['token', '--user', 'ada'],
+  version: ['version'],
+  'web-push': ['web-push', 'generate-vapid-keys'],
+  'webhook-secret': ['webhook-secret'],
+};
+
+const folder = await temporaryFolder();
+const environment = { DESKBELL_DATA: join(folder, 'data'), DESKBELL_SUBJECT: 'mailto:push@example.org' };
+for (const words of [
+  ['keys', 'generate'],
+  ['operators', 'add', 'ann'],
+  ['backup', '--with-keys', join(folder, 'copy')],
+])
+  assert.equal((await runCommand(words, { environment })).exitCode, 0);
+
+suite('a command whose output nobody reads', { concurrency: 4 }, () => {
+  test('is tried for each command', async () => {
+    const { stdout } = await runCommand(['--help']);
+    const listed = stdout.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+) /gm);
+    const names = Array.from(listed, ([, name]) => name!);
+    assert.deepEqual(names.toSorted(), [...endless, ...Object.keys(commands)].toSorted());
+  });
+
+  for (const [name, words] of Object.entries(commands)) {
+    test(`${name} ends with exit code 0`, async () => {
+      const child = startCommand(
+        words.map((word) => word.replace('FOLDER', folder)),
+        { environment },
+      );
+      child.stdout.destroy();
+      child.stdin.end();
+      const [complaints, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+      assert.doesNotMatch(complaints, /ERR_|EPIPE| at /);
+      assert.equal(exitCode, 0);
+    });
+  }
+});
