@@ -12,9 +12,6 @@ export type TestResult =
   /** No test of the title came to run: there is none, it is skipped, or its file or a hook failed before it. */
   | { readonly kind: 'not run'; readonly reason: string };
 
-/** A test that hangs after a change has noticed it. */
-const timeoutMs = 60_000;
-
 /** What node:test says of a test that failed, rather than of one whose surroundings did. */
 const ownFailures: ReadonlySet<string> = new Set(['testCodeFailure', 'testTimeoutFailure']);
 
@@ -27,8 +24,15 @@ interface TestEvent {
   };
 }
 
-/** @param tree absolute path of the folder that `file` is relative to */
-export async function runTest(tree: string, { file, title }: NamedTest): Promise<TestResult> {
+/**
+ * @param tree absolute path of the folder that `file` is relative to
+ * @param timeoutMs a test that takes longer has failed
+ */
+export async function runTest(
+  tree: string,
+  { file, title }: NamedTest,
+  timeoutMs: number,
+): Promise<TestResult> {
   const path = join(tree, file);
   const testNamePatterns = [new RegExp(RegExp.escape(title))];
   // A test that fails may leave a process behind that waits for what does not come.

@@ -99,7 +99,7 @@ async function runTestElsewhere(folder: string, file: string, title: string): Pr
     script,
     `import { runTest } from ${JSON.stringify(runTest)};
     const [, , folder, file, title] = process.argv;
-    console.log(JSON.stringify(await runTest(folder, { file, title })));`,
+    console.log(JSON.stringify(await runTest(folder, { file, title }, 60_000)));`,
   );
   const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
   const { stdout } = await promisify(execFile)(process.execPath, [script, folder, file, title], { env });
