@@ -8,9 +8,9 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import { findGaps, findStale, toProofs, type Proof } from './prove/proofs.ts';
-import { runTest, type TestResult } from './prove/run-test.ts';
+import { runBaseline, runTest, type Baseline, type TestResult } from './prove/run-test.ts';
 import { createWorkingCopy } from './prove/working-copy.ts';
-import { readRequirements, root, type NamedTest } from './requirements.ts';
+import { readRequirements, root } from './requirements.ts';
 
 const { values, positionals } = parseArgs({
   options: {
@@ -42,22 +42,6 @@ function choose(all: readonly Proof[]): readonly Proof[] {
   return named.filter((_proof, index) => index % 10 === part);
 }
 
-/** As `npm test` has it. */
-const baselineTimeoutMs = 240_000;
-/** A test that hangs after a change has noticed it; one that is slow, on a busy machine, has not. */
-const timeoutAfter = (baselineMs: number): number => Math.max(60_000, 5 * baselineMs);
-
-interface Baseline {
-  readonly result: TestResult;
-  readonly ms: number;
-}
-
-async function runBaseline(folder: string, test: NamedTest): Promise<Baseline> {
-  const startedAtMs = performance.now();
-  const result = await runTest(folder, test, baselineTimeoutMs);
-  return { result, ms: performance.now() - startedAtMs };
-}
-
 /** Proves several at a time, each in a copy of its own. @returns how many tests did not notice their change */
 async function prove(all: readonly Proof[], jobs: number): Promise<number> {
   const queue = all.values();
@@ -69,11 +53,11 @@ async function prove(all: readonly Proof[], jobs: number): Promise<number> {
     for (const { claim, change, test } of queue) {
       const key = JSON.stringify(test);
       if (!baselines.has(key)) baselines.set(key, runBaseline(copy.folder, test));
-      const { result: before, ms } = await baselines.get(key)!;
+      const { result: before, changeTimeoutMs } = await baselines.get(key)!;
       const startedAtMs = performance.now();
       const after =
         before.kind === 'passed'
-          ? await copy.withChange(change, () => runTest(copy.folder, test, timeoutAfter(ms)))
+          ? await copy.withChange(change, () => runTest(copy.folder, test, changeTimeoutMs))
           : ({ kind: 'not run', reason: `without the change: ${describe(before)}` } as const);
       const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
       if (after.kind !== 'failed') unnoticed += 1;

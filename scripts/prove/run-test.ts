@@ -53,3 +53,21 @@ export async function runTest(
   }
   return passed > 0 ? { kind: 'passed' } : { kind: 'not run', reason };
 }
+
+export interface Baseline {
+  readonly result: TestResult;
+  /** A test that hangs after a change has noticed it; one that is slow on a busy machine has not. */
+  readonly changeTimeoutMs: number;
+}
+
+/** As `npm test` has it. */
+const baselineTimeoutMs = 240_000;
+const minChangeTimeoutMs = 60_000;
+
+/** Runs a test where nothing is changed. */
+export async function runBaseline(tree: string, test: NamedTest): Promise<Baseline> {
+  const startedAtMs = performance.now();
+  const result = await runTest(tree, test, baselineTimeoutMs);
+  const tookMs = performance.now() - startedAtMs;
+  return { result, changeTimeoutMs: Math.max(minChangeTimeoutMs, 5 * tookMs) };
+}

@@ -81,4 +81,55 @@ export const operations: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'Where sending is paused, as in a restored store, schedules and webhook events wait',
+    test: { file: 'test/store/sending-suite.ts', title: 'has schedules and webhook events wait' },
+    changes: {
+      'src/store/sqlite/sqlite-schedules.ts': {
+        'schedules go on': [
+          'and lease_until_ms <= :nowMs and ${isNotPaused}',
+          'and lease_until_ms <= :nowMs',
+        ],
+      },
+      'src/store/sqlite/sqlite-webhook-outbox.ts': {
+        'events are posted': [
+          "import { isNotPaused } from './sqlite-sending.ts';",
+          "const isNotPaused = 'true';",
+        ],
+      },
+      'src/store/postgres/postgres-schedules.ts': { 'schedules go on': ['and ${isNotPaused}', ''] },
+      'src/store/postgres/postgres-webhook-outbox.ts': { 'events are posted': ['and ${isNotPaused}', ''] },
+    },
+  },
+  {
+    claim: 'What schedules have missed while sending was paused is left out',
+    test: {
+      file: 'test/delivery/resume-sending.test.ts',
+      title: 'what a schedule misses during the pause is left out',
+    },
+    changes: {
+      'src/delivery/resume-sending.ts': {
+        'it is sent at once': ['if (!withMissed) await leaveOutMissed(store);', ''],
+      },
+    },
+  },
+  {
+    claim:
+      'A key file that subscriptions need and that is missing is told by doctor, keys list, serve, worker and /readyz',
+    test: {
+      file: 'test/cli/missing-keys.test.ts',
+      title: 'a missing key file that subscriptions need is told',
+    },
+    changes: {
+      'src/keys/missing-keys.ts': {
+        'only the current key is looked for': [
+          "subscriptions > 0 || state === 'current'",
+          "state === 'current'",
+        ],
+      },
+      'src/cli/commands/worker.ts': {
+        'the worker starts without a word': ['onWarning(`${detail} ${remedy}`);', 'void [detail, remedy];'],
+      },
+    },
+  },
 ];
