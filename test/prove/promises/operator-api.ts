@@ -88,4 +88,30 @@ export const operatorApi: readonly DocumentedPromise[] = [
       [listener]: { 'all of the header is believed': ['trustProxy: proxies }', 'trustProxy: true }'] },
     },
   },
+  {
+    claim:
+      'A message with an idempotency key is sent once, also where the process ended before it had the answer',
+    test: {
+      file: 'test/operator/api.test.ts',
+      title: 'a key whose message is being sent, or was when the process ended',
+    },
+    changes: {
+      'src/operator/send-once.ts': {
+        'the key is stored after the message was sent': [
+          'const stored = await requests.begin(key, hash(content));',
+          'await send(); const stored = await requests.begin(key, hash(content));',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A repeated request with the idempotency key of a message gets the first answer',
+    test: { file: 'test/operator/api.test.ts', title: 'a repeated request with the same key sends nothing' },
+    changes: {
+      'src/operator/send-once.ts': {
+        'the key is ignored': ['if (key === undefined) return send();', 'return send();'],
+        'the answer is not stored': ['await requests.finish(key, JSON.stringify(answer));', ''],
+      },
+    },
+  },
 ];
