@@ -23,7 +23,7 @@ import { onScreen, testNotifications } from './notification-suite.ts';
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(browserTest);
 testNotifications(browserTest, []);
-testConsole(browserTest, { rows: 100_000 });
+testConsole(browserTest);
 testConsoleForAll(browserTest, ['light', 'dark']);
 
 browserTest(

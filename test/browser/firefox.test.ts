@@ -13,7 +13,7 @@ const skip = skipWithout('the Firefox tests', [firefox]);
 const browserTest = createBrowserTests(startFirefox, skip);
 testDemoPage(browserTest);
 testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
-testConsole(browserTest, { rows: 20_000 });
+testConsole(browserTest);
 testConsoleForAll(browserTest, ['light']);
 // It cannot be told later.
 testConsoleForAll(
