@@ -21,6 +21,7 @@ const recipient = (position: number): Recipient => ({
 const destination: Destination = {
   origin: 'https://fcm.googleapis.com',
   vapidPublicKey: 'key',
+  notListed: undefined,
   refusal: undefined,
   gate: new OriginGate(defaultWorkerSettings),
   headersFor: () => ({}),

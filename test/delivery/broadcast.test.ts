@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
+import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { createBroadcast, type BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
+import { formatAlarm } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createUserAgent } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
@@ -418,16 +420,48 @@ describe('a broadcast', () => {
     assert.equal(await bench.store.subscriptions.count(), 3);
   });
 
-  test('does not write to a push service that is no longer admitted', async () => {
+  test('leaves a push service that its sender does not list to one that does', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 3 });
-    const broadcast = await (
-      await bench.createSender({ pushServices: [] }).broadcast('all', message)
-    ).finished;
-    assertDone(broadcast, { rejected: 3 });
-    assert.equal(broadcast.alarms[0]?.reason, 'address-blocked');
-    assert.deepEqual(timesReceived(pushService), { 0: 3 });
-    assert.equal(await bench.store.subscriptions.count(), 3);
+    const pushService = await bench.startPushService({ rows: 300 });
+    const run = await bench.createSender({ pushServices: [] }).broadcast('all', message);
+    const read = () => bench.store.broadcasts.find(run.broadcast.id);
+    await until(async () => (await read())?.waiting === 300, 'all rows wait');
+    const { counts, alarms } = (await read())!;
+    assert.deepEqual([counts.pending, counts.rejected], [300, 0]);
+    assert.deepEqual(
+      alarms.map(({ reason, rows }) => [reason, rows]),
+      [['not-listed', 300]],
+    );
+    assert.match(formatAlarm(alarms[0]!), /its messages wait for .*"pushServices"/);
+    assert.deepEqual(timesReceived(pushService), { 0: 300 });
+
+    const stop = new AbortController();
+    const working = bench.createSender().work(stop.signal);
+    const done = await run.finished;
+    stop.abort();
+    await working;
+    assertDone(done, { accepted: 300 });
+    assert.deepEqual(timesReceived(pushService), { 1: 300 });
+  });
+
+  test('rejects rows whose host leads inside after as many attempts as where none can be made', async () => {
+    await using bench = await openBroadcastBench();
+    await bench.startPushService({ rows: 5 });
+    const { p256dh, auth } = generateUserAgentKeys();
+    const endpoint = 'https://fcm.googleapis.com/fcm/send/inside';
+    await bench.store.subscriptions.put({ endpoint, p256dh, auth }, vapidKeys.publicKey);
+    const sender = bench.createSender({
+      retryPolicy: { ...defaultRetryPolicy, firstDelayMs: 10, maxDelayMs: 20, maxAttempts: 4 },
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    });
+    const broadcast = await (await sender.broadcast('all', message)).finished;
+    assertDone(broadcast, { accepted: 5, rejected: 1 });
+    const blocked = broadcast.origins.find(({ origin }) => origin === 'https://fcm.googleapis.com');
+    assert.deepEqual([blocked?.attempts, blocked?.rejected], [4, 1]);
+    assert.deepEqual(
+      broadcast.alarms.map(({ reason, rows }) => [reason, rows]),
+      [['address-blocked', 1]],
+    );
   });
 
   test('says once, of a large broadcast only, why it goes without the accelerator', async () => {

@@ -200,6 +200,51 @@ describe('a row that was not posted', () => {
     assert.deepEqual(result, { ...unsent, result: 'rejected', alarm: refusal });
   });
 
+  test('is left to another sender for as long as it takes where its push service is not listed here', () => {
+    const notListed: Result = { kind: 'notListed', detail: 'not ours' };
+    const delays = [];
+    let row = rowOf();
+    for (let time = 0; time < 100; time += 1) {
+      const { result, retry, alarm } = toRowResult(row, notListed, settings);
+      assert.deepEqual([result, alarm?.reason], ['retry', time === 0 ? 'not-listed' : undefined]);
+      assert.ok(retry);
+      const { delayMs, ...left } = retry;
+      delays.push(delayMs);
+      row = rowOf({ tries: left });
+    }
+    assert.deepEqual(delays.slice(0, 8), [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+    assert.equal(row.tries.deferrals, 10, 'deferrals for other reasons stay possible');
+    const late = rowOf({ tries: { ...row.tries, expiresAtMs: nowMs + 4000 } });
+    assert.equal(toRowResult(late, notListed, settings).retry?.delayMs, 2000, 'once more before its end');
+    const over = rowOf({ tries: { ...row.tries, expiresAtMs: nowMs + 50 } });
+    assert.equal(toRowResult(over, notListed, settings).result, 'expired');
+  });
+
+  test('is tried again like a failed connection where its address is blocked, and then rejected', () => {
+    const blocked: Outcome = {
+      kind: 'rejected',
+      reason: 'address-blocked',
+      scope: 'origin',
+      isAlarm: true,
+      detail: 'leads inside',
+    };
+    const results = [0, 1, 2].map((attempts) =>
+      toRowResult(rowOf({ tries: { ...tries, attempts } }), posted(blocked), settings),
+    );
+    assert.deepEqual(
+      results.map(({ result, alarm }) => [result, alarm?.reason]),
+      [
+        ['retry', 'address-blocked'],
+        ['retry', undefined],
+        ['rejected', undefined],
+      ],
+    );
+    assert.deepEqual(
+      results.map(({ retry }) => retry?.delayMs),
+      [1000, 2000, undefined],
+    );
+  });
+
   test('is expired where its time is over', () => {
     assert.deepEqual(toRowResult(rowOf(), { kind: 'expired' }, settings), { ...unsent, result: 'expired' });
   });

@@ -9,6 +9,7 @@ import {
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
 import { chromeLimitReason } from '../limits/chrome-limit.ts';
+import { notListedReason } from '../message-path/not-sent.ts';
 import type { Progress } from './progress.ts';
 import type { BroadcastEvent } from './watch-broadcasts.ts';
 
@@ -94,7 +95,8 @@ export function formatEvent(event: BroadcastEvent): string {
 
 /** `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)` */
 export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
-  if (reason === heldDeletionsReason || reason === chromeLimitReason) return `${hostOf(origin)}: ${detail}`;
+  const isSentence = [heldDeletionsReason, chromeLimitReason, notListedReason].includes(reason);
+  if (isSentence) return `${hostOf(origin)}: ${detail}`;
   const verb = reason === 'vapid-refused' ? 'refuses our token or key' : 'rejects messages';
   return `${hostOf(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }

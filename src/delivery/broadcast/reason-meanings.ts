@@ -2,6 +2,7 @@
 import type { RetryReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
+import { notListedReason } from '../message-path/not-sent.ts';
 import { chromeLimitReason } from '../limits/chrome-limit.ts';
 
 export interface ReasonMeaning {
@@ -10,7 +11,12 @@ export interface ReasonMeaning {
   readonly remedy: string;
 }
 
-type KnownReason = RetryReason | RejectionReason | typeof heldDeletionsReason | typeof chromeLimitReason;
+type KnownReason =
+  | RetryReason
+  | RejectionReason
+  | typeof heldDeletionsReason
+  | typeof chromeLimitReason
+  | typeof notListedReason;
 
 const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   throttled: {
@@ -71,6 +77,11 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   'address-blocked': {
     meaning: 'The address of the endpoint is not public.',
     remedy: 'If the push service is your own, name its origin in “pushServices”.',
+  },
+  [notListedReason]: {
+    meaning:
+      'A process that delivers may not send to this push service. Its messages wait for one that may, or for the end of their time.',
+    remedy: 'Name its origin in “pushServices” of every process that delivers, or cancel the broadcast.',
   },
   'unexpected-status': {
     meaning: 'The push service answered with an unexpected status.',

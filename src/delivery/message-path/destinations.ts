@@ -22,6 +22,8 @@ export interface Destination {
   readonly origin: string;
   /** The key that signs. */
   readonly vapidPublicKey: string;
+  /** Why this process's configuration does not list the push service; another sender's may. */
+  readonly notListed: string | undefined;
   /** Set where nothing may be sent at all. */
   readonly refusal: Refusal | undefined;
   /** Whether to send now. */
@@ -72,14 +74,11 @@ export function createDestinations(
     const fault = policy.check(root);
     const headers = signingKeys.find(vapidPublicKey);
     const origin = fault === undefined ? splitEndpoint(root).origin : (URL.parse(root)?.origin ?? 'null');
-    const refuse = (): Refusal | undefined => {
-      if (fault !== undefined) return { reason: 'address-blocked', detail: fault.detail };
-      return headers === undefined ? foreignKey : findSubjectRefusal(origin, subject);
-    };
     return {
       origin,
       vapidPublicKey,
-      refusal: refuse(),
+      notListed: fault && notListedDetail,
+      refusal: headers === undefined ? foreignKey : findSubjectRefusal(origin, subject),
       gate: new OriginGate(gateSettings),
       headersFor: (options) => headers?.(origin, options) ?? {},
     };
@@ -151,6 +150,9 @@ function findSubjectRefusal(origin: string, subject: string): Refusal | undefine
   const detail = isApplePushService(origin) ? findAppleSubjectFault(subject) : undefined;
   return detail === undefined ? undefined : { reason: 'vapid-refused', detail };
 }
+
+const notListedDetail =
+  'its messages wait for a process that lists it in "pushServices"; the configuration of one that delivers does not.';
 
 const foreignKey: Refusal = {
   reason: 'vapid-key-mismatch',

@@ -1,5 +1,8 @@
-// Why a message was not sent. Types only.
+// Why a message was not sent.
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
+
+/** Of an alarm. */
+export const notListedReason = 'not-listed';
 
 /** Never to be sent. */
 export interface Refusal {
@@ -9,6 +12,8 @@ export interface Refusal {
 
 export type NotSent =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** This process's configuration does not list the push service: it is for a sender whose configuration does. */
+  | { readonly kind: 'notListed'; readonly detail: string }
   /** Its time is over. */
   | { readonly kind: 'expired' }
   /** The person has been reached as often as the broadcast allows. */

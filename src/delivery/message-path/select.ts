@@ -31,6 +31,8 @@ export function select<Message extends PushMessage>(
   admit: Admit<Message>,
 ): Selected | NotSent {
   const { recipient, destination, payload, options } = message;
+  const { notListed } = destination;
+  if (notListed !== undefined) return { kind: 'notListed', detail: notListed };
   if (destination.refusal !== undefined) return { kind: 'refused', refusal: destination.refusal };
   const notNow = admit(message);
   if (notNow !== undefined) return notNow;

@@ -147,6 +147,7 @@ function toSendResult(result: Result): SendResult {
       const outcome: Outcome = { kind: 'rejected', scope: 'message', isAlarm: true, ...result.refusal };
       return { outcome, response: undefined };
     }
+    case 'notListed':
     case 'heldBack':
     case 'putOff':
     case 'expired':

@@ -6,12 +6,13 @@ import type { HeldBack, RowResult } from '../../store/ledger.ts';
 import type { IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/chrome-limit.ts';
 import type { Destination } from '../message-path/destinations.ts';
-import type { Refusal } from '../message-path/not-sent.ts';
+import { notListedReason, type Refusal } from '../message-path/not-sent.ts';
 import type { Posted, Result } from '../message-path/post.ts';
 import {
   retryAfterAttempt,
   retryAfterDeferral,
   retryAfterRefusal,
+  retryElsewhere,
   type RetryPolicy,
   type Tries,
 } from './retry-policy.ts';
@@ -37,6 +38,9 @@ export interface RecordSettings {
   readonly random: () => number;
 }
 
+/** From there on, waiting for another sender uses up nothing of what a row may be deferred. */
+const longestWaitDeferrals = 10;
+
 /** Ties are as good as impossible, and all are whole numbers without loss. */
 const maxDrawOrder = 2 ** 48;
 
@@ -49,6 +53,8 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
       return toDeferred(row, result, settings);
     case 'refused':
       return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.refusal) };
+    case 'notListed':
+      return toLeftToOthers(row, result.detail, settings);
     case 'heldBack':
       return toHeldBack(row, settings);
     case 'putOff':
@@ -91,10 +97,23 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
     const alarm = findChromeLimit(origin, outcome, attempt);
     return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
   }
+  if (isBlocked(outcome)) return toBlocked(row, attempted, outcome, settings);
   const isTold = isRefusal(outcome) && (row.tries.refusals ?? 0) > 0;
   if (outcome.kind === 'rejected' && outcome.isAlarm && !isTold)
     return { ...attempted, alarm: toAlarm(outcome) };
   return attempted;
+}
+
+const isBlocked = (outcome: Outcome): boolean =>
+  outcome.kind === 'rejected' && outcome.reason === 'address-blocked';
+
+/** What a name resolves to here and now may be the resolver's fault: tried again like a connection that failed. */
+function toBlocked(row: Row, rejected: RowResult, outcome: Outcome, settings: RecordSettings): RowResult {
+  const alarm =
+    row.tries.attempts === 0 && outcome.kind === 'rejected' ? { alarm: toAlarm(outcome) } : undefined;
+  const record = rejected.record && { ...rejected.record, outcome: 'retry' };
+  const retried = withRetry({ ...rejected, ...alarm, result: 'retry', record }, row, {}, settings);
+  return retried.result === 'exhausted' ? { ...rejected, ...alarm } : retried;
 }
 
 /** The token or key was refused, which says nothing final of the row. */
@@ -115,7 +134,7 @@ function toRefused(
 function withRetry(
   attempted: RowResult,
   row: Row,
-  { afterMs = 0 }: Extract<Outcome, { kind: 'retry' }>,
+  { afterMs = 0 }: { readonly afterMs?: number },
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
   const tries = { ...row.tries, attempts: row.tries.attempts + 1, expiresAtMs: expiryOf(row) };
@@ -131,6 +150,17 @@ function toDeferred(
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
   const retry = retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
   const alarm = reason === undefined ? undefined : { reason, detail };
+  return typeof retry === 'string'
+    ? { ...unsent(row), result: retry, alarm }
+    : { ...unsent(row), result: 'retry', retry, alarm };
+}
+
+/** Again after a while, by whichever worker leases it then; later each time, so that one that cannot send it has little to do. */
+function toLeftToOthers(row: Row, detail: string, { retryPolicy, now, random }: RecordSettings): RowResult {
+  const { deferrals } = row.tries;
+  const tries = { ...row.tries, deferrals: Math.min(deferrals + 1, longestWaitDeferrals) };
+  const alarm = deferrals === 0 ? { reason: notListedReason, detail } : undefined;
+  const retry = retryElsewhere(retryPolicy, tries, 0, now(), random());
   return typeof retry === 'string'
     ? { ...unsent(row), result: retry, alarm }
     : { ...unsent(row), result: 'retry', retry, alarm };

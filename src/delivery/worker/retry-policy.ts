@@ -58,16 +58,38 @@ export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => 
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);
 };
 
-/** After a refusal of our token or key: it may end at any time, so that the row is asked for until its own time ends. */
-export const retryAfterRefusal: NextTry = (policy, tries, afterMs, nowMs, random) => {
-  const leftMs = tries.expiresAtMs - nowMs;
-  const backoffMs = doubled(policy.firstDelayMs, tries.refusals ?? 1, policy.maxDelayMs);
-  const waitMs = leftMs < policy.firstDelayMs ? backoffMs : Math.min(backoffMs, leftMs / 2);
-  return schedule(tries, Math.max(afterMs, waitMs), nowMs, random);
-};
+/** After a refusal of our token or key, which may end at any time: until the row's own time ends. */
+export const retryAfterRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
+  scheduleBefore(
+    policy.firstDelayMs,
+    tries,
+    doubled(policy.firstDelayMs, tries.refusals ?? 1, policy.maxDelayMs),
+    ...when,
+  );
+
+/** After a deferral since another sender has to send the row, which may come at any time: until the row's own time ends. */
+export const retryElsewhere: NextTry = (policy, tries, _afterMs, ...when) =>
+  scheduleBefore(
+    policy.firstDeferralMs,
+    tries,
+    doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs),
+    ...when,
+  );
 
 function doubled(firstMs: number, times: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** (times - 1));
+}
+
+/** Never later than in the middle of what is left, as long as that is at least `leastMs`. */
+function scheduleBefore(
+  leastMs: number,
+  tries: Tries,
+  waitMs: number,
+  nowMs: number,
+  random: number,
+): StoredRetry | 'expired' {
+  const leftMs = tries.expiresAtMs - nowMs;
+  return schedule(tries, leftMs < leastMs ? waitMs : Math.min(waitMs, leftMs / 2), nowMs, random);
 }
 
 function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {
