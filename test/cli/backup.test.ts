@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import fileSystem, { chmod, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
@@ -19,6 +18,7 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 const message = { title: 'Hello', message: 'from before the backup' };
 const subject = 'mailto:push@example.org';
@@ -50,7 +50,7 @@ async function assertHoldsNone(file: string, secrets: readonly string[]): Promis
 }
 
 suite('a backup', () => {
-  const data = mkdtempSync(join(tmpdir(), 'deskbell-backup-'));
+  const data = mkdtempSync(join(fastFolder(), 'deskbell-backup-'));
   before(() => makeData(data));
   after(() => rm(data, { recursive: true }));
 

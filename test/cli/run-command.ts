@@ -3,7 +3,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough, Readable } from 'node:stream';
@@ -13,6 +12,7 @@ import { invocationOf } from '../../src/cli/output/invocation.ts';
 import { createOutput } from '../../src/cli/output/output.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { until } from '../../tools/until.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 export const mainFile = join(import.meta.dirname, '../../src/cli/main.cts');
 
@@ -144,7 +144,7 @@ export const parseLines = (output: string): any[] =>
 
 /** A temporary folder that is removed after the test or suite that asks for it. */
 export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-cli-'));
+  const folder = await mkdtemp(join(fastFolder(), 'deskbell-cli-'));
   after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   return folder;
 }

@@ -2,7 +2,6 @@
 // its own, with the local push service and a user agent at the other end.
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
@@ -10,6 +9,7 @@ import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 export type LogRecord = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ export async function startConformanceService(
   folder?: string,
 ): Promise<ConformanceService> {
   const cleanUp = new AsyncDisposableStack();
-  const directory = folder ?? (await mkdtemp(join(tmpdir(), 'deskbell-conformance-')));
+  const directory = folder ?? (await mkdtemp(join(fastFolder(), 'deskbell-conformance-')));
   if (folder === undefined) cleanUp.defer(() => rm(directory, { recursive: true }));
   const data = await openDataDirectory(directory);
   cleanUp.defer(() => data.close());

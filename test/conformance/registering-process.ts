@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from '../../src/service/create-server.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 const subscription = JSON.parse(process.argv[2]!) as { endpoint: string };
-const folder = await mkdtemp(join(tmpdir(), 'deskbell-registering-'));
+const folder = await mkdtemp(join(fastFolder(), 'deskbell-registering-'));
 const { store, vapidKeys, sessionKey } = await openDataDirectory(folder);
 const ignore = (): void => {};
 const app = createServer({

@@ -1,7 +1,6 @@
 // A pair that is made while a sender runs: the sender signs with it, and with the former one, without being made anew.
 import assert from 'node:assert/strict';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
@@ -13,6 +12,7 @@ import { startPushService, type PushService } from '../../src/push-service/index
 import type { TestDatabase } from '../../tools/postgres-server.ts';
 import { createTestDatabase } from '../store/test-database.ts';
 import { assertDone, message } from './broadcast-bench.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 describe('a sender that was made before a rotation', () => {
   let folder: string;
@@ -31,7 +31,7 @@ describe('a sender that was made before a rotation', () => {
     });
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'deskbell-rotated-'));
+    folder = mkdtempSync(join(fastFolder(), 'deskbell-rotated-'));
     database = await createTestDatabase();
     data = await openDataDirectory(folder, { database: database?.url });
     pushService = await startPushService({ checksBodies: false });

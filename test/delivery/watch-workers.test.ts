@@ -1,13 +1,13 @@
 // Which processes are reported to deliver: each once when it comes and once when it goes.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { watchWorkers, type WorkerEvent } from '../../src/delivery/broadcast/watch-workers.ts';
 import type { SenderReports } from '../../src/store/senders.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 const worker = {
   id: 'one',
@@ -22,7 +22,7 @@ const isSeven = ({ processId }: { readonly processId: number }): boolean => proc
 const fail = (error: unknown): void => assert.ifError(error);
 
 async function openStore(t: TestContext) {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-workers-'));
+  const folder = await mkdtemp(join(fastFolder(), 'deskbell-workers-'));
   const path = join(folder, 'deskbell.db');
   let nowMs = Date.UTC(2027, 0, 1);
   const store = await openSqliteStore({ path, now: () => nowMs });

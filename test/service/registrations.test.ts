@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, beforeEach, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
@@ -13,6 +12,7 @@ import type { OfferedSubscription, SubscribeHook } from '../../src/service/optio
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import { removeSubscriptions } from '../store/store-under-test.ts';
 import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 const former = (value: object) => ({ 'deskbell-former-subscription': JSON.stringify(value) });
 
@@ -50,7 +50,7 @@ test('one endpoint in five spellings is one row, and any of them removes it', as
 });
 
 test('beyond the limit a new subscription is a 503, and a stored one is still updated', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-limit-'));
+  const folder = await mkdtemp(join(fastFolder(), 'deskbell-limit-'));
   const store = await openSqliteStore({
     path: join(folder, 'deskbell.db'),
     subscriptionLimit: { maxSubscriptions: 2 },

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
@@ -26,6 +25,7 @@ import { openProxy } from './postgres-proxy.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { acceptAllSlices, addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 import { until } from '../../tools/until.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 const getServer = useSharedServer();
 const fcm = 'https://fcm.googleapis.com';
@@ -37,7 +37,7 @@ const newPath = (): string => join(folder, `${(files += 1)}.db`);
 const newDatabase = async (): Promise<TestDatabase> => (await getServer()).createDatabase();
 
 before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'deskbell-copy-'));
+  folder = mkdtempSync(join(fastFolder(), 'deskbell-copy-'));
 });
 after(() => rmSync(folder, { recursive: true }));
 

@@ -1,7 +1,6 @@
 // What migrations do to rows that are there: databases are filled at an older schema, and opened by this one.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -10,6 +9,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { acceptAllSlices } from './store-under-test.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 const applicationId = 0x4465736b;
 const origin = 'https://fcm.googleapis.com';
@@ -22,7 +22,7 @@ describe('the migration to one row per endpoint', () => {
   let path: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'deskbell-migrations-'));
+    folder = mkdtempSync(join(fastFolder(), 'deskbell-migrations-'));
     path = join(folder, 'deskbell.db');
   });
   afterEach(() => rmSync(folder, { recursive: true }));

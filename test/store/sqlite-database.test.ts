@@ -1,12 +1,12 @@
 // How writes share transactions, and what a write is told when it fails.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.ts';
 import type { NoValues } from '../../src/store/sqlite/statement.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 describe('a SQLite database', () => {
   let folder: string;
@@ -16,7 +16,7 @@ describe('a SQLite database', () => {
   let other: DatabaseSync;
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'deskbell-commit-'));
+    folder = mkdtempSync(join(fastFolder(), 'deskbell-commit-'));
     path = join(folder, 'deskbell.db');
     database = await SqliteDatabase.open({ path, lockTimeoutMs: 50 });
     other = new DatabaseSync(path);

@@ -12,7 +12,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,11 +38,12 @@ import { describePerPerson } from './per-person-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';
 import { describeRegistrations } from './registration-suite.ts';
 import { describeRetention } from './retention-suite.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 const isWindows = process.platform === 'win32';
 
 const prepare = async (): Promise<StoreUnderTest> => {
-  const folder = mkdtempSync(join(tmpdir(), 'deskbell-store-'));
+  const folder = mkdtempSync(join(fastFolder(), 'deskbell-store-'));
   return {
     open: (now, subscriptionLimit) =>
       openSqliteStore({ path: join(folder, 'deskbell.db'), now, subscriptionLimit }),
@@ -76,7 +76,7 @@ describe('the SQLite file', () => {
   const newPath = () => join(folder, `${(files += 1)}.db`);
 
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'deskbell-sqlite-'));
+    folder = mkdtempSync(join(fastFolder(), 'deskbell-sqlite-'));
   });
   after(() => rmSync(folder, { recursive: true }));
 

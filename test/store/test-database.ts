@@ -1,12 +1,12 @@
 // The database that tests use which are about something else: SQLite, unless a test file has chosen PostgreSQL for its process.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store, StoreAddress } from '../../src/store/store.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 let getPostgres: ReturnType<typeof useSharedServer> | undefined;
 
@@ -35,7 +35,7 @@ export async function openTestStore(now?: () => number): Promise<OpenedStore> {
 }
 
 async function openInSqlite(now?: () => number): Promise<OpenedStore> {
-  const folder = mkdtempSync(join(tmpdir(), 'deskbell-store-'));
+  const folder = mkdtempSync(join(fastFolder(), 'deskbell-store-'));
   const path = join(folder, 'deskbell.db');
   const store = await openSqliteStore({ path, now });
   return {

@@ -2,7 +2,6 @@
 // users. One of a later version is refused and stays as it is.
 import assert from 'node:assert/strict';
 import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -19,6 +18,7 @@ import { migrations } from '../../src/store/sqlite/migrations.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { madeUpSubscription, otherVapidPublicKey } from './made-up-subscription.ts';
 import { acceptAllSlices, madeUpBroadcast } from './store-under-test.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures');
 const schemaOfFixture = 2;
@@ -28,7 +28,7 @@ const leaseMs = 10_000;
 let directory: string;
 
 function copyFixture(name: string): void {
-  directory = mkdtempSync(join(tmpdir(), 'deskbell-upgrade-'));
+  directory = mkdtempSync(join(fastFolder(), 'deskbell-upgrade-'));
   cpSync(join(fixtures, name), directory, { recursive: true });
   // version control keeps no rights of this kind
   for (const file of readdirSync(directory)) chmodSync(join(directory, file), 0o600);

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
@@ -16,6 +15,7 @@ import { createSubscriberToken } from '../../src/service/push/subscriber-token.t
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
+import { fastFolder } from '../fast-folder.ts';
 
 /** How the sender and the service get to the push service of a test. */
 export type PushServiceAccess = Pick<SenderOptions, 'pushServices' | 'ca' | 'connectOverride'>;
@@ -66,7 +66,7 @@ export async function startBackend(
   access: PushServiceAccess,
   { port = 0, prefix = '' } = {},
 ): Promise<Backend> {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-browser-'));
+  const folder = await mkdtemp(join(fastFolder(), 'deskbell-browser-'));
   const data = await openDataDirectory(folder);
   const { store, receiptKey } = data;
   let keys: VapidKeys = data.vapidKeys;
