@@ -1,5 +1,7 @@
 // Operators: who may use the operator's listener, each by a token of which only the hash is stored, and their sessions in the
-// console. Types and numbers only.
+// console.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { run, type PortableDatabase, type PortableValues } from './portable-sql.ts';
 
 /** `full`: everything. `read`: what changes nothing. `metrics`: `/metrics` alone. */
 export const operatorRoles = ['full', 'read', 'metrics'] as const;
@@ -39,3 +41,80 @@ export interface OperatorStore {
 
 /** More than people who look after one installation. */
 export const maxSessions = 1000;
+
+interface OperatorRow {
+  readonly id: number;
+  readonly name: string;
+  readonly role: OperatorRole;
+  readonly created_at_ms: number;
+}
+
+const columns = 'id, name, role, created_at_ms';
+
+export function createOperators(database: PortableDatabase): OperatorStore {
+  const find = async (condition: string, values: PortableValues): Promise<Operator | undefined> => {
+    const [row] = await database.read<OperatorRow>(
+      `select ${columns} from deskbell.operators where ${condition}`,
+      values,
+    );
+    return row && toOperator(row);
+  };
+
+  return {
+    add: async ({ name, role, tokenHash }) => {
+      // the same token again is the same call, whose answer was lost
+      const [row] = await database.write<OperatorRow>(
+        `insert into deskbell.operators as o (name, role, token_hash, created_at_ms)
+         values (:name, :role, :tokenHash, :nowMs)
+         on conflict (name) do update set role = o.role where o.token_hash = excluded.token_hash
+         returning ${columns}`,
+        { name, role, tokenHash, nowMs: database.now() },
+      );
+      if (row !== undefined) return toOperator(row);
+      throw new DeskbellError('ERR_OPERATOR_EXISTS', `There is an operator ${name} already.`);
+    },
+    findById: (id) => find('id = :id', { id }),
+    findByToken: (tokenHash) => find('token_hash = :tokenHash', { tokenHash }),
+    list: async () => {
+      const rows = await database.read<OperatorRow>(`select ${columns} from deskbell.operators`);
+      return rows.map(toOperator).sort((one, other) => (one.name < other.name ? -1 : 1));
+    },
+    remove: async (name) => {
+      const removed = await database.write('delete from deskbell.operators where name = :name returning id', {
+        name,
+      });
+      return removed.length > 0;
+    },
+    startSession: ({ nameHash, operatorId, lifetimeMs }) =>
+      database.transaction(function* () {
+        const nowMs = database.now();
+        yield* run(
+          `insert into deskbell.console_sessions (name_hash, operator_id, ends_at_ms)
+           values (:nameHash, :operatorId, :endsAtMs) on conflict do nothing`,
+          { nameHash, operatorId, endsAtMs: nowMs + lifetimeMs },
+        );
+        yield* run(
+          `delete from deskbell.console_sessions where ends_at_ms <= :nowMs or name_hash in
+             (select name_hash from deskbell.console_sessions
+              order by ends_at_ms desc limit ${Number.MAX_SAFE_INTEGER} offset ${maxSessions})`,
+          { nowMs },
+        );
+      }),
+    findBySession: (nameHash) =>
+      find(
+        `id = (select operator_id from deskbell.console_sessions
+               where name_hash = :nameHash and ends_at_ms > :nowMs)`,
+        { nameHash, nowMs: database.now() },
+      ),
+    endSession: async (nameHash) => {
+      await database.write('delete from deskbell.console_sessions where name_hash = :nameHash', { nameHash });
+    },
+  };
+}
+
+const toOperator = ({ id, name, role, created_at_ms }: OperatorRow): Operator => ({
+  id,
+  name,
+  role,
+  createdAtMs: created_at_ms,
+});

@@ -1,5 +1,6 @@
 // How long the store keeps what is over. Deleting goes in steps, each a short transaction, so that nobody waits for it.
-// Who reported a receipt is forgotten by `receipts.ts`. Types only.
+// Who reported a receipt is forgotten by `receipts.ts`.
+import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 /** Milliseconds since 1970; what is absent is kept for ever. */
 export interface RetentionLimits {
@@ -18,4 +19,75 @@ export interface Retention {
   prune(limits: RetentionLimits): Promise<boolean>;
   /** Gives some of the room that is free in the database back to the disk. @returns whether there may be more */
   shrink(): Promise<boolean>;
+}
+
+/** Some milliseconds of one transaction. */
+const pruneBatchRows = 2000;
+
+export function createRetention(database: PortableDatabase, shrink: Retention['shrink']): Retention {
+  return {
+    prune: (limits) =>
+      database.transaction(function* () {
+        const { broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs, reachesBeforeMs } = limits;
+        return (
+          (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs))) ||
+          (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
+          (auditBeforeMs !== undefined && (yield* pruneRows('audit', 'id', auditBeforeMs))) ||
+          (reachesBeforeMs !== undefined &&
+            (yield* pruneRows('person_reaches', 'person, broadcast_id', reachesBeforeMs)))
+        );
+      }),
+    shrink,
+  };
+}
+
+function* findOver(condition: string, beforeMs: number): Work<number | undefined> {
+  const [row] = yield* run<{ readonly id: number }>(
+    `select b.id from deskbell.broadcasts b
+     where b.state in ('done', 'cancelled') and coalesce(b.finished_at_ms, b.expires_at_ms) < :beforeMs
+       and ${condition}
+     order by b.id limit 1`,
+    { beforeMs },
+  );
+  return row?.id;
+}
+
+function* pruneAttempts(beforeMs: number): Work<boolean> {
+  const logged = yield* findOver(
+    'exists (select 1 from deskbell.attempts a where a.broadcast_id = b.id)',
+    beforeMs,
+  );
+  return logged !== undefined && (yield* dropAttempts(logged)) > 0;
+}
+
+function* pruneBroadcast(beforeMs: number): Work<boolean> {
+  const over = yield* findOver(
+    'not exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id)',
+    beforeMs,
+  );
+  if (over === undefined) return false;
+  // what hangs on the broadcast goes with it, and its attempts are many
+  if ((yield* dropAttempts(over)) < pruneBatchRows)
+    yield* run('delete from deskbell.broadcasts where id = :id', { id: over });
+  return true;
+}
+
+function* dropAttempts(broadcastId: number): Work<number> {
+  const dropped = yield* run(
+    `delete from deskbell.attempts where id in
+       (select id from deskbell.attempts where broadcast_id = :broadcastId limit ${pruneBatchRows})
+     returning id`,
+    { broadcastId },
+  );
+  return dropped.length;
+}
+
+function* pruneRows(table: string, key: string, beforeMs: number): Work<boolean> {
+  const dropped = yield* run(
+    `delete from deskbell.${table} where (${key}) in
+       (select ${key} from deskbell.${table} where at_ms < :beforeMs order by at_ms limit ${pruneBatchRows})
+     returning 1`,
+    { beforeMs },
+  );
+  return dropped.length > 0;
 }

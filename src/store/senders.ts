@@ -1,5 +1,6 @@
 // Who sends now, in whatever process and on whatever machine, and what each knows of push services: reported every few
-// seconds, so that operators see all of them from any process. Nothing is decided by it. Types and numbers only.
+// seconds, so that operators see all of them from any process. Nothing is decided by it.
+import { readJson, run, type PortableDatabase } from './portable-sql.ts';
 
 /** What one sender knows of one push service. */
 export interface ReportedPushService {
@@ -50,4 +51,37 @@ export interface SenderReports {
   remove(id: string): Promise<void>;
   /** Of the senders that are there, in the order of their start. */
   list(): Promise<readonly StoredSenderReport[]>;
+}
+
+export function createSenders(database: PortableDatabase): SenderReports {
+  return {
+    put: (report) =>
+      database.transaction(function* () {
+        const nowMs = database.now();
+        const { id, startedAtMs } = report;
+        yield* run(
+          `insert into deskbell.senders (id, started_at_ms, seen_at_ms, report)
+           values (:id, :startedAtMs, :nowMs, :report)
+           on conflict (id) do update set seen_at_ms = excluded.seen_at_ms, report = excluded.report`,
+          { id, startedAtMs, nowMs, report: JSON.stringify(report) },
+        );
+        yield* run('delete from deskbell.senders where seen_at_ms < :beforeMs', {
+          beforeMs: nowMs - reportLifetimeMs,
+        });
+      }),
+    remove: async (id) => {
+      await database.write('delete from deskbell.senders where id = :id', { id });
+    },
+    list: async () => {
+      const rows = await database.read<{ readonly seen_at_ms: number; readonly report: unknown }>(
+        `select seen_at_ms, report from deskbell.senders
+         where seen_at_ms >= :sinceMs order by started_at_ms, id`,
+        { sinceMs: database.now() - reportLifetimeMs },
+      );
+      return rows.map(({ seen_at_ms, report }) => ({
+        ...readJson<SenderReport>(report),
+        seenAtMs: seen_at_ms,
+      }));
+    },
+  };
 }

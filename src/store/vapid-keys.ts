@@ -1,10 +1,12 @@
 // The public halves of VAPID pairs, and which of them services offer: what all processes on a database agree on. The private
-// halves are in files (`keys/key-ring.ts`). Types only.
+// halves are in files (`keys/key-ring.ts`).
 //
 //   next → current → previous → retired
 //
 // A key becomes `next` when its pair is where every sender finds it, and only then `current`: no browser subscribes with a
 // key that a sender cannot sign with.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 /**
  * `next`: senders can sign with it; no service offers it yet. `current`: services offer it. `previous`: subscriptions that
@@ -41,4 +43,100 @@ export interface VapidKeyStore {
   retire(publicKey: string, options: { readonly force: boolean }): Promise<number>;
   /** Makes the key `current` and retires all others of ours. */
   replaceAll(publicKey: string): Promise<void>;
+}
+
+/**
+ * @param subscriptionCounts SQL that gives `public_key` and `subscriptions`: each database counts subscriptions by key in
+ *   its own way, as they come and go
+ */
+export function createVapidKeys(database: PortableDatabase, subscriptionCounts: string): VapidKeyStore {
+  /** Changes come one after the other; registrations go on. */
+  const change = <Result>(work: () => Work<Result>): Promise<Result> => database.transaction(work, 'keys');
+  const current = async (): Promise<string | undefined> => {
+    const [row] = await database.read<{ readonly public_key: string }>(selectByState, { state: 'current' });
+    return row?.public_key;
+  };
+
+  return {
+    list: async () => {
+      const rows = await database.read<{
+        readonly public_key: string;
+        readonly state: VapidKeyState | null;
+      }>('select public_key, state from deskbell.vapid_keys order by id');
+      return rows.map(({ public_key, state }) => ({ publicKey: public_key, state: state ?? undefined }));
+    },
+
+    current,
+
+    countSubscriptions: async () => {
+      const rows = await database.read<CountRow>(`${subscriptionCounts}`);
+      return new Map(
+        rows
+          .filter(({ subscriptions }) => subscriptions > 0)
+          .map((row) => [row.public_key, row.subscriptions]),
+      );
+    },
+
+    adopt: async (publicKey) =>
+      (await current()) ??
+      change(function* () {
+        const adopted = (yield* inState('current')) ?? publicKey;
+        yield* replace('current', adopted, 'previous');
+        return adopted;
+      }),
+
+    prepare: (publicKey) =>
+      change(function* () {
+        const next = (yield* inState('next')) ?? publicKey;
+        yield* replace('next', next, 'retired');
+        return next;
+      }),
+
+    makeCurrent: (publicKey) => change(() => replace('current', publicKey, 'previous')),
+
+    retire: (publicKey, { force }) =>
+      change(function* () {
+        if ((yield* inState('current')) === publicKey) {
+          throw new DeskbellError('ERR_KEY_IN_USE', `The key ${publicKey} is the current one.`);
+        }
+        const counts = yield* run<CountRow>(subscriptionCounts);
+        const count = counts.find(({ public_key }) => public_key === publicKey)?.subscriptions ?? 0;
+        if (count === 0 || force) yield* setState(publicKey, 'retired');
+        return count;
+      }),
+
+    replaceAll: (publicKey) =>
+      change(function* () {
+        yield* run("update deskbell.vapid_keys set state = 'retired' where state is not null");
+        yield* setState(publicKey, 'current');
+      }),
+  };
+}
+
+interface CountRow {
+  readonly public_key: string;
+  readonly subscriptions: number;
+}
+
+const selectByState = 'select public_key from deskbell.vapid_keys where state = :state';
+
+function* inState(state: VapidKeyState): Work<string | undefined> {
+  const [row] = yield* run<{ readonly public_key: string }>(selectByState, { state });
+  return row?.public_key;
+}
+
+function* setState(publicKey: string, state: VapidKeyState): Work<void> {
+  yield* run(
+    `insert into deskbell.vapid_keys (public_key, state) values (:publicKey, :state)
+     on conflict (public_key) do update set state = excluded.state`,
+    { publicKey, state },
+  );
+}
+
+/** One key at a time is `next` or `current`. */
+function* replace(state: 'next' | 'current', publicKey: string, formerState: VapidKeyState): Work<void> {
+  const former = yield* inState(state);
+  if (former === publicKey) return;
+  if (former !== undefined) yield* setState(former, formerState);
+  yield* setState(publicKey, state);
 }

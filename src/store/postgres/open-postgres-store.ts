@@ -8,27 +8,29 @@ import {
 } from '../../errors/check-options.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
+import { createAudit } from '../audit.ts';
+import { createOperators } from '../operators.ts';
+import { createRetention } from '../retention.ts';
+import { createSenders } from '../senders.ts';
+import { createVapidKeys } from '../vapid-keys.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
 import { migrate } from './migrate.ts';
-import { createPostgresAudit } from './postgres-audit.ts';
+import { createPortableDatabase } from './portable-database.ts';
 import { createPostgresBroadcasts } from './postgres-broadcasts.ts';
 import { createPostgresClientRequests } from './postgres-client-requests.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { createPostgresEndedSubscriptions, createPostgresHeldDeletions } from './postgres-held-deletions.ts';
 import { createPostgresLedger } from './postgres-ledger.ts';
 import { createPostgresMessageRequests } from './postgres-message-requests.ts';
-import { createPostgresOperators } from './postgres-operators.ts';
 import { createPostgresPeople } from './postgres-people.ts';
 import { createPostgresReceipts } from './postgres-receipts.ts';
-import { createPostgresRetention } from './postgres-retention.ts';
 import { createPostgresSchedules } from './postgres-schedules.ts';
-import { createPostgresRateShares, createPostgresSenders } from './postgres-senders.ts';
 import { createPostgresSending } from './postgres-sending.ts';
+import { createPostgresRateShares } from './postgres-rate-shares.ts';
 import { createPostgresStatistics } from './postgres-statistics.ts';
 import { createPostgresSubscriptions } from './postgres-subscriptions.ts';
-import { createPostgresVapidKeys } from './postgres-vapid-keys.ts';
 import { createPostgresWebhookOutbox } from './postgres-webhook-outbox.ts';
 import { createPostgresWorkSource } from './postgres-work-source.ts';
 import { checkServer } from './preflight.ts';
@@ -75,6 +77,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await database.close();
     throw error;
   }
+  const portable = createPortableDatabase(database);
   const newest = describeFunctions();
   const functions = newest.schema;
   // what fails now is tried again next time, long before anybody could drop them
@@ -95,15 +98,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ledger: createPostgresLedger(database, functions),
     heldDeletions: createPostgresHeldDeletions(database),
     ended: createPostgresEndedSubscriptions(database),
-    vapidKeys: createPostgresVapidKeys(database),
+    vapidKeys: createVapidKeys(portable, subscriptionCounts),
     statistics: createPostgresStatistics(database, functions),
     receipts: createPostgresReceipts(database, functions),
     messageRequests: createPostgresMessageRequests(database, functions),
-    operators: createPostgresOperators(database, functions),
-    audit: createPostgresAudit(database, functions),
+    operators: createOperators(portable),
+    audit: createAudit(portable),
     rates: createPostgresRateShares(database, functions),
-    senders: createPostgresSenders(database, functions),
-    retention: createPostgresRetention(database),
+    senders: createSenders(portable),
+    retention: createRetention(portable, async () => false),
     webhooks: createPostgresWebhookOutbox(database, functions),
     clientRequests: createPostgresClientRequests(database, functions),
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
@@ -115,6 +118,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
   };
 }
+
+/** Counted in shards, so that registrations do not wait for each other. */
+const subscriptionCounts = `
+  select v.public_key, sum(c.subscriptions) as subscriptions
+  from deskbell.subscription_counts c join deskbell.vapid_keys v on v.id = c.vapid_key_id
+  group by v.public_key`;
 
 /** For other threads, by `Store.address`. */
 export const openStore = openPostgresStore;

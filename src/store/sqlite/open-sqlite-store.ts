@@ -2,8 +2,14 @@
 import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
-import { createSqliteAudit } from './sqlite-audit.ts';
+import { createAudit } from '../audit.ts';
+import { createOperators } from '../operators.ts';
+import { createRetention } from '../retention.ts';
+import { createSenders } from '../senders.ts';
+import { createVapidKeys } from '../vapid-keys.ts';
 import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
+import { createPortableDatabase } from './portable-database.ts';
+import { createShrink } from './shrink.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 import { createSqliteEndedSubscriptions } from './sqlite-ended-subscriptions.ts';
 import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
@@ -13,13 +19,9 @@ import { createSqliteRateShares } from './sqlite-rate-shares.ts';
 import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqlitePeople } from './sqlite-people.ts';
 import { createSqliteMessageRequests } from './sqlite-message-requests.ts';
-import { createSqliteOperators } from './sqlite-operators.ts';
-import { createSqliteSenders } from './sqlite-senders.ts';
-import { createSqliteRetention } from './sqlite-retention.ts';
 import { createSqliteSchedules } from './sqlite-schedules.ts';
 import { createSqliteSending } from './sqlite-sending.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
-import { createSqliteVapidKeys } from './sqlite-vapid-keys.ts';
 import { createSqliteWebhookOutbox } from './sqlite-webhook-outbox.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
@@ -47,6 +49,7 @@ const sqliteChecks: OptionChecks<SqliteStoreOptions> = {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   checkOptions(options, sqliteChecks, { required: ['path'] });
   const database = await SqliteDatabase.open(options);
+  const portable = createPortableDatabase(database);
   return {
     now: database.now,
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
@@ -59,14 +62,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     rates: createSqliteRateShares(database),
     heldDeletions: createSqliteHeldDeletions(database),
     ended: createSqliteEndedSubscriptions(database),
-    vapidKeys: createSqliteVapidKeys(database),
+    vapidKeys: createVapidKeys(portable, 'select public_key, subscriptions from deskbell.vapid_keys'),
     statistics: createSqliteStatistics(database),
     receipts: createSqliteReceipts(database),
     messageRequests: createSqliteMessageRequests(database),
-    operators: createSqliteOperators(database),
-    audit: createSqliteAudit(database),
-    senders: createSqliteSenders(database),
-    retention: createSqliteRetention(database),
+    operators: createOperators(portable),
+    audit: createAudit(portable),
+    senders: createSenders(portable),
+    retention: createRetention(portable, createShrink(database)),
     webhooks: createSqliteWebhookOutbox(database),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),

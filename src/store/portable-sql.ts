@@ -1,0 +1,43 @@
+// SQL that is the same in both databases: what the roles without a hot path are written in, once, in the file of the role. It
+// names tables with their schema (`deskbell.audit`) and values by name (`:nowMs`). Roles that differ, or that are called for
+// each message, have a file of their own name in `sqlite/` and in `postgres/`.
+
+export type PortableValue = string | number | boolean | Uint8Array | null;
+export type PortableValues = Readonly<Record<string, PortableValue>>;
+
+export interface PortableStatement {
+  readonly sql: string;
+  readonly values: PortableValues;
+}
+
+/** What a transaction does, one statement after the other; each is answered with its rows. */
+export type Work<Result> = Generator<PortableStatement, Result, readonly unknown[]>;
+
+export interface PortableDatabase {
+  /** The time of the store, milliseconds since 1970. */
+  readonly now: () => number;
+  /** At the end of a query whose rows are changed next: other transactions pass over them. */
+  readonly skipLocked: string;
+  /** Runs a query. PostgreSQL may run it twice. */
+  read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
+  /** Runs a statement. PostgreSQL may run it twice. @returns the rows that it returns; durable */
+  write<Row = never>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
+  /**
+   * Runs several statements as one transaction. PostgreSQL may run it twice.
+   *
+   * @param lock names what only one transaction at a time does
+   */
+  transaction<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
+}
+
+/** One statement of a transaction. @returns its rows */
+export function* run<Row = never>(
+  sql: string,
+  values: PortableValues = {},
+): Generator<PortableStatement, readonly Row[], readonly unknown[]> {
+  return (yield { sql, values }) as readonly Row[];
+}
+
+/** What stands in a column of JSON: SQLite gives its text. */
+export const readJson = <Value>(value: unknown): Value =>
+  (typeof value === 'string' ? JSON.parse(value) : value) as Value;
