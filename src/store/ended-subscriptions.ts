@@ -1,4 +1,6 @@
-// Subscriptions that left the store because their push service called them gone, until somebody has taken note. Types only.
+// Subscriptions that left the store because their push service called them gone, until somebody has taken note. A
+// trigger of the schema writes them, whoever deletes a subscription that is marked gone.
+import { run, type PortableDatabase } from './portable-sql.ts';
 
 /** A subscription that its push service has ended (404 or 410) and that was deleted. */
 export interface EndedSubscription {
@@ -17,4 +19,32 @@ export interface EndedSubscriptions {
   list(limit: number): Promise<readonly EndedSubscription[]>;
   /** Somebody has taken note of them. */
   remove(ids: readonly number[]): Promise<void>;
+}
+
+interface EndedRow {
+  readonly id: number;
+  readonly endpoint: string;
+  readonly user_name: string | null;
+  readonly gone_at_ms: number;
+}
+
+export function createEndedSubscriptions(database: PortableDatabase): EndedSubscriptions {
+  return {
+    list: async (limit) => {
+      const rows = await database.read<EndedRow>(
+        'select id, endpoint, user_name, gone_at_ms from deskbell.ended_subscriptions order by id limit :limit',
+        { limit },
+      );
+      return rows.map(({ id, endpoint, user_name, gone_at_ms }) => ({
+        id,
+        endpoint,
+        user: user_name ?? undefined,
+        goneAtMs: gone_at_ms,
+      }));
+    },
+    remove: (ids) =>
+      database.transaction(function* () {
+        for (const id of ids) yield* run('delete from deskbell.ended_subscriptions where id = :id', { id });
+      }),
+  };
 }

@@ -18,6 +18,8 @@ export interface PortableDatabase {
   readonly now: () => number;
   /** At the end of a query whose rows are changed next: other transactions pass over them. */
   readonly skipLocked: string;
+  /** What a column of JSON holds, from what it is read as: SQLite gives its text. */
+  readJson<Json>(column: unknown): Json;
   /** Runs a query. PostgreSQL may run it twice. */
   read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
   /** Runs a statement. PostgreSQL may run it twice. @returns the rows that it returns; durable */
@@ -37,7 +39,3 @@ export function* run<Row = never>(
 ): Generator<PortableStatement, readonly Row[], readonly unknown[]> {
   return (yield { sql, values }) as readonly Row[];
 }
-
-/** What stands in a column of JSON: SQLite gives its text. */
-export const readJson = <Value>(value: unknown): Value =>
-  (typeof value === 'string' ? JSON.parse(value) : value) as Value;

@@ -1,8 +1,10 @@
 // Schedules: broadcasts that recur. Each time of a schedule is an occurrence; when it has come, a broadcast is made for it.
-// Types only.
+import { randomUUID } from 'node:crypto';
 import type { Message } from '../protocol/message/message.ts';
 import type { Urgency } from '../protocol/request.ts';
 import type { AudienceExpression } from './people.ts';
+import { run, type PortableDatabase } from './portable-sql.ts';
+import { isNotPaused } from './sending.ts';
 
 /** Whom each occurrence is for, looked at when its time has come. */
 export type ScheduleAudience = 'all' | AudienceExpression;
@@ -61,4 +63,116 @@ export interface ScheduleStore {
       readonly broadcastId?: number | undefined;
     },
   ): Promise<boolean>;
+}
+
+interface ScheduleRow {
+  readonly id: number;
+  readonly cron: string;
+  readonly timezone: string;
+  /** JSON */
+  readonly audience: unknown;
+  /** JSON */
+  readonly message: unknown;
+  readonly ttl_seconds: number | null;
+  readonly urgency: Urgency | null;
+  readonly topic: string | null;
+  readonly receipts: boolean | number;
+  readonly per_person: string | null;
+  readonly created_at_ms: number;
+  readonly next_at_ms: number;
+  readonly last_broadcast_id: number | null;
+}
+
+export function createSchedules(database: PortableDatabase): ScheduleStore {
+  const toSchedule = (row: ScheduleRow): Schedule => ({
+    id: row.id,
+    cron: row.cron,
+    timezone: row.timezone,
+    audience: database.readJson(row.audience),
+    message: database.readJson(row.message),
+    ttlSeconds: row.ttl_seconds ?? undefined,
+    urgency: row.urgency ?? undefined,
+    topic: row.topic ?? undefined,
+    receipts: Boolean(row.receipts),
+    perPerson: row.per_person ?? undefined,
+    createdAtMs: row.created_at_ms,
+    nextAtMs: row.next_at_ms,
+    lastBroadcastId: row.last_broadcast_id ?? undefined,
+  });
+  const selectDue = `
+    select d.* from deskbell.schedules d
+    where d.next_at_ms <= :nowMs and d.lease_until_ms <= :nowMs and ${isNotPaused}
+    order by d.next_at_ms, d.id limit 1`;
+
+  return {
+    add: async (draft) => {
+      const [row] = await database.write<ScheduleRow>(
+        `insert into deskbell.schedules as s (
+           creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, per_person,
+           next_at_ms, created_at_ms
+         ) values (
+           :creation, :cron, :timezone, :audience, :user, :message, :ttlSeconds, :urgency, :topic, :receipts,
+           :perPerson, :nextAtMs, :nowMs
+         )
+         on conflict (creation) do update set creation = s.creation
+         returning *`,
+        {
+          creation: randomUUID(),
+          cron: draft.cron,
+          timezone: draft.timezone,
+          audience: JSON.stringify(draft.audience),
+          user: draft.audience === 'all' ? null : (draft.audience.user ?? null),
+          message: JSON.stringify(draft.message),
+          ttlSeconds: draft.ttlSeconds ?? null,
+          urgency: draft.urgency ?? null,
+          topic: draft.topic ?? null,
+          receipts: draft.receipts,
+          perPerson: draft.perPerson ?? null,
+          nextAtMs: draft.nextAtMs,
+          nowMs: database.now(),
+        },
+      );
+      if (row === undefined) throw new Error('The schedule was not stored.');
+      return toSchedule(row);
+    },
+
+    list: async () => {
+      const rows = await database.read<ScheduleRow>('select * from deskbell.schedules order by id');
+      return rows.map(toSchedule);
+    },
+
+    remove: async (id) => {
+      const removed = await database.write('delete from deskbell.schedules where id = :id returning id', {
+        id,
+      });
+      return removed.length > 0;
+    },
+
+    takeDue: async (leaseMs) => {
+      const nowMs = database.now();
+      // a look, before all writers have to wait
+      const [due] = await database.read<ScheduleRow>(selectDue, { nowMs });
+      if (due === undefined) return undefined;
+      return database.transaction(function* () {
+        const [row] = yield* run<ScheduleRow>(`${selectDue} ${database.skipLocked}`, { nowMs });
+        if (row === undefined) return undefined;
+        yield* run('update deskbell.schedules set lease_until_ms = :untilMs where id = :id', {
+          id: row.id,
+          untilMs: nowMs + leaseMs,
+        });
+        return { ...toSchedule(row), nowMs };
+      });
+    },
+
+    advance: (id, { fromMs, toMs, broadcastId = null }) =>
+      database.transaction(function* () {
+        yield* run(
+          `update deskbell.schedules set next_at_ms = :toMs, lease_until_ms = 0,
+             last_broadcast_id = coalesce(:broadcastId, last_broadcast_id)
+           where id = :id and next_at_ms = :fromMs`,
+          { id, fromMs, toMs, broadcastId },
+        );
+        return (yield* run('select id from deskbell.schedules where id = :id', { id })).length > 0;
+      }),
+  };
 }

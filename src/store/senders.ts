@@ -1,6 +1,6 @@
 // Who sends now, in whatever process and on whatever machine, and what each knows of push services: reported every few
 // seconds, so that operators see all of them from any process. Nothing is decided by it.
-import { readJson, run, type PortableDatabase } from './portable-sql.ts';
+import { run, type PortableDatabase } from './portable-sql.ts';
 
 /** What one sender knows of one push service. */
 export interface ReportedPushService {
@@ -79,7 +79,7 @@ export function createSenders(database: PortableDatabase): SenderReports {
         { sinceMs: database.now() - reportLifetimeMs },
       );
       return rows.map(({ seen_at_ms, report }) => ({
-        ...readJson<SenderReport>(report),
+        ...database.readJson<SenderReport>(report),
         seenAtMs: seen_at_ms,
       }));
     },

@@ -1,6 +1,8 @@
 // Events for the operator's webhook, stored where they happen, in the same transaction, whichever process that is; they leave
-// once they are delivered. Nothing is stored unless somebody has asked for deliveries within the last days. Types only.
+// once they are delivered. Nothing is stored unless somebody has asked for deliveries within the last days.
 import type { Alarm } from './broadcasts.ts';
+import { run, type PortableDatabase } from './portable-sql.ts';
+import { isNotPaused } from './sending.ts';
 
 interface Common {
   /** 32 hexadecimal digits, the same at each try. */
@@ -35,4 +37,94 @@ export interface WebhookOutbox {
   /** It was delivered, or never will be. */
   remove(id: string): Promise<void>;
   count(): Promise<number>;
+}
+
+/** What could not be delivered for so long is dropped. */
+export const webhookEventKeptMs = 3 * 24 * 60 * 60 * 1000;
+
+interface WebhookEventRow {
+  readonly id: string;
+  readonly type: WebhookEvent['type'];
+  readonly at_ms: number;
+  readonly attempts: number;
+  readonly broadcast_id: number | null;
+  readonly subscription_id: number | null;
+  readonly user_name: string | null;
+  readonly origin: string | null;
+  readonly reason: string | null;
+  readonly detail: string | null;
+  readonly rows: number | null;
+}
+
+export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
+  const selectDue = `
+    select d.id from deskbell.webhook_events d where d.due_at_ms <= :nowMs and ${isNotPaused}
+    order by d.due_at_ms limit :limit`;
+
+  return {
+    watch: () =>
+      database.transaction(function* () {
+        const nowMs = database.now();
+        yield* run(
+          `insert into deskbell.webhook_watch (id, seen_at_ms) values (1, :nowMs)
+           on conflict (id) do update set seen_at_ms = excluded.seen_at_ms`,
+          { nowMs },
+        );
+        yield* run('delete from deskbell.webhook_events where at_ms < :beforeMs', {
+          beforeMs: nowMs - webhookEventKeptMs,
+        });
+      }),
+
+    lease: async ({ limit, leaseMs }) => {
+      const nowMs = database.now();
+      // asked often and seldom true: no transaction for that
+      if ((await database.read(selectDue, { nowMs, limit: 1 })).length === 0) return [];
+      const rows = await database.write<WebhookEventRow>(
+        `update deskbell.webhook_events set due_at_ms = :untilMs, attempts = attempts + 1
+         where id in (${selectDue} ${database.skipLocked})
+         returning id, type, at_ms, attempts - 1 as attempts, broadcast_id, subscription_id, user_name, origin, reason,
+                   detail, rows`,
+        { nowMs, limit, untilMs: nowMs + leaseMs },
+      );
+      return rows.toSorted((one, other) => one.at_ms - other.at_ms).map(toWebhookEvent);
+    },
+
+    postpone: async (id, delayMs) => {
+      await database.write('update deskbell.webhook_events set due_at_ms = :dueAtMs where id = :id', {
+        id,
+        dueAtMs: database.now() + delayMs,
+      });
+    },
+
+    remove: async (id) => {
+      await database.write('delete from deskbell.webhook_events where id = :id', { id });
+    },
+
+    count: async () => {
+      const [row] = await database.read<{ readonly count: number }>(
+        'select count(*) as count from deskbell.webhook_events',
+      );
+      return row?.count ?? 0;
+    },
+  };
+}
+
+function toWebhookEvent(row: WebhookEventRow): WebhookEvent {
+  const { id, type, attempts } = row;
+  const common = { id, atMs: row.at_ms, attempts };
+  const broadcastId = row.broadcast_id ?? 0;
+  if (type === 'subscription.gone') {
+    return { ...common, type, subscriptionId: row.subscription_id ?? 0, user: row.user_name ?? undefined };
+  }
+  if (type === 'broadcast.done') return { ...common, type, broadcastId };
+  const { origin, reason, detail, rows } = row;
+  return {
+    ...common,
+    type,
+    broadcastId,
+    origin: origin ?? '',
+    reason: reason ?? '',
+    detail: detail ?? '',
+    rows: rows ?? 0,
+  };
 }

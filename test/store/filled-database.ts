@@ -50,19 +50,19 @@ const fill = `
   update gone_marks set is_held = 1 where subscription_id <> 3;
   insert into answer_windows (origin, number, answers, accepted) values ('http://a', 1, 100, 2);
   insert into few_deletions (origin, rows) values ('http://a', 3);
-  insert into ended_subscriptions (id, endpoint, gone_at_ms, user) values (6, 'http://a/6', 1, null), (7, 'http://a/7', 2, 'Zoë');
+  insert into ended_subscriptions (id, endpoint, gone_at_ms, user_name) values (6, 'http://a/6', 1, null), (7, 'http://a/7', 2, 'Zoë');
   insert into rate_limits (origin, permits, refilled_at_ms, queued_until_ms, sent_at_ms) values ('http://a', 0.1, 1, 2, 3);
   insert into operators (id, name, role, token_hash, created_at_ms) values (1, 'ada', 'full', zeroblob(32), 9), (5, 'x', 'read', randomblob(32), 9);
   delete from operators where id = 5;
   insert into sending_pause (id, since_ms, reason, broadcast_ids) values (1, 5, 'restored', '[4]');
   insert into audit (at_ms, operator, action, target, status) values (1, 'ada', 'pause', null, null), (2, 'ada', 'pause', '3', 200);
-  insert into schedules (id, cron, timezone, audience, user, message, ttl_seconds, urgency, topic, receipts, created_at_ms,
+  insert into schedules (id, creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, created_at_ms,
       next_at_ms, lease_until_ms, last_broadcast_id, per_person)
-    values (2, '0 9 * * 1', 'Europe/Berlin', '{"tags":{"all":["a"],"none":["b"]}}', null,
+    values (2, 'c2', '0 9 * * 1', 'Europe/Berlin', '{"tags":{"all":["a"],"none":["b"]}}', null,
             '{"title":"z","message":"a","data":{"b":1,"a":[2.5,null]}}', 60, 'high', null, 1, 1, 2, 3, null, '1/week');
   insert into message_requests (key, content_hash, at_ms, answer)
     values ('order-7', randomblob(32), 1, '[]'), ('order-8', randomblob(32), 2, null);
-  insert into webhook_events (id, type, at_ms, due_at_ms, attempts, broadcast_id, subscription_id, user, origin, reason, detail, rows)
+  insert into webhook_events (id, type, at_ms, due_at_ms, attempts, broadcast_id, subscription_id, user_name, origin, reason, detail, rows)
     values ('0a', 'alarm', 1, 2, 3, 4, null, null, 'http://a', 'r', 'd', 5), ('0b', 'subscription.gone', 1, 2, 3, null, 6, 'Zoë', null, null, null, null);
   insert into webhook_watch (id, seen_at_ms) values (1, unixepoch() * 1000);
 `;

@@ -178,6 +178,7 @@ export const broadcastTables: readonly CopiedTable[] = [
     name: 'schedules',
     columns: {
       id: 'integer',
+      creation: 'text',
       cron: 'text',
       timezone: 'text',
       audience: 'json',
@@ -195,11 +196,9 @@ export const broadcastTables: readonly CopiedTable[] = [
       last_broadcast_id: 'integer',
     },
     order: ['id'],
-    sqlite: { names: { user_name: 'user' } },
     postgres: {
       read: { message: 't.message::text' },
       write: { message: 'r.message::json' },
-      added: { creation: 'gen_random_uuid()::text' },
     },
   },
 ];

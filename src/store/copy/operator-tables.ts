@@ -53,7 +53,6 @@ export const operatorTables: readonly CopiedTable[] = [
       rows: 'integer',
     },
     order: ['id'],
-    sqlite: { names: { user_name: 'user' } },
   },
   {
     // after all that triggers would tell a webhook of

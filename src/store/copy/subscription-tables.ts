@@ -100,6 +100,5 @@ export const subscriptionTables: readonly CopiedTable[] = [
     name: 'ended_subscriptions',
     columns: { id: 'integer', endpoint: 'text', user_name: 'text', gone_at_ms: 'integer' },
     order: ['id'],
-    sqlite: { names: { user_name: 'user' } },
   },
 ];

@@ -1,10 +1,12 @@
 // Looks into a PostgreSQL database without bringing it to the newest schema.
 import type { DatabaseContent } from '../database-content.ts';
+import { createSending } from '../sending.ts';
+import { createVapidKeys } from '../vapid-keys.ts';
+import { subscriptionCounts } from './subscription-counts.ts';
 import { migrations } from './migrations.ts';
 import { readVersion } from './migrate.ts';
 import { PostgresDatabase } from './postgres-database.ts';
-import { findPause } from './postgres-sending.ts';
-import { createPostgresVapidKeys } from './postgres-vapid-keys.ts';
+import { createPortableDatabase } from './portable-database.ts';
 import { checkServer } from './preflight.ts';
 
 export interface DatabaseState {
@@ -50,10 +52,11 @@ export async function inspectDatabase(url: string): Promise<DatabaseState> {
 }
 
 async function readContent(database: PostgresDatabase): Promise<DatabaseContent> {
-  const vapidKeys = createPostgresVapidKeys(database);
+  const portable = createPortableDatabase(database);
+  const vapidKeys = createVapidKeys(portable, subscriptionCounts);
   return {
     keys: await vapidKeys.list(),
     subscriptions: await vapidKeys.countSubscriptions(),
-    pause: await findPause(database),
+    pause: await createSending(portable).findPause(),
   };
 }

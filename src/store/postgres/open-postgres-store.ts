@@ -9,10 +9,14 @@ import {
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createAudit } from '../audit.ts';
+import { createEndedSubscriptions } from '../ended-subscriptions.ts';
 import { createOperators } from '../operators.ts';
 import { createRetention } from '../retention.ts';
+import { createSchedules } from '../schedules.ts';
 import { createSenders } from '../senders.ts';
+import { createSending } from '../sending.ts';
 import { createVapidKeys } from '../vapid-keys.ts';
+import { createWebhookOutbox } from '../webhook-outbox.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
@@ -21,19 +25,17 @@ import { createPortableDatabase } from './portable-database.ts';
 import { createPostgresBroadcasts } from './postgres-broadcasts.ts';
 import { createPostgresClientRequests } from './postgres-client-requests.ts';
 import { PostgresDatabase } from './postgres-database.ts';
-import { createPostgresEndedSubscriptions, createPostgresHeldDeletions } from './postgres-held-deletions.ts';
+import { createPostgresHeldDeletions } from './postgres-held-deletions.ts';
 import { createPostgresLedger } from './postgres-ledger.ts';
 import { createPostgresMessageRequests } from './postgres-message-requests.ts';
 import { createPostgresPeople } from './postgres-people.ts';
 import { createPostgresReceipts } from './postgres-receipts.ts';
-import { createPostgresSchedules } from './postgres-schedules.ts';
-import { createPostgresSending } from './postgres-sending.ts';
 import { createPostgresRateShares } from './postgres-rate-shares.ts';
 import { createPostgresStatistics } from './postgres-statistics.ts';
 import { createPostgresSubscriptions } from './postgres-subscriptions.ts';
-import { createPostgresWebhookOutbox } from './postgres-webhook-outbox.ts';
 import { createPostgresWorkSource } from './postgres-work-source.ts';
 import { checkServer } from './preflight.ts';
+import { subscriptionCounts } from './subscription-counts.ts';
 import { openNotices } from './thread-notices.ts';
 
 /** Of `openPostgresStore`: where the database is, and how it is connected to. */
@@ -92,12 +94,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
     people: createPostgresPeople(database, functions),
     broadcasts: createPostgresBroadcasts(database, functions),
-    schedules: createPostgresSchedules(database, functions),
-    sending: createPostgresSending(database, functions),
+    schedules: createSchedules(portable),
+    sending: createSending(portable),
     work: createPostgresWorkSource(database, functions, notices),
     ledger: createPostgresLedger(database, functions),
     heldDeletions: createPostgresHeldDeletions(database),
-    ended: createPostgresEndedSubscriptions(database),
+    ended: createEndedSubscriptions(portable),
     vapidKeys: createVapidKeys(portable, subscriptionCounts),
     statistics: createPostgresStatistics(database, functions),
     receipts: createPostgresReceipts(database, functions),
@@ -107,7 +109,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     rates: createPostgresRateShares(database, functions),
     senders: createSenders(portable),
     retention: createRetention(portable, async () => false),
-    webhooks: createPostgresWebhookOutbox(database, functions),
+    webhooks: createWebhookOutbox(portable),
     clientRequests: createPostgresClientRequests(database, functions),
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
     check: async () => checkServer(database, () => {}, { isPatient: false }),
@@ -118,12 +120,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
   };
 }
-
-/** Counted in shards, so that registrations do not wait for each other. */
-const subscriptionCounts = `
-  select v.public_key, sum(c.subscriptions) as subscriptions
-  from deskbell.subscription_counts c join deskbell.vapid_keys v on v.id = c.vapid_key_id
-  group by v.public_key`;
 
 /** For other threads, by `Store.address`. */
 export const openStore = openPostgresStore;

@@ -8,6 +8,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
   return {
     now: database.clock.now,
     skipLocked: 'for update skip locked',
+    readJson: <Json>(column: unknown) => column as Json,
     read: runAlone,
     write: runAlone,
     transaction: (work, lock) =>

@@ -1,6 +1,4 @@
-// Held deletions and ended subscriptions in PostgreSQL, as an operator and an application see them. Triggers of the schema
-// write down what has ended, whoever deletes a subscription that is marked gone.
-import type { EndedSubscription, EndedSubscriptions } from '../ended-subscriptions.ts';
+// Held deletions in PostgreSQL, as an operator sees them.
 import type { HeldDeletions, HeldOrigin } from '../held-deletions.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 
@@ -33,30 +31,5 @@ export function createPostgresHeldDeletions(database: PostgresDatabase): HeldDel
       ),
     discard: (origin) =>
       database.run('delete from deskbell.gone_marks where origin = $1 and is_held', [origin]),
-  };
-}
-
-export function createPostgresEndedSubscriptions(database: PostgresDatabase): EndedSubscriptions {
-  return {
-    list: async (limit) => {
-      const rows = await database.query<{
-        readonly id: number;
-        readonly endpoint: string;
-        readonly user_name: string | null;
-        readonly gone_at_ms: number;
-      }>(
-        'select id, endpoint, user_name, gone_at_ms from deskbell.ended_subscriptions order by id limit $1',
-        [limit],
-      );
-      return rows.map(({ id, endpoint, user_name, gone_at_ms }): EndedSubscription => ({
-        id,
-        endpoint,
-        user: user_name ?? undefined,
-        goneAtMs: gone_at_ms,
-      }));
-    },
-    remove: async (ids) => {
-      await database.run('delete from deskbell.ended_subscriptions where id = any ($1)', [ids]);
-    },
   };
 }

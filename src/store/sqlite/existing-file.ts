@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DatabaseContent } from '../database-content.ts';
-import { toSendingPause, type SendingPauseRow } from '../rows/sending-pause-row.ts';
+import { toSendingPause, type SendingPauseRow } from '../sending.ts';
 import type { VapidKeyState } from '../vapid-keys.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';

@@ -652,4 +652,15 @@ export const migrations: readonly string[] = [
   ) strict, without rowid;
   create index message_requests_by_time on message_requests (at_ms);
   `,
+
+  `
+  -- as PostgreSQL has them
+  alter table schedules rename column user to user_name;
+  alter table webhook_events rename column user to user_name;
+  alter table ended_subscriptions rename column user to user_name;
+  -- made by whoever adds it, so that this can be repeated when its answer was lost
+  alter table schedules add column creation text;
+  update schedules set creation = hex(randomblob(16));
+  create unique index schedules_by_creation on schedules (creation);
+  `,
 ];

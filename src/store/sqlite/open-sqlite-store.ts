@@ -3,15 +3,18 @@ import { checkOptions, isFunction, isText, type OptionChecks } from '../../error
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createAudit } from '../audit.ts';
+import { createEndedSubscriptions } from '../ended-subscriptions.ts';
 import { createOperators } from '../operators.ts';
 import { createRetention } from '../retention.ts';
+import { createSchedules } from '../schedules.ts';
 import { createSenders } from '../senders.ts';
+import { createSending } from '../sending.ts';
 import { createVapidKeys } from '../vapid-keys.ts';
+import { createWebhookOutbox } from '../webhook-outbox.ts';
 import { createSqliteBroadcasts } from './sqlite-broadcasts.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { createShrink } from './shrink.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
-import { createSqliteEndedSubscriptions } from './sqlite-ended-subscriptions.ts';
 import { createSqliteHeldDeletions } from './sqlite-held-deletions.ts';
 import { createSqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteStatistics } from './sqlite-statistics.ts';
@@ -19,10 +22,7 @@ import { createSqliteRateShares } from './sqlite-rate-shares.ts';
 import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqlitePeople } from './sqlite-people.ts';
 import { createSqliteMessageRequests } from './sqlite-message-requests.ts';
-import { createSqliteSchedules } from './sqlite-schedules.ts';
-import { createSqliteSending } from './sqlite-sending.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
-import { createSqliteWebhookOutbox } from './sqlite-webhook-outbox.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
 /** Of `openSqliteStore`. */
@@ -55,13 +55,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
     people: createSqlitePeople(database),
     broadcasts: createSqliteBroadcasts(database),
-    schedules: createSqliteSchedules(database),
-    sending: createSqliteSending(database),
+    schedules: createSchedules(portable),
+    sending: createSending(portable),
     work: createSqliteWorkSource(database),
     ledger: createSqliteLedger(database),
     rates: createSqliteRateShares(database),
     heldDeletions: createSqliteHeldDeletions(database),
-    ended: createSqliteEndedSubscriptions(database),
+    ended: createEndedSubscriptions(portable),
     vapidKeys: createVapidKeys(portable, 'select public_key, subscriptions from deskbell.vapid_keys'),
     statistics: createSqliteStatistics(database),
     receipts: createSqliteReceipts(database),
@@ -70,7 +70,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     audit: createAudit(portable),
     senders: createSenders(portable),
     retention: createRetention(portable, createShrink(database)),
-    webhooks: createSqliteWebhookOutbox(database),
+    webhooks: createWebhookOutbox(portable),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

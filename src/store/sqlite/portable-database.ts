@@ -14,6 +14,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
   return {
     now: database.now,
     skipLocked: '',
+    readJson: <Json>(column: unknown) => JSON.parse(String(column)) as Json,
     read: <Row>(sql: string, values = {}) => database.read(() => runNow({ sql, values }) as readonly Row[]),
     write: <Row>(sql: string, values = {}) => database.write(() => runNow({ sql, values }) as readonly Row[]),
     // one transaction writes at a time, so that no lock is needed

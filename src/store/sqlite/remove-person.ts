@@ -54,10 +54,10 @@ function prepareStatements(database: SqliteDatabase) {
       'select id, endpoint from subscriptions where user = :user',
     ),
     ended: database.prepare<{ user: string }, { id: number; endpoint: string }>(
-      'select id, endpoint from ended_subscriptions where user = :user',
+      'select id, endpoint from ended_subscriptions where user_name = :user',
     ),
     dropBroadcasts: database.prepare<{ user: string }>('delete from broadcasts where user = :user'),
-    dropSchedules: database.prepare<{ user: string }>('delete from schedules where user = :user'),
+    dropSchedules: database.prepare<{ user: string }>('delete from schedules where user_name = :user'),
     dropRetries: database.prepare<{ id: number; endpoint: string }, { broadcast_id: number }>(`
       delete from retries where (broadcast_id, position) in (
         select id, :id from broadcasts where has_list = 0 and state in ('running', 'paused')
@@ -79,7 +79,9 @@ function prepareStatements(database: SqliteDatabase) {
     ),
     dropReaches: database.prepare<{ person: string }>('delete from person_reaches where person = :person'),
     dropSubscription: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
-    dropWebhookEvents: database.prepare<{ user: string }>('delete from webhook_events where user = :user'),
-    dropEnded: database.prepare<{ user: string }>('delete from ended_subscriptions where user = :user'),
+    dropWebhookEvents: database.prepare<{ user: string }>(
+      'delete from webhook_events where user_name = :user',
+    ),
+    dropEnded: database.prepare<{ user: string }>('delete from ended_subscriptions where user_name = :user'),
   };
 }
