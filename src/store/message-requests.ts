@@ -1,12 +1,14 @@
 // Requests for single messages that have an idempotency key: what was asked for, stored before anything is sent, and what was
-// answered. Types, and what both databases make of a key that is known.
+// answered.
+import { randomUUID } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { run, type PortableDatabase } from './portable-sql.ts';
 
 /** A key is free again after this, as a rule: whoever repeats a request does so within minutes. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** How many that are older are forgotten with each new one. */
-export const forgottenAtOnce = 100;
+const forgottenAtOnce = 100;
 
 export interface MessageRequests {
   /**
@@ -23,14 +25,52 @@ export interface MessageRequests {
   release(key: string): Promise<void>;
 }
 
+/** A claim tells a call that is repeated, because its answer was lost, from another one. */
+export function createMessageRequests(database: PortableDatabase): MessageRequests {
+  return {
+    begin: (key, contentHash) => {
+      const claim = randomUUID();
+      return database.transaction(function* () {
+        const nowMs = database.now();
+        yield* run(
+          `delete from deskbell.message_requests where at_ms < :beforeMs and (key = :key or key in (
+             select key from deskbell.message_requests where at_ms < :beforeMs
+             order by at_ms limit ${forgottenAtOnce}))`,
+          { key, beforeMs: nowMs - keyLifetimeMs },
+        );
+        // a conflict writes the row, so that it is there to be returned whoever has just added it
+        const [row] = yield* run<StoredRequest>(
+          `insert into deskbell.message_requests as r (key, content_hash, claim, at_ms)
+           values (:key, :contentHash, :claim, :nowMs)
+           on conflict (key) do update set claim = r.claim
+           returning content_hash, claim, answer`,
+          { key, contentHash, claim, nowMs },
+        );
+        if (row === undefined) throw new Error('The request was not stored.');
+        return row.claim === claim ? undefined : repeatRequest(row, contentHash);
+      });
+    },
+    finish: async (key, answer) => {
+      await database.write('update deskbell.message_requests set answer = :answer where key = :key', {
+        key,
+        answer,
+      });
+    },
+    release: async (key) => {
+      await database.write('delete from deskbell.message_requests where key = :key', { key });
+    },
+  };
+}
+
 /** A request whose key was taken before. */
-export interface StoredRequest {
+interface StoredRequest {
   readonly content_hash: Uint8Array;
+  readonly claim: string;
   readonly answer: string | null;
 }
 
 /** @throws {DeskbellError} ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT */
-export function repeatRequest(stored: StoredRequest, contentHash: Uint8Array): string {
+function repeatRequest(stored: StoredRequest, contentHash: Uint8Array): string {
   if (Buffer.compare(stored.content_hash, contentHash) !== 0) {
     throw new DeskbellError(
       'ERR_IDEMPOTENCY_KEY',

@@ -34,6 +34,7 @@ export const operatorTables: readonly CopiedTable[] = [
     name: 'message_requests',
     columns: { key: 'text', content_hash: 'bytes', at_ms: 'integer', answer: 'text' },
     order: ['key'],
+    sqlite: { leftOut: ['claim'] },
     postgres: { leftOut: ['claim'] },
   },
   {

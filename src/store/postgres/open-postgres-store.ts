@@ -10,6 +10,7 @@ import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createAudit } from '../audit.ts';
 import { createEndedSubscriptions } from '../ended-subscriptions.ts';
+import { createMessageRequests } from '../message-requests.ts';
 import { createOperators } from '../operators.ts';
 import { createRetention } from '../retention.ts';
 import { createSchedules } from '../schedules.ts';
@@ -27,7 +28,6 @@ import { createPostgresClientRequests } from './postgres-client-requests.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { createPostgresHeldDeletions } from './postgres-held-deletions.ts';
 import { createPostgresLedger } from './postgres-ledger.ts';
-import { createPostgresMessageRequests } from './postgres-message-requests.ts';
 import { createPostgresPeople } from './postgres-people.ts';
 import { createPostgresReceipts } from './postgres-receipts.ts';
 import { createPostgresRateShares } from './postgres-rate-shares.ts';
@@ -103,7 +103,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     vapidKeys: createVapidKeys(portable, subscriptionCounts),
     statistics: createPostgresStatistics(database, functions),
     receipts: createPostgresReceipts(database, functions),
-    messageRequests: createPostgresMessageRequests(database, functions),
+    messageRequests: createMessageRequests(portable),
     operators: createOperators(portable),
     audit: createAudit(portable),
     rates: createPostgresRateShares(database, functions),

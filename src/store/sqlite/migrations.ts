@@ -658,9 +658,10 @@ export const migrations: readonly string[] = [
   alter table schedules rename column user to user_name;
   alter table webhook_events rename column user to user_name;
   alter table ended_subscriptions rename column user to user_name;
-  -- made by whoever adds it, so that this can be repeated when its answer was lost
+  -- made by whoever adds a row, so that this can be repeated when its answer was lost
   alter table schedules add column creation text;
   update schedules set creation = hex(randomblob(16));
   create unique index schedules_by_creation on schedules (creation);
+  alter table message_requests add column claim text not null default '';
   `,
 ];

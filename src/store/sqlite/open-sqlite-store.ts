@@ -4,6 +4,7 @@ import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createAudit } from '../audit.ts';
 import { createEndedSubscriptions } from '../ended-subscriptions.ts';
+import { createMessageRequests } from '../message-requests.ts';
 import { createOperators } from '../operators.ts';
 import { createRetention } from '../retention.ts';
 import { createSchedules } from '../schedules.ts';
@@ -21,7 +22,6 @@ import { createSqliteStatistics } from './sqlite-statistics.ts';
 import { createSqliteRateShares } from './sqlite-rate-shares.ts';
 import { createSqliteReceipts } from './sqlite-receipts.ts';
 import { createSqlitePeople } from './sqlite-people.ts';
-import { createSqliteMessageRequests } from './sqlite-message-requests.ts';
 import { createSqliteSubscriptions } from './sqlite-subscriptions.ts';
 import { createSqliteWorkSource } from './sqlite-work-source.ts';
 
@@ -65,7 +65,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     vapidKeys: createVapidKeys(portable, 'select public_key, subscriptions from deskbell.vapid_keys'),
     statistics: createSqliteStatistics(database),
     receipts: createSqliteReceipts(database),
-    messageRequests: createSqliteMessageRequests(database),
+    messageRequests: createMessageRequests(portable),
     operators: createOperators(portable),
     audit: createAudit(portable),
     senders: createSenders(portable),
