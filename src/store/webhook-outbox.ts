@@ -40,7 +40,7 @@ export interface WebhookOutbox {
 }
 
 /** What could not be delivered for so long is dropped. */
-export const webhookEventKeptMs = 3 * 24 * 60 * 60 * 1000;
+const webhookEventKeptMs = 3 * 24 * 60 * 60 * 1000;
 
 interface WebhookEventRow {
   readonly id: string;

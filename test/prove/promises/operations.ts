@@ -2,10 +2,6 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const retention = 'test/store/retention-suite.ts';
-const retentionOf = (changes: DocumentedPromise['changes'][string]): DocumentedPromise['changes'] => ({
-  'src/store/sqlite/sqlite-retention.ts': changes,
-  'src/store/postgres/postgres-retention.ts': changes,
-});
 
 export const operations: readonly DocumentedPromise[] = [
   {
@@ -31,7 +27,7 @@ export const operations: readonly DocumentedPromise[] = [
     claim: 'A restore pauses every broadcast that was running or scheduled',
     test: { file: 'test/cli/backup.test.ts', title: 'a restore leaves no broadcast running' },
     changes: {
-      'src/store/sqlite/sqlite-sending.ts': {
+      'src/store/sending.ts': {
         'scheduled ones go on': [
           "set state = 'paused' where state = 'running' returning id",
           "set state = 'paused' where state = 'running' and start_at_ms <= created_at_ms returning id",
@@ -45,19 +41,23 @@ export const operations: readonly DocumentedPromise[] = [
   {
     claim: 'What is kept of a broadcast is kept from its end on, however long ago it began',
     test: { file: retention, title: 'counts from the end of a broadcast' },
-    changes: retentionOf({
-      'it counts from the start': ['coalesce(b.finished_at_ms, b.expires_at_ms)', 'b.start_at_ms'],
-    }),
+    changes: {
+      'src/store/retention.ts': {
+        'it counts from the start': ['coalesce(b.finished_at_ms, b.expires_at_ms)', 'b.start_at_ms'],
+      },
+    },
   },
   {
     claim: 'A broadcast that is paused is kept, with its attempts, however old it is',
     test: { file: retention, title: 'keeps a broadcast that is paused' },
-    changes: retentionOf({
-      'a pause counts as an end': [
-        "b.state in ('done', 'cancelled')",
-        "b.state in ('done', 'cancelled', 'paused')",
-      ],
-    }),
+    changes: {
+      'src/store/retention.ts': {
+        'a pause counts as an end': [
+          "b.state in ('done', 'cancelled')",
+          "b.state in ('done', 'cancelled', 'paused')",
+        ],
+      },
+    },
   },
   {
     claim: 'A clock that is more than three minutes off those of push services is warned of, once',
@@ -85,20 +85,8 @@ export const operations: readonly DocumentedPromise[] = [
     claim: 'Where sending is paused, as in a restored store, schedules and webhook events wait',
     test: { file: 'test/store/sending-suite.ts', title: 'has schedules and webhook events wait' },
     changes: {
-      'src/store/sqlite/sqlite-schedules.ts': {
-        'schedules go on': [
-          'and lease_until_ms <= :nowMs and ${isNotPaused}',
-          'and lease_until_ms <= :nowMs',
-        ],
-      },
-      'src/store/sqlite/sqlite-webhook-outbox.ts': {
-        'events are posted': [
-          "import { isNotPaused } from './sqlite-sending.ts';",
-          "const isNotPaused = 'true';",
-        ],
-      },
-      'src/store/postgres/postgres-schedules.ts': { 'schedules go on': ['and ${isNotPaused}', ''] },
-      'src/store/postgres/postgres-webhook-outbox.ts': { 'events are posted': ['and ${isNotPaused}', ''] },
+      'src/store/schedules.ts': { 'schedules go on': ['and ${isNotPaused}', ''] },
+      'src/store/webhook-outbox.ts': { 'events are posted': ['and ${isNotPaused}', ''] },
     },
   },
   {

@@ -24,13 +24,8 @@ export const operatorApi: readonly DocumentedPromise[] = [
     claim: 'A webhook event that is three days old is dropped',
     test: { file: 'test/store/webhook-outbox-suite.ts', title: 'what is three days old is dropped' },
     changes: {
-      'src/store/sqlite/sqlite-webhook-outbox.ts': {
+      'src/store/webhook-outbox.ts': {
         'it is kept': ['where at_ms < :beforeMs', 'where at_ms < 0 and at_ms < :beforeMs'],
-      },
-      'src/store/postgres/postgres-webhook-outbox.ts': {
-        'it is kept': ['where at_ms < ${functions}', 'where at_ms < 0 and at_ms < ${functions}'],
-      },
-      'src/store/rows/webhook-event-row.ts': {
         'it is dropped a day early': ['= 3 * 24', '= 2 * 24'],
       },
     },
