@@ -1,7 +1,7 @@
 // The programs that tests, bench and screenshot use, and their Debian packages. Run as a script it installs, as root,
 // what the tests miss; elsewhere it says what to install, and the tests that need it skip with the same sentence,
 // except with CI=true, where that is a failure.
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,10 +11,17 @@ export interface Program {
   /** On the path, or anywhere by an absolute path. */
   readonly names: readonly string[];
   readonly debianPackage: string;
+  /** An older one is as good as none. */
+  readonly leastVersion?: number;
 }
 
-export const firefox: Program = { names: ['firefox-esr', 'firefox'], debianPackage: 'firefox-esr' };
-export const chromium: Program = { names: ['chromium'], debianPackage: 'chromium' };
+/** The oldest browsers that the tests are known to pass with. With Firefox 140, the ESR before, nearly all fail. */
+export const firefox: Program = {
+  names: ['firefox-esr', 'firefox'],
+  debianPackage: 'firefox-esr',
+  leastVersion: 153,
+};
+export const chromium: Program = { names: ['chromium'], debianPackage: 'chromium', leastVersion: 156 };
 /** A desktop that nobody sits at: screen, message bus, notification daemon. */
 export const desktop: readonly Program[] = [
   { names: ['Xvfb'], debianPackage: 'xvfb' },
@@ -59,10 +66,22 @@ export const curl: Program = { names: ['curl'], debianPackage: 'curl' };
 export const python: Program = { names: ['python3'], debianPackage: 'python3' };
 export const php: Program = { names: ['php'], debianPackage: 'php-cli' };
 
-/** The program's path, undefined where it is not installed. */
-export function find({ names }: Program): string | undefined {
+/** The program's path, undefined where it is not installed, or too old. */
+export function find(program: Program): string | undefined {
+  const { leastVersion } = program;
+  const paths = installedPaths(program);
+  return leastVersion === undefined ? paths[0] : paths.find((path) => versionOf(path) >= leastVersion);
+}
+
+function installedPaths({ names }: Program): readonly string[] {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return names.flatMap((name) => folders.map((folder) => resolve(folder, name))).find(existsSync);
+  return names.flatMap((name) => folders.map((folder) => resolve(folder, name))).filter(existsSync);
+}
+
+/** The first number that the program says of itself; 0 where it says none. */
+function versionOf(path: string): number {
+  const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+  return Number(/\d+/.exec(stdout ?? '')?.[0] ?? 0);
 }
 
 /**
@@ -80,7 +99,17 @@ export function skipWithout(purpose: string, programs: readonly Program[]): fals
 function missingSentence(purpose: string, programs: readonly Program[]): string | undefined {
   const packages = missingPackages(programs);
   if (packages.length === 0) return undefined;
-  return `For ${purpose}, install ${packages.join(', ')} (on Debian: sudo apt-get install ${packages.join(' ')}).`;
+  const tooOld = programs
+    .filter((program) => !find(program))
+    .flatMap((program) =>
+      installedPaths(program)
+        .slice(0, 1)
+        .map((path) => ` ${path} is version ${versionOf(path)}; ${program.leastVersion} or newer is needed.`),
+    );
+  return (
+    `For ${purpose}, install ${packages.join(', ')} (on Debian: sudo apt-get install ${packages.join(' ')}).` +
+    tooOld.join('')
+  );
 }
 
 /** Installs what is missing where that is possible; says in one line what it does, or what is left to do. */
