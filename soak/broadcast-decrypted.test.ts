@@ -73,6 +73,7 @@ test(`${rows} messages of ${processes} processes are read, each by its own recei
   assert.deepEqual(faults, []);
   assert.equal(broadcast?.counts.accepted, rows);
   assert.deepEqual([messages.length, salts.size, keys.size], [rows, rows, rows]);
+  assert.equal(new Set(messages.map(({ path }) => path)).size, rows, 'everybody got it, and nobody twice');
 });
 
 interface Receiver {

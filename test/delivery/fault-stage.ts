@@ -266,8 +266,22 @@ export async function broadcastToAll(
   const broadcast = await stage.finish(run);
   checkSums(broadcast);
   assert.equal(broadcast.state, 'done');
+  checkArrivals(broadcast, stage.recorders);
   await sender.close();
   return broadcast;
+}
+
+/**
+ * What was counted is what arrived, as the push services say it: who is left out by mistake would be counted as removed, like
+ * somebody who has unsubscribed. Only for a broadcast during which nobody has.
+ */
+export function checkArrivals({ counts }: Broadcast, recorders: readonly RecordingPushService[]): void {
+  assert.equal(counts.removed, 0, 'nobody has unsubscribed');
+  const tallies = recorders.flatMap(({ service }) => service.tallySinks());
+  const arrived = tallies
+    .flatMap(({ sinksByMessages }) => Object.entries(sinksByMessages))
+    .reduce((sum, [messages, sinks]) => sum + (messages === '0' ? 0 : sinks), 0);
+  assert.ok(arrived >= counts.accepted, `${counts.accepted} accepted, and ${arrived} have arrived`);
 }
 
 /** Every row of the audience is counted once, in all and by push service. */
