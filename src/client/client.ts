@@ -1,6 +1,7 @@
 // The page's client: one object with the life cycle of this browser's subscription.
 import { ClientError, type FailureReason } from './client-error.ts';
-import { type PushMessage, streamMessages } from './message-stream.ts';
+import { streamMessages } from './message-stream.ts';
+import type { PushMessage } from './push-message.ts';
 import { base64, type Fetch, type GetToken, ServiceApi, subscriptionBody } from './service-api.ts';
 import { StoredCopy } from './stored-copy.ts';
 import { missingSupport, permissionFailure } from './support.ts';

@@ -6,4 +6,4 @@ export type { Client, ClientOptions, ClientState, SyncResult } from './client.ts
 export { ClientError } from './client-error.ts';
 export type { FailureReason } from './client-error.ts';
 export type { ServiceWorkerHooks } from './service-worker-hooks.ts';
-export type { PushMessage, PushMessageAction } from './message-stream.ts';
+export type { PushMessage, PushMessageAction } from './push-message.ts';

@@ -1,5 +1,5 @@
 // The functions that a site's own service worker may set to take part in what Deskbell's does.
-import type { PushMessage } from './message-stream.ts';
+import type { PushMessage } from './push-message.ts';
 
 /** The value of `self.deskbell` in a service worker that imports `service-worker.js`. */
 export interface ServiceWorkerHooks {

@@ -28,8 +28,8 @@ const jsonType = { 'content-type': 'application/json' };
 /** The title of a notification whose payload has none, or nothing to show at all. */
 const defaultTitle = 'New message';
 
-/** What a page receives under the member `deskbell` of a `message` event's data; see message-stream.ts. */
-type ShownMessage = import('./message-stream.ts').PushMessage;
+/** What a page receives under the member `deskbell` of a `message` event's data; see push-message.ts. */
+type ShownMessage = import('./push-message.ts').PushMessage;
 type Hooks = import('./service-worker-hooks.ts').ServiceWorkerHooks;
 
 const hookTimeoutMs = 10_000;

@@ -120,7 +120,7 @@ suite('deskbell send', () => {
     const refused: readonly [readonly string[], string, RegExp][] = [
       [fromInput, '{secret', /Standard input does not hold a message as JSON.*ERR_MESSAGE_INVALID/],
       [fromInput, '"secret"', /The message is of type string/],
-      [fromInput, '{"title":"t","message":"m","Url":"secret"}', /a member Url, which there is none of/],
+      [fromInput, '{"title":"t","message":"m","Url":"secret"}', /Unknown message member "Url"/],
       [[...fromInput, '--title', 't'], '{}', /--json-message.*cannot be used with.*--title/],
       [['--title', 't'], '', /Give the message: --title and --message, or --json-message/],
       [[...texts, '--url', 'mailto:secret'], '', /url of the message is not usable; give an http/],

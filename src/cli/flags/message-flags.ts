@@ -1,50 +1,29 @@
-// The flags of `deskbell send` that make up the message: its texts and the most common members, or a whole message as JSON.
+// The flags of `deskbell send` that make up the message, one for each member, or a whole message as JSON.
 import { text } from 'node:stream/consumers';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { memberDescriptions, type MemberDescription } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
+import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import type { Context } from '../context.ts';
 import { readInput } from '../input/read-input.ts';
 
 export interface MessageFlags {
   readonly title?: string;
   readonly message?: string;
-  readonly url?: string;
-  readonly icon?: string;
-  readonly image?: string;
-  readonly badge?: string;
-  readonly action?: readonly MessageAction[];
-  readonly declarative?: true;
   /** JSON; `-` is standard input. */
   readonly jsonMessage?: string;
 }
 
-const members = ['title', 'message', 'url', 'icon', 'image', 'badge', 'action', 'declarative'] as const;
-
 export function addMessageFlags(command: Command): Command {
-  return command
-    .option('--title <text>', 'Title of the notification.')
-    .option('--message <text>', 'Text of the notification.')
-    .option('--url <url>', 'Opened by a click on the notification.')
-    .option('--icon <url>', 'Image beside the text.')
-    .option('--image <url>', 'Large image.')
-    .option('--badge <url>', 'Small monochrome image for a status bar.')
-    .addOption(
-      new Option(
-        '--action <title=url>',
-        "Adds a button that opens a URL, such as 'Open=/orders/7'. May be given several times.",
-      ).argParser((value: string, previous: readonly MessageAction[] = []) => [
-        ...previous,
-        parseAction(value),
-      ]),
-    )
-    .option('--declarative', 'Lets browsers that can show the message without its service worker do so.')
-    .addOption(
-      new Option(
-        '--json-message <file>',
-        'Reads the whole message from a JSON file, with any member of docs/notifications.md; "-" is standard input.',
-      ).conflicts([...members]),
-    );
+  const options = Object.entries(memberDescriptions).map(createOption);
+  for (const option of options) command.addOption(option);
+  return command.addOption(
+    new Option(
+      '--json-message <file>',
+      'Reads the whole message from a JSON file, with any member of docs/notifications.md; "-" is standard input.',
+    ).conflicts(options.map((option) => option.attributeName())),
+  );
 }
 
 /**
@@ -53,12 +32,16 @@ export function addMessageFlags(command: Command): Command {
  * @throws {DeskbellError} ERR_USAGE, ERR_FILE, ERR_MESSAGE_INVALID for a file that is not JSON
  */
 export async function readMessage(flags: MessageFlags, context: Context): Promise<Message> {
-  const { title, message, action: actions, jsonMessage, url, icon, image, badge, declarative } = flags;
+  const { title, message, jsonMessage } = flags;
   if (jsonMessage !== undefined) return readJsonMessage(jsonMessage, context);
   if (title === undefined || message === undefined) {
     throw new DeskbellError('ERR_USAGE', 'Give the message: --title and --message, or --json-message');
   }
-  return { title, message, url, icon, image, badge, actions, declarative };
+  const members = Object.entries(memberDescriptions).map((entry) => [
+    entry[0],
+    valueOf(createOption(entry), flags),
+  ]);
+  return { ...(Object.fromEntries(members) as Partial<Message>), title, message };
 }
 
 async function readJsonMessage(file: string, context: Context): Promise<Message> {
@@ -72,10 +55,65 @@ async function readJsonMessage(file: string, context: Context): Promise<Message>
   }
 }
 
+function createOption([name, member]: readonly [string, MemberDescription]): Option {
+  if (name === 'actions') return actionOption();
+  const {
+    schema,
+    description,
+    flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+  } = member;
+  if (schema.type === 'boolean') return new Option(`--${flag}`, description);
+  const option = new Option(`--${flag} ${placeholderOf(schema)}`, description);
+  if (schema.enum !== undefined) return option.choices(schema.enum);
+  const parse = parserOf(schema);
+  return parse === undefined ? option : option.argParser(parse);
+}
+
+function placeholderOf({ type, format, enum: choices }: ValueSchema): string {
+  if (format === 'link' || format === 'picture') return '<url>';
+  if (choices !== undefined) return `<${choices.join('|')}>`;
+  if (type === 'integer') return '<number>';
+  if (type === 'array') return '<list>';
+  return type === undefined ? '<json>' : '<text>';
+}
+
+/** What the value of a flag is read by; undefined for a text. */
+function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
+  if (type === 'integer') return parseNumber;
+  if (type === undefined) return parseJson;
+  const parseItem = (items && parserOf(items)) ?? String;
+  return type === 'array' ? (value) => value.split(',').map(parseItem) : undefined;
+}
+
+function parseNumber(value: string): number {
+  if (/^\d{1,16}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError('It must be a whole number.');
+}
+
+function parseJson(value: string): unknown {
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    throw new InvalidArgumentError('It must be a JSON value, such as {"order":7}.');
+  }
+}
+
+const actionOption = (): Option =>
+  new Option(
+    '--action <title=url>',
+    "Adds a button that opens a URL, such as 'Open=/orders/7'. May be given several times.",
+  ).argParser((value: string, previous: readonly MessageAction[] = []) => [...previous, parseAction(value)]);
+
 /** `Open=/orders/7`, or a title alone. */
 function parseAction(value: string): MessageAction {
   const end = value.indexOf('=');
   const title = end === -1 ? value : value.slice(0, end);
   if (title === '') throw new InvalidArgumentError('It must be a title and a URL, such as Open=/orders/7.');
   return { title, url: end === -1 ? undefined : value.slice(end + 1) };
+}
+
+/** commander takes a flag that only negates for set to true where it is not given. */
+function valueOf(option: Option, flags: object): unknown {
+  const value = (flags as Readonly<Record<string, unknown>>)[option.attributeName()];
+  return option.negate && value !== false ? undefined : value;
 }

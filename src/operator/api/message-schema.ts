@@ -1,55 +1,33 @@
-// The message and its options as schemas, for bodies of requests. The sender checks each member in the end; what is told here
-// is for readers, and which members there are.
+// The message and its options as schemas, for bodies of requests.
 import { Type } from '../../http/schema.ts';
+import {
+  actionMembers,
+  memberDescriptions,
+  messageSchema as messageValueSchema,
+} from '../../protocol/message/members.ts';
 import type { Message } from '../../protocol/message/message.ts';
+import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { urgencies, type Urgency } from '../../protocol/request.ts';
-
-const url = (description: string) => ({ type: 'string', description });
 
 /** The members of a notification; docs/notifications.md says more of each. */
 export const messageSchema = Type.Unsafe<Message>({
-  type: 'object',
-  required: ['title', 'message'],
+  ...messageValueSchema,
   additionalProperties: false,
   description: 'The notification to be shown.',
-  properties: {
-    title: { type: 'string' },
-    message: { type: 'string', description: 'Body text of the notification.' },
-    url: url('Opened by a click.'),
-    icon: url('Image beside the text.'),
-    image: url('Large image.'),
-    badge: url('Small monochrome image for a status bar.'),
-    actions: {
-      type: 'array',
-      description: 'Buttons.',
-      items: {
-        type: 'object',
-        required: ['title'],
-        additionalProperties: false,
-        properties: {
-          title: { type: 'string' },
-          action: { type: 'string' },
-          url: { type: 'string' },
-          icon: { type: 'string' },
-        },
-      },
-    },
-    tag: {
-      type: ['string', 'null'],
-      description: 'A notification replaces an earlier one with the same tag; with null it replaces none.',
-    },
-    renotify: { type: 'boolean' },
-    requireInteraction: { type: 'boolean' },
-    silent: { type: 'boolean' },
-    timestamp: { type: 'integer', description: 'Milliseconds since 1970.' },
-    lang: { type: 'string' },
-    dir: { type: 'string', enum: ['auto', 'ltr', 'rtl'] },
-    appBadge: { type: 'integer' },
-    data: { description: 'Any JSON value, for the page and its service worker.' },
-    declarative: { type: 'boolean' },
-    mutable: { type: 'boolean' },
-  },
+  properties: withDescriptions(memberDescriptions),
 });
+
+function withDescriptions(
+  members: Readonly<Record<string, { readonly schema: ValueSchema; readonly description: string }>>,
+): Readonly<Record<string, object>> {
+  const described = Object.entries(members).map(([name, { schema, description }]) => {
+    const items = schema.items?.properties && {
+      items: { ...schema.items, additionalProperties: false, properties: withDescriptions(actionMembers) },
+    };
+    return [name, { ...schema, ...items, description }];
+  });
+  return Object.fromEntries(described);
+}
 
 /** How a message is to be delivered. */
 export const pushOptionSchemas = {

@@ -1,6 +1,11 @@
 // The composer as HTML: fields on the left, the notification as it will look on the right.
 import { html, type Html } from '../../http/description/html.ts';
 import { maxPlaintextBytes } from '../../protocol/encryption.ts';
+import {
+  memberDescriptions,
+  type FieldDescription,
+  type MemberDescription,
+} from '../../protocol/message/members.ts';
 import { defaultTtlSeconds, urgencies } from '../../protocol/request.ts';
 import { card, nothing, select } from './components.ts';
 import { actionCount, type Fields } from './message-form.ts';
@@ -78,6 +83,18 @@ function textInput(
   </label>`;
 }
 
+function textArea(
+  fields: Fields,
+  name: string,
+  label: string,
+  { hint, rows, style = '' }: { readonly hint: string; readonly rows: number; readonly style?: string },
+): Html {
+  return html`<label>
+    ${label} <textarea name="${name}" rows="${rows}" class="${style}">${fields[name] ?? ''}</textarea>
+    ${hint === '' ? nothing : html`<small>${hint}</small>`}
+  </label>`;
+}
+
 const checkbox = (fields: Fields, name: string, label: string, hint = ''): Html => {
   const words = html`${label} ${hint === '' ? nothing : html`<small>${hint}</small>`}`;
   return fields[name] === 'yes'
@@ -92,13 +109,46 @@ const choice = (
   options: readonly (readonly [value: string, text: string])[],
 ): Html => html`<label>${label} ${select(name, options, fields[name] ?? '')}</label>`;
 
-const renderTexts = (fields: Fields): Html =>
-  card(
-    'Message',
-    html`${textInput(fields, 'title', 'Title')}
-      <label>Text <textarea name="message" rows="3">${fields['message'] ?? ''}</textarea></label>
-      ${textInput(fields, 'url', 'Opens', { hint: 'What a click opens: absolute, or relative to your page.' })}`,
+/** The fields of a group: those that go side by side, then check boxes and large texts. */
+function memberFields(group: FieldDescription['group'], fields: Fields): Html {
+  const { short = [], wide = [] } = Object.groupBy(membersOf(group), ([, member]) =>
+    isWide(member) ? 'wide' : 'short',
   );
+  const render = (members: typeof short) =>
+    members.map(([name, member]) => renderMember(name, member, fields));
+  return html`<div class="pair">${render(short)}</div>
+    ${render(wide)}`;
+}
+
+const isWide = ({ schema, field }: MemberDescription): boolean =>
+  schema.type === undefined || (schema.type === 'boolean' && field.choices === undefined);
+
+const membersOf = (group: FieldDescription['group']) =>
+  Object.entries(memberDescriptions).filter(([, { field }]) => field.group === group);
+
+function renderMember(name: string, { schema, field }: MemberDescription, fields: Fields): Html {
+  const { label, hint = '', choices } = field;
+  if (name === 'tag') return renderTag(fields);
+  if (name === 'message') return textArea(fields, name, label, { hint, rows: 3 });
+  if (choices !== undefined) return choice(fields, name, label, Object.entries(choices));
+  if (schema.type === 'boolean') return checkbox(fields, name, label, hint);
+  if (schema.type === undefined) return textArea(fields, name, label, { hint, rows: 2, style: 'code' });
+  return textInput(fields, name, label, {
+    hint,
+    type: schema.format === 'timestamp' ? 'datetime-local' : 'text',
+  });
+}
+
+const renderTag = (fields: Fields): Html =>
+  html`${choice(fields, 'replace', 'Replaces', [
+    ['', 'the notification before it'],
+    ['tag', 'one with the same tag'],
+    ['none', 'none'],
+  ])}
+  ${textInput(fields, 'tag', 'Tag')}`;
+
+const renderTexts = (fields: Fields): Html =>
+  card('Message', html`${membersOf('texts').map(([name, member]) => renderMember(name, member, fields))}`);
 
 const renderAudience = (fields: Fields): Html =>
   card(
@@ -123,12 +173,11 @@ const renderAudience = (fields: Fields): Html =>
 const renderLinks = (fields: Fields): Html =>
   folded(
     'Pictures',
-    isFilled(fields, ['icon', 'image', 'badge']),
-    html`<div class="pair">
-      ${textInput(fields, 'icon', 'Icon', { hint: 'URL of an image beside the text.' })}
-      ${textInput(fields, 'image', 'Image', { hint: 'URL of a large image.' })}
-      ${textInput(fields, 'badge', 'Badge', { hint: 'URL of a small image for a status bar.' })}
-    </div>`,
+    isFilled(
+      fields,
+      membersOf('pictures').map(([name]) => name),
+    ),
+    memberFields('pictures', fields),
   );
 
 const renderActions = (fields: Fields): Html =>
@@ -150,53 +199,8 @@ const renderActions = (fields: Fields): Html =>
 const renderBehaviour = (fields: Fields): Html =>
   folded(
     'How it is shown',
-    isFilled(fields, [
-      'replace',
-      'tag',
-      'renotify',
-      'silent',
-      'timestamp',
-      'lang',
-      'dir',
-      'appBadge',
-      'data',
-      'declarative',
-    ]),
-    html`<div class="pair">
-        ${choice(fields, 'replace', 'Replaces', [
-          ['', 'the notification before it'],
-          ['tag', 'one with the same tag'],
-          ['none', 'none'],
-        ])}
-        ${textInput(fields, 'tag', 'Tag')}
-        ${choice(fields, 'requireInteraction', 'Stays', [
-          ['', 'until it is dismissed'],
-          ['no', 'as long as the browser likes'],
-        ])}
-        ${textInput(fields, 'timestamp', 'When it happened (UTC)', { type: 'datetime-local' })}
-        ${textInput(fields, 'lang', 'Language', { hint: 'Such as de or pt-BR.' })}
-        ${choice(fields, 'dir', 'Direction of the text', [
-          ['', 'as the browser finds'],
-          ['auto', 'auto'],
-          ['ltr', 'left to right'],
-          ['rtl', 'right to left'],
-        ])}
-        ${textInput(fields, 'appBadge', 'Number on the app’s icon', { hint: '0 removes it.' })}
-      </div>
-      ${checkbox(fields, 'renotify', 'Alert again where it replaces another one')}
-      ${checkbox(fields, 'silent', 'Without sound and vibration')}
-      ${checkbox(
-        fields,
-        'declarative',
-        'In the declarative form too',
-        'Some browsers show it without the service worker. Needs a title, and absolute URLs.',
-      )}
-      ${checkbox(fields, 'mutable', 'The service worker may change the declarative form')}
-      <label>
-        Data
-        <textarea name="data" rows="2" class="code">${fields['data'] ?? ''}</textarea>
-        <small>Any JSON value, for your page and its service worker.</small>
-      </label>`,
+    isFilled(fields, ['replace', ...membersOf('behaviour').map(([name]) => name)]),
+    memberFields('behaviour', fields),
   );
 
 const renderDelivery = (fields: Fields): Html =>

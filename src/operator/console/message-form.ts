@@ -3,21 +3,32 @@
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
+import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { urgencies } from '../../protocol/request.ts';
 import { optionalField, textField } from './forms.ts';
 
 export const actionCount = 3;
 
-const plainNames =
-  'audience user tagsAll tagsAny tagsNone ids title message url icon image badge replace tag renotify requireInteraction silent ' +
-  'timestamp lang dir appBadge data declarative mutable ttlSeconds urgency topic receipts perPerson startAt idempotencyKey';
-
+const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids'];
+const deliveryNames = [
+  'ttlSeconds',
+  'urgency',
+  'topic',
+  'receipts',
+  'perPerson',
+  'startAt',
+  'idempotencyKey',
+];
 const actionNames = ['actionTitle', 'actionUrl', 'actionIcon', 'actionName'];
 
 /** Every field of the form. */
 export const fieldNames: readonly string[] = [
-  ...plainNames.split(' '),
+  ...audienceNames,
+  ...Object.keys(memberDescriptions).filter((name) => name !== 'actions'),
+  'replace',
+  ...deliveryNames,
   ...actionNames.flatMap((name) => Array.from({ length: actionCount }, (_, index) => `${name}${index}`)),
 ];
 
@@ -27,28 +38,34 @@ export const readFields = (body: unknown): Fields =>
   Object.fromEntries(fieldNames.map((name) => [name, textField(body, name)]));
 
 export function toMessage(fields: Fields): Message {
-  const text = (name: string) => optionalField(fields, name);
+  const members = Object.entries(memberDescriptions).map(([name, { schema }]) => [
+    name,
+    toValue(fields, name, schema),
+  ]);
   return {
+    ...(Object.fromEntries(members) as Partial<Message>),
     title: textField(fields, 'title'),
     message: textField(fields, 'message'),
-    url: text('url'),
-    icon: text('icon'),
-    image: text('image'),
-    badge: text('badge'),
     actions: toActions(fields),
-    tag: fields['replace'] === 'none' ? null : fields['replace'] === 'tag' ? (text('tag') ?? '') : undefined,
-    renotify: isChecked(fields, 'renotify') || undefined,
-    // It stays by default.
-    requireInteraction: fields['requireInteraction'] === 'no' ? false : undefined,
-    silent: isChecked(fields, 'silent') || undefined,
-    timestamp: toTime(fields, 'timestamp')?.getTime(),
-    lang: text('lang'),
-    dir: text('dir') as Message['dir'],
-    appBadge: toNumber(fields, 'appBadge'),
-    data: toJson(fields, 'data'),
-    declarative: isChecked(fields, 'declarative') || undefined,
-    mutable: isChecked(fields, 'mutable') || undefined,
+    tag: toTag(fields),
   };
+}
+
+/** What a field means by the schema of its member; undefined where it is empty. */
+function toValue(fields: Fields, name: string, { type, format, items }: ValueSchema): unknown {
+  if (type === 'boolean') return toFlag(fields, name);
+  if (format === 'timestamp') return toTime(fields, name)?.getTime();
+  if (type === 'integer') return toNumber(fields, name);
+  if (type === undefined) return toJson(fields, name);
+  if (type !== 'array') return optionalField(fields, name);
+  const values = toList(fields, name);
+  if (values.length === 0) return undefined;
+  return values.map((value) => toValue({ [name]: value }, name, items ?? {}));
+}
+
+function toTag(fields: Fields): string | null | undefined {
+  if (fields['replace'] === 'none') return null;
+  return fields['replace'] === 'tag' ? textField(fields, 'tag') : undefined;
 }
 
 function toActions(fields: Fields): readonly MessageAction[] | undefined {
@@ -66,7 +83,7 @@ export function toOptions(fields: Fields): BroadcastOptions {
     ttlSeconds: toNumber(fields, 'ttlSeconds'),
     urgency: urgencies.find((urgency) => urgency === fields['urgency']),
     topic: optionalField(fields, 'topic'),
-    receipts: isChecked(fields, 'receipts') || undefined,
+    receipts: toFlag(fields, 'receipts'),
     perPerson: optionalField(fields, 'perPerson'),
     startAt: toTime(fields, 'startAt'),
     idempotencyKey: optionalField(fields, 'idempotencyKey'),
@@ -103,7 +120,10 @@ export const toList = (fields: Fields, name: string): readonly string[] =>
     .split(/[\s,]+/)
     .filter((part) => part !== '');
 
-const isChecked = (fields: Fields, name: string): boolean => textField(fields, name) === 'yes';
+function toFlag(fields: Fields, name: string): boolean | undefined {
+  const text = textField(fields, name);
+  return text === '' ? undefined : text === 'yes';
+}
 
 function toNumber(fields: Fields, name: string): number | undefined {
   const text = textField(fields, name).trim();

@@ -1,6 +1,7 @@
 // The declarative form of a message: browsers that know it show it by themselves, without any service worker. The plain
 // members stand beside it for service workers that do not read it.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { messageError } from './check-message.ts';
+import { actionMembers, memberDescriptions, type MemberDescription } from './members.ts';
 import type { Message } from './message.ts';
 
 /** Names the form in its member `web_push`. */
@@ -47,31 +48,25 @@ export function toDeclarativeForm(
 export function checkDeclarative(message: Message): void {
   const { declarative, mutable, title, actions = [] } = message;
   if (!declarative) {
-    if (mutable !== undefined) fail('declarative', 'missing', 'true, or leave out mutable');
+    if (mutable !== undefined) throw messageError('declarative', 'missing', 'true, or leave out mutable');
     return;
   }
-  if (title === '') fail('title', 'empty', 'a title: the declarative form needs one');
+  if (title === '') throw messageError('title', 'empty', 'a title: the declarative form needs one');
   if (message.url === undefined)
-    fail('url', 'missing', 'the URL that a click opens: the declarative form needs one');
-  checkAbsolute(message, ['url', 'icon', 'image', 'badge'], '');
-  for (const [index, action] of actions.entries())
-    checkAbsolute(action, ['url', 'icon'], `actions[${index}].`);
+    throw messageError('url', 'missing', 'the URL that a click opens: the declarative form needs one');
+  checkAbsolute(message, memberDescriptions, '');
+  for (const [index, action] of actions.entries()) checkAbsolute(action, actionMembers, `actions[${index}].`);
 }
 
-function checkAbsolute<Name extends string>(
-  owner: { readonly [Member in Name]?: string | undefined },
-  names: readonly Name[],
+function checkAbsolute(
+  owner: object,
+  members: Readonly<Record<string, Pick<MemberDescription, 'schema'>>>,
   path: string,
 ): void {
-  for (const name of names) {
-    if (owner[name] === undefined || URL.canParse(owner[name])) continue;
-    fail(path + name, 'relative', 'an absolute URL: the declarative form needs one');
+  for (const [name, value] of Object.entries(owner)) {
+    const format = members[name]?.schema.format;
+    if ((format !== 'link' && format !== 'picture') || value === undefined) continue;
+    if (!URL.canParse(value as string))
+      throw messageError(path + name, 'relative', 'an absolute URL: the declarative form needs one');
   }
-}
-
-function fail(member: string, fault: string, expected: string): never {
-  throw new DeskbellError(
-    'ERR_MESSAGE_INVALID',
-    `The member ${member} of the message is ${fault}; give ${expected}.`,
-  );
 }

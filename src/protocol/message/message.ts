@@ -1,4 +1,5 @@
 // What a sender can say in one message, in the words of the Notifications API where that has them.
+// Made from src/protocol/message/members.ts by `npm run docs`; do not edit.
 
 /**
  * The notification to be shown. `title` and `message` alone are the specification's message: the service worker shows
@@ -7,56 +8,52 @@
  * @see https://notifications.spec.whatwg.org/#dictdef-notificationoptions
  */
 export interface Message {
+  /** Title of the notification. */
   readonly title: string;
   /** Body text of the notification. */
   readonly message: string;
-  /** Opened by a click: http(s), absolute or relative to the service worker's scope. Default: the page's folder. */
+  /** Opened by a click on the notification. Default: a click opens the folder that the page and the service worker have in common. */
   readonly url?: string | undefined;
-  /** Image beside the text: http(s) or data URL, absolute or relative to the scope. */
+  /** Image beside the text. Default: none. */
   readonly icon?: string | undefined;
-  /** Large image; a URL as `icon` is. */
+  /** Large image. Default: none. */
   readonly image?: string | undefined;
-  /** Small monochrome image for a status bar; a URL as `icon` is. */
+  /** Small monochrome image for a status bar. Default: none. */
   readonly badge?: string | undefined;
-  /** Buttons, the most important one first: browsers show as many as they have room for. */
+  /** Buttons, the most important one first: browsers show as many as they have room for. Default: no buttons. */
   readonly actions?: readonly MessageAction[] | undefined;
-  /**
-   * A notification replaces an earlier one with the same tag. Default: `deskbell`. With `null` it replaces none: the
-   * message gets a tag of its own when it is encoded.
-   */
+  /** A notification replaces an earlier one with the same tag. With null it replaces none: it gets a tag of its own when it is encoded. Default: `deskbell`. */
   readonly tag?: string | null | undefined;
-  /** Whether a notification that replaces another one alerts the user again. Default: false. */
+  /** Whether a notification that replaces another one alerts the user again. Default: `false`. */
   readonly renotify?: boolean | undefined;
-  /** Whether the notification stays until the user dismisses it. Default: true. */
+  /** Whether the notification stays until the user dismisses it. Default: `true`. */
   readonly requireInteraction?: boolean | undefined;
-  /** Whether neither sound nor vibration comes with it. */
+  /** Whether neither sound nor vibration comes with it. Default: as the browser has it. */
   readonly silent?: boolean | undefined;
-  /** When the event happened: milliseconds since 1970. */
+  /** When the event happened: milliseconds since 1970. Default: the time of arrival. */
   readonly timestamp?: number | undefined;
-  /** BCP 47 language tag of the texts, such as `de` or `pt-BR`. */
+  /** BCP 47 language tag of the texts. Default: as the browser has it. */
   readonly lang?: string | undefined;
-  /** Direction of the texts. */
+  /** Direction of the texts. Default: as the browser has it. */
   readonly dir?: 'auto' | 'ltr' | 'rtl' | undefined;
-  /** Number on the icon of an installed web app; 0 removes it. */
+  /** Number on the icon of an installed web app; 0 removes it. Default: the number on the icon stays as it is. */
   readonly appBadge?: number | undefined;
-  /** Any JSON value, for the page and its service worker. */
+  /** Any JSON value, for the page and its service worker. Default: none. */
   readonly data?: unknown;
-  /**
-   * Whether the payload has the Push API's declarative form too, which some browsers show without any service worker.
-   * Needs a `title` and a `url`; all URLs are absolute then. Default: false.
-   */
+  /** Whether browsers that can show the message without its service worker may do so: the payload has the declarative form too, which needs a title and absolute URLs. Default: `false`. */
   readonly declarative?: boolean | undefined;
-  /** In the declarative form: whether a browser may let the service worker change the notification. */
+  /** In the declarative form: whether a browser may let the service worker change the notification. Default: `false`. */
   readonly mutable?: boolean | undefined;
 }
 
 /** A button of a notification. */
 export interface MessageAction {
+  /** Its text. */
   readonly title: string;
-  /** Name by which the service worker is told of it, unique in the message. Default: its place among the actions, from 0. */
+  /** Name by which the service worker is told of it, unique in the message. Default: its index, starting with 0. */
   readonly action?: string | undefined;
-  /** Opened by a click on it. Default: the message's `url`. */
+  /** Opened by a click on it. Default: what the message opens. */
   readonly url?: string | undefined;
-  /** A URL as the message's `icon` is. */
+  /** Image beside its text. */
   readonly icon?: string | undefined;
 }

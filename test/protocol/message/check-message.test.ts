@@ -61,20 +61,20 @@ const refused: readonly [members: Record<string, unknown>, fault: RegExp][] = [
   [{ data: circular }, /data of the message is not usable/],
   [{ data: () => 1 }, /data of the message is not usable/],
   [{ actions: { title: 'x' } }, /actions of the message is of type object; give an array/],
-  [{ actions: ['x'] }, /actions\[0\] of the message is of type string; give an object with a title/],
+  [{ actions: ['x'] }, /actions\[0\] of the message is of type string; give an object with title/],
   [{ actions: [{}] }, /actions\[0\]\.title of the message is of type undefined/],
   [{ actions: [{ title: '' }] }, /actions\[0\]\.title of the message is not usable/],
   [
     { actions: [{ title: 'x' }, { title: 'y', url: 'mailto:x' }] },
     /actions\[1\]\.url of the message is not usable/,
   ],
-  [{ actions: [{ title: 'x', navigate: '/' }] }, /member actions\[0\]\.navigate, which there is none of/],
+  [{ actions: [{ title: 'x', navigate: '/' }] }, /Unknown message member "actions\[0\]\.navigate"/],
   [
     { actions: [{ title: 'x' }, { title: 'y', action: '0' }] },
     /actions\[1\]\.action of the message is the same/,
   ],
-  [{ Url: '/' }, /member Url, which there is none of; put values of your own into data/],
-  [{ toString: 'x' }, /member toString, which there is none of/],
+  [{ Url: '/' }, /Unknown message member "Url"; put your own values into "data"/],
+  [{ toString: 'x' }, /Unknown message member "toString"/],
 ];
 for (const [members, fault] of refused) {
   test(`a message is refused: ${String(fault).slice(1, 60)}`, () => {

@@ -1,0 +1,114 @@
+// Writes what follows from the members of a message (src/protocol/message/members.ts): the types of the library and of the
+// page, and the table in docs/notifications.md. With --check it writes nothing and fails where a file differs.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  actionMembers,
+  memberDescriptions,
+  messageSchema,
+  type MemberDescription,
+} from '../src/protocol/message/members.ts';
+import { describeValue, type ValueSchema, type ValueType } from '../src/protocol/message/value-schema.ts';
+import { writePage } from './write-page.ts';
+
+type Members = Readonly<
+  Record<string, Pick<MemberDescription, 'schema' | 'description'> & Partial<MemberDescription>>
+>;
+
+const required: ReadonlySet<string> = new Set(messageSchema.required);
+
+const made = '// Made from src/protocol/message/members.ts by `npm run docs`; do not edit.';
+
+await writePage('src/protocol/message/message.ts', renderMessage());
+await writePage('src/client/push-message.ts', renderPushMessage());
+await writePage('docs/notifications.md', await renderTable());
+
+function renderMessage(): string {
+  return `// What a sender can say in one message, in the words of the Notifications API where that has them.
+${made}
+
+/**
+ * The notification to be shown. \`title\` and \`message\` alone are the specification's message: the service worker shows
+ * it under one fixed tag, it stays until the user dismisses it, and a later one replaces it without a sound.
+ *
+ * @see https://notifications.spec.whatwg.org/#dictdef-notificationoptions
+ */
+export interface Message {
+${renderMembers(memberDescriptions, (name, type) => (required.has(name) ? `${name}: ${type}` : `${name}?: ${orUndefined(type)}`))}
+}
+
+/** A button of a notification. */
+export interface MessageAction {
+${renderMembers(actionMembers, (name, type) => (name === 'title' ? `${name}: ${type}` : `${name}?: ${orUndefined(type)}`))}
+}
+`;
+}
+
+/** As the service worker has it: encoding has given names to actions, and a tag to a message that asked for its own. */
+function renderPushMessage(): string {
+  const members = Object.fromEntries(
+    Object.entries(memberDescriptions).filter(([, { isForEncoder }]) => !isForEncoder),
+  );
+  return `// What a page receives of a message.
+${made}
+
+/** A push message as this browser received it: \`title\`, \`message\`, and what else the sender gave. */
+export interface PushMessage {
+${renderMembers(members, (name, type) => `${name}${required.has(name) ? '' : '?'}: ${typeInPage(type)}`)}
+  /** Milliseconds since 1970, by this browser's clock. */
+  readonly receivedAtMs: number;
+  /** Tells one message that was delivered twice from two; where the sender asked to alert again. */
+  readonly id?: string;
+  /** Proves what the service worker reports of the message, where its sender asks for receipts. */
+  readonly receipt?: string | undefined;
+}
+
+/** A button of a notification. */
+export interface PushMessageAction {
+${renderMembers(actionMembers, (name, type) => `${name}${name === 'title' || name === 'action' ? '' : '?'}: ${type}`)}
+}
+`;
+}
+
+function renderMembers(members: Members, declare: (name: string, type: string) => string): string {
+  return Object.entries(members)
+    .map(([name, { schema, description, byDefault = 'required' }]) => {
+      const fallback = byDefault === 'required' ? '' : ` Default: ${byDefault.replace(/; see \[.*/, '')}.`;
+      return `  /** ${description}${fallback} */\n  readonly ${declare(name, typeScriptOf(schema))};`;
+    })
+    .join('\n');
+}
+
+function typeScriptOf({ type, enum: choices, items, properties }: ValueSchema): string {
+  if (choices !== undefined) return choices.map((value) => `'${value}'`).join(' | ');
+  if (properties !== undefined) return 'MessageAction';
+  if (Array.isArray(type)) return type.map((each: ValueType) => typeScriptOf({ type: each })).join(' | ');
+  switch (type) {
+    case 'integer':
+      return 'number';
+    case 'array':
+      return `readonly ${typeScriptOf(items ?? {})}[]`;
+    case undefined:
+      return 'unknown';
+    default:
+      return String(type);
+  }
+}
+
+function orUndefined(type: string): string {
+  return type === 'unknown' ? type : `${type} | undefined`;
+}
+
+async function renderTable(): Promise<string> {
+  const page = await readFile(join(import.meta.dirname, '../docs/notifications.md'), 'utf8');
+  const rows = Object.entries(memberDescriptions).map(
+    ([name, { schema, expected = describeValue(schema), description, byDefault }]) =>
+      `| \`${name}\` | ${description} | ${expected} | ${byDefault} |`,
+  );
+  const table = ['| Member | What it is | Takes | Default |', '|---|---|---|---|', ...rows].join('\n');
+  return page.replace(/(<!-- members:[^>]*-->\n)[^]*?(<!-- end of members -->)/, `$1\n${table}\n\n$2`);
+}
+
+function typeInPage(type: string): string {
+  return type.replace(' | null', '').replace('MessageAction', 'PushMessageAction');
+}

@@ -1,0 +1,56 @@
+// What a page receives of a message.
+// Made from src/protocol/message/members.ts by `npm run docs`; do not edit.
+
+/** A push message as this browser received it: `title`, `message`, and what else the sender gave. */
+export interface PushMessage {
+  /** Title of the notification. */
+  readonly title: string;
+  /** Body text of the notification. */
+  readonly message: string;
+  /** Opened by a click on the notification. Default: a click opens the folder that the page and the service worker have in common. */
+  readonly url?: string;
+  /** Image beside the text. Default: none. */
+  readonly icon?: string;
+  /** Large image. Default: none. */
+  readonly image?: string;
+  /** Small monochrome image for a status bar. Default: none. */
+  readonly badge?: string;
+  /** Buttons, the most important one first: browsers show as many as they have room for. Default: no buttons. */
+  readonly actions?: readonly PushMessageAction[];
+  /** A notification replaces an earlier one with the same tag. With null it replaces none: it gets a tag of its own when it is encoded. Default: `deskbell`. */
+  readonly tag?: string;
+  /** Whether a notification that replaces another one alerts the user again. Default: `false`. */
+  readonly renotify?: boolean;
+  /** Whether the notification stays until the user dismisses it. Default: `true`. */
+  readonly requireInteraction?: boolean;
+  /** Whether neither sound nor vibration comes with it. Default: as the browser has it. */
+  readonly silent?: boolean;
+  /** When the event happened: milliseconds since 1970. Default: the time of arrival. */
+  readonly timestamp?: number;
+  /** BCP 47 language tag of the texts. Default: as the browser has it. */
+  readonly lang?: string;
+  /** Direction of the texts. Default: as the browser has it. */
+  readonly dir?: 'auto' | 'ltr' | 'rtl';
+  /** Number on the icon of an installed web app; 0 removes it. Default: the number on the icon stays as it is. */
+  readonly appBadge?: number;
+  /** Any JSON value, for the page and its service worker. Default: none. */
+  readonly data?: unknown;
+  /** Milliseconds since 1970, by this browser's clock. */
+  readonly receivedAtMs: number;
+  /** Tells one message that was delivered twice from two; where the sender asked to alert again. */
+  readonly id?: string;
+  /** Proves what the service worker reports of the message, where its sender asks for receipts. */
+  readonly receipt?: string | undefined;
+}
+
+/** A button of a notification. */
+export interface PushMessageAction {
+  /** Its text. */
+  readonly title: string;
+  /** Name by which the service worker is told of it, unique in the message. Default: its index, starting with 0. */
+  readonly action: string;
+  /** Opened by a click on it. Default: what the message opens. */
+  readonly url?: string;
+  /** Image beside its text. */
+  readonly icon?: string;
+}

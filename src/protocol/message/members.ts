@@ -1,0 +1,204 @@
+// A message's members, each described once. What is made from this table: the checks, the schema in the operator's API, the
+// flags of `deskbell send`, the fields of the console, the types `Message` and `PushMessage`, and the table in
+// docs/notifications.md. How the service worker uses a member is written there, in client/service-worker.ts.
+import type { ValueSchema } from './value-schema.ts';
+
+export interface MemberDescription {
+  readonly schema: ValueSchema;
+  /** One sentence, for every reader. */
+  readonly description: string;
+  /** What holds where it is not given. */
+  readonly byDefault: string;
+  /** What to give, where the schema does not say it all. */
+  readonly expected?: string;
+  /** Of the command line; by default the name in kebab case. */
+  readonly flag?: string;
+  /** Of the console's form. */
+  readonly field: FieldDescription;
+  /** Only the encoder reads it: it does not reach the browser. */
+  readonly isForEncoder?: true;
+}
+
+export interface FieldDescription {
+  readonly label: string;
+  readonly hint?: string;
+  readonly group: 'texts' | 'pictures' | 'actions' | 'behaviour';
+  /** A choice of values with their words; the empty one is the default. */
+  readonly choices?: Readonly<Record<string, string>>;
+}
+
+const link = { type: 'string', format: 'link' } as const;
+const picture = { type: 'string', format: 'picture' } as const;
+const filledText = { type: 'string', minLength: 1 } as const;
+const flag = { type: 'boolean' } as const;
+
+/** The members of a button. */
+export const actionMembers = {
+  title: { schema: filledText, description: 'Its text.' },
+  action: {
+    schema: filledText,
+    description:
+      'Name by which the service worker is told of it, unique in the message. Default: its index, starting with 0.',
+  },
+  url: { schema: link, description: 'Opened by a click on it. Default: what the message opens.' },
+  icon: { schema: picture, description: 'Image beside its text.' },
+} as const;
+
+const actionSchema: ValueSchema = {
+  type: 'object',
+  required: ['title'],
+  properties: Object.fromEntries(Object.entries(actionMembers).map(([name, { schema }]) => [name, schema])),
+};
+
+export const messageMembers = {
+  title: {
+    schema: { type: 'string' },
+    description: 'Title of the notification.',
+    byDefault: 'required',
+    field: { label: 'Title', group: 'texts' },
+  },
+  message: {
+    schema: { type: 'string' },
+    description: 'Body text of the notification.',
+    byDefault: 'required',
+    field: { label: 'Text', group: 'texts' },
+  },
+  url: {
+    schema: link,
+    description: 'Opened by a click on the notification.',
+    byDefault: 'a click opens the folder that the page and the service worker have in common',
+    field: {
+      label: 'Opens',
+      hint: 'What a click opens: absolute, or relative to your page.',
+      group: 'texts',
+    },
+  },
+  icon: {
+    schema: picture,
+    description: 'Image beside the text.',
+    byDefault: 'none',
+    field: { label: 'Icon', hint: 'URL of an image beside the text.', group: 'pictures' },
+  },
+  image: {
+    schema: picture,
+    description: 'Large image.',
+    byDefault: 'none',
+    field: { label: 'Image', hint: 'URL of a large image.', group: 'pictures' },
+  },
+  badge: {
+    schema: picture,
+    description: 'Small monochrome image for a status bar.',
+    byDefault: 'none',
+    field: { label: 'Badge', hint: 'URL of a small image for a status bar.', group: 'pictures' },
+  },
+  actions: {
+    schema: { type: 'array', items: actionSchema },
+    description: 'Buttons, the most important one first: browsers show as many as they have room for.',
+    expected: 'an array of actions, each { title, action, url, icon } with a title at least',
+    byDefault: 'no buttons',
+    field: { label: 'Buttons', group: 'actions' },
+  },
+  tag: {
+    schema: { type: ['string', 'null'], minLength: 1 },
+    description:
+      'A notification replaces an earlier one with the same tag. With null it replaces none: it gets a tag of its own when it is encoded.',
+    expected: 'a string that is not empty, or null for a tag of its own',
+    byDefault: '`deskbell`',
+    flag: 'notification-tag',
+    field: { label: 'Tag', group: 'behaviour' },
+  },
+  renotify: {
+    schema: flag,
+    description: 'Whether a notification that replaces another one alerts the user again.',
+    byDefault: '`false`',
+    field: { label: 'Alert again where it replaces another one', group: 'behaviour' },
+  },
+  requireInteraction: {
+    schema: flag,
+    description: 'Whether the notification stays until the user dismisses it.',
+    byDefault: '`true`',
+    flag: 'no-require-interaction',
+    field: {
+      label: 'Stays',
+      group: 'behaviour',
+      choices: { '': 'until it is dismissed', no: 'as long as the browser likes' },
+    },
+  },
+  silent: {
+    schema: flag,
+    description: 'Whether neither sound nor vibration comes with it.',
+    byDefault: 'as the browser has it',
+    field: { label: 'Without sound and vibration', group: 'behaviour' },
+  },
+  timestamp: {
+    // the greatest time of a `Date`
+    schema: { type: 'integer', minimum: 0, maximum: 8.64e15, format: 'timestamp' },
+    description: 'When the event happened: milliseconds since 1970.',
+    byDefault: 'the time of arrival',
+    field: { label: 'When it happened (UTC)', group: 'behaviour' },
+  },
+  lang: {
+    schema: { type: 'string', format: 'language' },
+    description: 'BCP 47 language tag of the texts.',
+    byDefault: 'as the browser has it',
+    field: { label: 'Language', hint: 'Such as de or pt-BR.', group: 'behaviour' },
+  },
+  dir: {
+    schema: { type: 'string', enum: ['auto', 'ltr', 'rtl'] },
+    description: 'Direction of the texts.',
+    byDefault: 'as the browser has it',
+    flag: 'text-direction',
+    field: {
+      label: 'Direction of the text',
+      group: 'behaviour',
+      choices: { '': 'as the browser finds', auto: 'auto', ltr: 'left to right', rtl: 'right to left' },
+    },
+  },
+  appBadge: {
+    schema: { type: 'integer', minimum: 0 },
+    description: 'Number on the icon of an installed web app; 0 removes it.',
+    expected: 'a whole number, 0 to remove the badge',
+    byDefault: 'the number on the icon stays as it is',
+    field: { label: 'Number on the app’s icon', hint: '0 removes it.', group: 'behaviour' },
+  },
+  data: {
+    schema: {},
+    description: 'Any JSON value, for the page and its service worker.',
+    byDefault: 'none',
+    flag: 'json-data',
+    field: {
+      label: 'Data',
+      hint: 'Any JSON value, for your page and its service worker.',
+      group: 'behaviour',
+    },
+  },
+  declarative: {
+    schema: flag,
+    description:
+      'Whether browsers that can show the message without its service worker may do so: the payload has the declarative form too, which needs a title and absolute URLs.',
+    byDefault: '`false`; see [below](#the-declarative-form)',
+    field: {
+      label: 'In the declarative form too',
+      hint: 'Some browsers show it without the service worker. Needs a title, and absolute URLs.',
+      group: 'behaviour',
+    },
+    isForEncoder: true,
+  },
+  mutable: {
+    schema: flag,
+    description:
+      'In the declarative form: whether a browser may let the service worker change the notification.',
+    byDefault: '`false`; see [below](#the-declarative-form)',
+    field: { label: 'The service worker may change the declarative form', group: 'behaviour' },
+    isForEncoder: true,
+  },
+} as const satisfies Readonly<Record<string, MemberDescription>>;
+
+/** The same, for code that treats all members alike. */
+export const memberDescriptions: Readonly<Record<string, MemberDescription>> = messageMembers;
+
+export const messageSchema: ValueSchema = {
+  type: 'object',
+  required: ['title', 'message'],
+  properties: Object.fromEntries(Object.entries(messageMembers).map(([name, { schema }]) => [name, schema])),
+};

@@ -1,0 +1,141 @@
+// The part of JSON Schema that members of a message are described by: which values fit, and in words what to give.
+import { typeOf } from '../check-arguments.ts';
+
+/** Without a `type` it is any value that JSON can hold. */
+export interface ValueSchema {
+  readonly type?: ValueType | readonly ValueType[];
+  readonly enum?: readonly string[];
+  readonly minLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly format?: keyof typeof formats;
+  readonly items?: ValueSchema;
+  readonly maxItems?: number;
+  /** No other members are allowed. */
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+  readonly required?: readonly string[];
+}
+
+export type ValueType = 'string' | 'boolean' | 'integer' | 'array' | 'object' | 'null';
+
+interface Format {
+  readonly fits: (value: never) => boolean;
+  /** What to give, after "give". */
+  readonly words: string;
+}
+
+const relativeTo = "absolute or relative to the service worker's scope";
+
+const formats = {
+  link: {
+    fits: (value: string) => hasScheme(value, ['http:', 'https:']),
+    words: `an http(s) URL, ${relativeTo}`,
+  },
+  picture: {
+    fits: (value: string) => hasScheme(value, ['http:', 'https:', 'data:']),
+    words: `an http(s) or data URL, ${relativeTo}`,
+  },
+  language: {
+    fits: (value: string) => Intl.getCanonicalLocales(value).length === 1,
+    words: 'a BCP 47 language tag, such as de or pt-BR',
+  },
+  timestamp: {
+    fits: () => true,
+    words: 'milliseconds since 1970, a whole number',
+  },
+} satisfies Readonly<Record<string, Format>>;
+
+/**
+ * What is wrong with a value, undefined where it fits. The value itself is never shown.
+ *
+ * @param path of the value in the message, such as `actions[0].url`
+ */
+export function findFault(
+  value: unknown,
+  schema: ValueSchema,
+  path: string,
+): { readonly path: string; readonly fault: string; readonly schema: ValueSchema } | undefined {
+  const types = schema.type === undefined ? [] : [schema.type].flat();
+  if (types.length > 0 && !types.some((type) => typeOf(value) === (type === 'integer' ? 'number' : type))) {
+    return { path, fault: `of type ${typeOf(value)}`, schema };
+  }
+  if (!fits(value, schema)) return { path, fault: 'not usable', schema };
+  if (Array.isArray(value) && schema.items !== undefined) {
+    for (const [index, item] of value.entries()) {
+      const found = findFault(item, schema.items, `${path}[${index}]`);
+      if (found !== undefined) return found;
+    }
+  }
+  return schema.properties === undefined ? undefined : findMemberFault(value as object, schema, path);
+}
+
+function findMemberFault(value: object, schema: ValueSchema, path: string): ReturnType<typeof findFault> {
+  const { properties = {}, required = [] } = schema;
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const name of new Set([...required, ...Object.keys(members)])) {
+    if (members[name] === undefined && !required.includes(name)) continue;
+    const memberPath = path === '' ? name : `${path}.${name}`;
+    if (!Object.hasOwn(properties, name)) return { path: memberPath, fault: 'unknown', schema };
+    const found = findFault(members[name], properties[name]!, memberPath);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Everything but the type, and what is inside. */
+function fits(value: unknown, schema: ValueSchema): boolean {
+  const {
+    type,
+    minLength = 0,
+    minimum = -Infinity,
+    maximum = Infinity,
+    maxItems = Infinity,
+    format,
+  } = schema;
+  try {
+    if (type === undefined) return JSON.stringify(value) !== undefined;
+    if (typeof value === 'string' && value.length < minLength) return false;
+    if (typeof value === 'string' && !(schema.enum?.includes(value) ?? true)) return false;
+    if (typeof value === 'number' && !(Number.isSafeInteger(value) && value >= minimum && value <= maximum)) {
+      return false;
+    }
+    if (Array.isArray(value) && value.length > maxItems) return false;
+    return value === null || format === undefined || formats[format].fits(value as never);
+  } catch {
+    return false;
+  }
+}
+
+/** What fits, as it stands after "give". */
+export function describeValue(schema: ValueSchema): string {
+  const { type, minLength = 0, minimum = 0, maximum, items, maxItems, required = [] } = schema;
+  if (schema.format !== undefined) return formats[schema.format].words;
+  if (schema.enum !== undefined) {
+    return schema.enum
+      .map((value) => `'${value}'`)
+      .join(', ')
+      .replace(/, (?=[^,]*$)/, ' or ');
+  }
+  switch (type) {
+    case 'boolean':
+      return 'true or false';
+    case 'integer':
+      return `a whole number from ${minimum}${maximum === undefined ? '' : ` to ${maximum}`}`;
+    case 'array': {
+      const each = items === undefined ? 'values' : `items, each ${describeValue(items)}`;
+      return `an array of ${maxItems === undefined ? '' : `at most ${maxItems} `}${each}`;
+    }
+    case 'object':
+      return `an object with ${required.join(' and ')}`;
+    case undefined:
+      return 'a value that JSON can hold';
+    default:
+      return minLength > 0 ? 'a string that is not empty' : 'a string';
+  }
+}
+
+/** The scope is not known here; a URL that is relative to it has its scheme. */
+function hasScheme(value: string, schemes: readonly string[]): boolean {
+  const url = URL.parse(value, 'https://scope.invalid/');
+  return url !== null && schemes.includes(url.protocol);
+}
