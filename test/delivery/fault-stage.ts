@@ -119,6 +119,9 @@ export class RecordingPushService {
   }
 }
 
+/** Looks at it may move the clock by a little each, on a busy machine. */
+const longestBroadcastMs = 200_000;
+
 export interface Stage {
   readonly store: Store;
   /** Of the store, and of senders that deliver in this thread. */
@@ -217,6 +220,7 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
           return isSo(broadcast) && broadcast;
         },
         `a broadcast with ${String(isSo)}`,
+        longestBroadcastMs,
       ),
     attempts: async (broadcastId) => {
       const byId = new Map<number, AttemptRecord[]>();
