@@ -61,9 +61,13 @@ function add(view: PushServiceView, reported: ReportedPushService): Partial<Push
     latencyMs: latencies.length === 0 ? undefined : Math.max(...latencies),
     answers: view.answers + reported.answers,
     throttled: view.throttled + reported.throttled,
+    unreachableMs: latest(view.unreachableMs, reported.unreachableMs),
     ...(isWorse && { breaker: reported.breaker, breakerReason: reported.breakerReason }),
   };
 }
+
+const latest = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 
 const severity = { closed: 0, 'half-open': 1, open: 2 } as const;
 

@@ -22,6 +22,8 @@ export interface ReportedPushService {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why it is not closed. */
   readonly breakerReason?: string | undefined;
+  /** How long every try has failed without an answer, where that is long enough not to be an accident. */
+  readonly unreachableMs?: number | undefined;
 }
 
 export interface SenderReport {

@@ -32,12 +32,15 @@ const maxPauseMs = 3_600_000;
 const answersToForget = 10_000;
 const forgetAfterMs = 2 * maxPauseMs;
 
+/** Tries that all fail over such a time are no accident. */
+const unreachableAfterMs = 15_000;
+
 /** Of latency: the last hundred answers or so. */
 const averageOver = 100;
 
 type AdmissionSnapshot = Pick<
   OriginSnapshot,
-  'maxInFlight' | 'latencyMs' | 'answers' | 'throttled' | 'breaker' | 'breakerReason'
+  'maxInFlight' | 'latencyMs' | 'answers' | 'throttled' | 'breaker' | 'breakerReason' | 'unreachableMs'
 >;
 
 export class Admission {
@@ -53,6 +56,8 @@ export class Admission {
   #answers = 0;
   #throttled = 0;
   #latencyMs = 0;
+  /** The first and the last failure since there was an answer. */
+  #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
 
   constructor(origin: URL, settings: AdmissionSettings) {
     this.#origin = origin;
@@ -80,6 +85,7 @@ export class Admission {
       throttled: this.#throttled,
       breaker,
       breakerReason: breaker === 'closed' ? undefined : this.#breaker.reason,
+      unreachableMs: this.#unreachableMs(nowMs),
     };
   }
 
@@ -119,6 +125,7 @@ export class Admission {
   /** @returns true where nothing may be sent from now on */
   recordResponse(response: PushResponse, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
+    this.#failures = undefined;
     this.#answersSinceFault += 1;
     this.#latencyMs =
       this.#answers === 0 ? latencyMs : this.#latencyMs + (latencyMs - this.#latencyMs) / averageOver;
@@ -144,6 +151,7 @@ export class Admission {
 
   /** No answer came. @returns true where nothing may be sent from now on */
   recordFailure(error: DeskbellError): boolean {
+    this.#recordNoAnswer();
     const isStopped = this.#breaker.recordFailure(error.message, this.#settings.monotonicNow());
     return this.recordHttpFault(error) || isStopped;
   }
@@ -170,7 +178,18 @@ export class Admission {
   /** No connection could be made, and there is no other one. */
   recordConnectFailure(error: DeskbellError): void {
     // A blocked address is no evidence about whether the push service works.
-    if (error.code === 'ERR_ADDRESS_BLOCKED') this.#breaker.recordSuccess();
-    else this.#breaker.open(error.message, this.#settings.monotonicNow());
+    if (error.code === 'ERR_ADDRESS_BLOCKED') return this.#breaker.recordSuccess();
+    this.#recordNoAnswer();
+    this.#breaker.open(error.message, this.#settings.monotonicNow());
+  }
+
+  #recordNoAnswer(): void {
+    const nowMs = this.#settings.monotonicNow();
+    this.#failures = { firstMs: this.#failures?.firstMs ?? nowMs, lastMs: nowMs };
+  }
+
+  #unreachableMs(nowMs: number): number | undefined {
+    const { firstMs, lastMs } = this.#failures ?? { firstMs: 0, lastMs: 0 };
+    return lastMs - firstMs < unreachableAfterMs ? undefined : Math.round(nowMs - firstMs);
   }
 }

@@ -50,6 +50,8 @@ export interface OriginSnapshot {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason: string | undefined;
+  /** How long every try has failed without an answer, where that is long enough not to be an accident. */
+  readonly unreachableMs: number | undefined;
 }
 
 export interface Transport {

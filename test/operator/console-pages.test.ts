@@ -146,6 +146,23 @@ test('the overview says what is wrong with the installation, beside the alarms o
   assert.doesNotMatch(words, /nothing is wrong/);
 });
 
+test('a push service that cannot be reached is an alarm of the overview until it answers', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  const head = { id: 'one', machine: 'push-1', processId: 7, kind: 'worker', startedAtMs: 1 } as const;
+  const figures = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 9, answers: 0, throttled: 0 };
+  const service = { origin: 'https://push.example.net', ...figures };
+  const breakerReason = 'push.example.net:443 cannot be reached (ECONNREFUSED).';
+  const failing = { ...service, breaker: 'open', breakerReason, unreachableMs: 65_000 } as const;
+  await operator.store.senders.put({ ...head, pushServices: [failing] });
+  for (const path of ['/console/', '/console/push-services']) {
+    const words = wordsOf(await visitor.open(path));
+    assert.match(words, /push\.example\.net.*cannot be reached.*ECONNREFUSED/s, path);
+  }
+  await operator.store.senders.put({ ...head, pushServices: [{ ...service, breaker: 'closed' }] });
+  assert.match(wordsOf(await visitor.open('/console/')), /nothing is wrong/);
+});
+
 test('a broadcast shows its counts, and attempts by outcome, subscription and user', async (t) => {
   const operator = await startOperator(t);
   await addPeople(operator.store, 3);

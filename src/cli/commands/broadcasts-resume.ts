@@ -28,7 +28,7 @@ export function resumeCommand(context: Context): Command {
         const sender = await openSender(configuration, data, context);
         try {
           const run = await sender.resume(id);
-          await runBroadcast(run, data.store.broadcasts, context, {
+          await runBroadcast(run, data.store, context, {
             json: flags.json ?? false,
             hint: createCommandHint(context, { ...flags }),
           });

@@ -14,6 +14,7 @@ import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { exampleUsersPathOf } from '../data/data-directory.ts';
 import { dataSettings, withData } from '../data/with-data.ts';
+import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
 import { retentionSettings, withRetention } from '../data/keep-retention.ts';
@@ -194,6 +195,12 @@ const reportTo = (log: OpenLog): DeliveryReport => ({
     const record = { event: 'worker', machine, processId, state, startedAt: isoTime(startedAtMs) };
     if (state === 'lost') log.error(record);
     else log.info(record);
+  },
+  reachability(event) {
+    const record = { event: 'push service', pushService: event.origin, state: event.state };
+    const detail = formatReachability(event);
+    if (event.state === 'unreachable') log.error({ ...record, since: isoTime(event.sinceMs), detail });
+    else log.info({ ...record, detail });
   },
   error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
 });

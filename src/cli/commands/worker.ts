@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import type { BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
 import { alarmToJson, broadcastToJson, formatEvent } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { isOver } from '../../store/broadcasts.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
@@ -82,11 +83,13 @@ export function workerCommand(context: Context): Command {
 
 const reportAsText = (output: Output): DeliveryReport => ({
   event: (event) => output.line(formatEvent(event)),
+  reachability: (event) => output.diagnostic(`deskbell: ${formatReachability(event)}`),
   error: (error) => output.diagnostic(formatError(error)),
 });
 
 const reportAsJson = (output: Output): DeliveryReport => ({
   event: (event) => output.line(JSON.stringify(toJson(event))),
+  reachability: (event) => output.diagnostic(`deskbell: ${formatReachability(event)}`),
   error: (error) => output.diagnostic(formatError(error)),
 });
 

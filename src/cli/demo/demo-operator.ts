@@ -1,4 +1,5 @@
 // The operator's listener of the demo: with an operator of its own, and with the delivery of what is made through it.
+import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import type { Sender } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { generateOperatorToken } from '../../keys/operator-token.ts';
@@ -40,6 +41,7 @@ export async function openDemoOperator(
   const stop = new AbortController();
   const report: DeliveryReport = {
     event: tell,
+    reachability: (event) => log.error({ event: 'push service', detail: formatReachability(event) }),
     error: (error) => log.error({ event: 'delivery interrupted', error }),
   };
   const work = (): Promise<void> => sender.work(stop.signal, report.error);

@@ -13,8 +13,10 @@ import {
 } from '../../delivery/broadcast/format-broadcast.ts';
 import type { Progress } from '../../delivery/broadcast/progress.ts';
 import { alarmKey } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch-push-services.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
+import type { Store } from '../../store/store.ts';
 import { summarize } from './broadcast-summary.ts';
 import type { CommandHint } from '../output/command-hint.ts';
 import type { Context } from '../context.ts';
@@ -29,7 +31,7 @@ const jsonEveryMs = 1000;
  */
 export async function runBroadcast(
   run: BroadcastRun,
-  store: BroadcastStore,
+  store: Pick<Store, 'broadcasts' | 'senders'>,
   { output, stop }: Pick<Context, 'output' | 'stop'>,
   { json, hint }: { readonly json: boolean; readonly hint: CommandHint },
 ): Promise<void> {
@@ -42,13 +44,19 @@ export async function runBroadcast(
   const pause = (): void => {
     output.live('');
     output.diagnostic('Pausing: waiting for the messages in flight. Press Ctrl-C again to exit immediately.');
-    pausing = pauseUnlessOver(store, id).finally(() => run.stop());
+    pausing = pauseUnlessOver(store.broadcasts, id).finally(() => run.stop());
     pausing.catch(() => {});
+  };
+  const shown = new AbortController();
+  const tellReachability = async (): Promise<void> => {
+    // where the store cannot be read, the broadcast says so
+    for await (const reachability of watchPushServices(store.senders, shown.signal, () => {}))
+      output.diagnostic(`deskbell: ${formatReachability(reachability)}`);
   };
   stop.addEventListener('abort', pause, { once: true });
   if (stop.aborted) pause();
   try {
-    await showProgress(run, output, json);
+    await Promise.all([showProgress(run, output, json).finally(() => shown.abort()), tellReachability()]);
     const broadcast = await run.finished;
     await pausing;
     await showEnd(broadcast, output, json);

@@ -77,7 +77,7 @@ export async function sendBroadcast(
       await printStored(stored, flags, context.output, hint);
     } else {
       const run = await sender.broadcast(audience, message, broadcastOptions);
-      await runBroadcast(run, data.store.broadcasts, context, { json: flags.json ?? false, hint });
+      await runBroadcast(run, data.store, context, { json: flags.json ?? false, hint });
     }
   } finally {
     await sender.close();

@@ -1,6 +1,7 @@
 // Reports what happens to the broadcasts of a store, and which other processes deliver them, while this one works.
 import { hostname } from 'node:os';
 import { watchBroadcasts, type BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { watchPushServices, type ReachabilityEvent } from '../../delivery/broadcast/watch-push-services.ts';
 import { watchWorkers, type WorkerEvent } from '../../delivery/broadcast/watch-workers.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -8,6 +9,8 @@ export interface DeliveryReport {
   event(event: BroadcastEvent): void | Promise<void>;
   /** Absent where nobody is to be told of other processes. */
   worker?(event: WorkerEvent): void;
+  /** A push service cannot be reached, or can be again. */
+  reachability(event: ReachabilityEvent): void;
   /** Delivery, or what is reported of it, was interrupted by this error and is tried again. */
   error(error: unknown): void;
 }
@@ -34,7 +37,12 @@ export async function withReport(
     for await (const event of watchWorkers(store.senders, workEnded.signal, onError, { isLeftOut: isThis }))
       report.worker(event);
   };
-  const ends = await Promise.allSettled([work().finally(() => workEnded.abort()), watch(), watchOthers()]);
+  const watchServices = async (): Promise<void> => {
+    for await (const event of watchPushServices(store.senders, workEnded.signal, onError))
+      report.reachability(event);
+  };
+  const working = work().finally(() => workEnded.abort());
+  const ends = await Promise.allSettled([working, watch(), watchOthers(), watchServices()]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 

@@ -26,6 +26,9 @@ const pushService = Type.Object({
     description: 'open: it has failed and gets nothing for a while. half-open: one message tries it.',
   }),
   breakerReason: Type.Optional(Type.String()),
+  unreachableMs: Type.Optional(
+    count('How long every try of a sender has failed without an answer; absent where it can be reached.'),
+  ),
   refusedKeys: Type.Array(Type.String(), {
     description:
       'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',

@@ -1,5 +1,6 @@
 // An alarm on a page: what is wrong, in the push service's own words too, and what to do.
 import { formatCount, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import type { UnreachablePushService } from '../../delivery/broadcast/watch-push-services.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import type { InstallationWarning } from '../../delivery/installation-warnings.ts';
 import { html, type Html } from '../../http/description/html.ts';
@@ -19,6 +20,20 @@ const titles = {
   'keys-missing': 'A private key is missing',
   'clock-wrong': 'The clock is wrong',
 } as const satisfies Record<InstallationWarning['code'], string>;
+
+/** A push service that cannot be reached, by whoever sends. */
+export function renderUnreachable({ origin, sinceMs, reason, machines }: UnreachablePushService): Html {
+  return html`<div class="notice bad">
+    <h3>${hostOf(origin)} cannot be reached</h3>
+    <p>
+      Its messages wait and are tried again. Check name resolution, firewall and proxy of
+      ${machines.join(', ')}.
+    </p>
+    <p class="quiet small">
+      since ${time(sinceMs)}${reason === '' ? nothing : html` · “${strange(reason)}”`}
+    </p>
+  </div>`;
+}
 
 /** @param broadcast to be named with it */
 export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Html {

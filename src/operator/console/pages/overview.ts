@@ -1,5 +1,6 @@
 // The first page: how fast messages leave, what runs, what is wrong, and how subscriptions come and go.
 import type { FastifyInstance } from 'fastify';
+import { findUnreachable } from '../../../delivery/broadcast/watch-push-services.ts';
 import { alarmKey } from '../../../delivery/broadcast/watch-broadcasts.ts';
 import { formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -8,7 +9,7 @@ import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorParts } from '../../parts.ts';
 import { sessionOf } from '../access.ts';
-import { renderAlarm, renderWarning } from '../alarms.ts';
+import { renderAlarm, renderUnreachable, renderWarning } from '../alarms.ts';
 import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
 import { card, empty, live, nothing, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
@@ -95,7 +96,8 @@ async function renderParts(
   const workers = senders.filter(({ kind }) => kind === 'worker');
   const machines = new Set(workers.map(({ machine }) => machine)).size;
   const alarms = collectAlarms(open, newest);
-  const alarmCount = warnings.length + alarms.length;
+  const unreachable = findUnreachable(senders);
+  const alarmCount = warnings.length + unreachable.length + alarms.length;
   const running = open.filter((broadcast) => stateOf(broadcast) === 'running').length;
   const others = open.length - running;
   return {
@@ -120,7 +122,7 @@ async function renderParts(
       alarmCount === 0
         ? html``
         : html`<div class="alarms">
-            ${warnings.map(renderWarning)}
+            ${warnings.map(renderWarning)} ${unreachable.map(renderUnreachable)}
             ${alarms.map(({ alarm, broadcast }) => renderAlarm(alarm, broadcast))}
           </div>`,
     running:

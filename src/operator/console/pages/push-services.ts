@@ -1,6 +1,6 @@
 // Push services: who takes our messages, who refuses them and why in its own words, and deletions that wait for a decision.
 import type { FastifyInstance } from 'fastify';
-import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { formatCount, formatDuration, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { pushServiceName } from '../../../protocol/push-service-name.ts';
@@ -111,7 +111,14 @@ const breakerBadges = {
   open: badge('gets nothing for a while', 'bad'),
 } as const;
 
-function renderState({ breaker, breakerReason, refusedKeys, throttled }: PushServiceView): Html {
+function renderState(service: PushServiceView): Html {
+  const { breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
+  if (unreachableMs !== undefined) {
+    return html`${badge('cannot be reached', 'bad')}
+      <span class="quiet"
+        >for ${formatDuration(unreachableMs / 1000)}. ${strange(breakerReason ?? '')}</span
+      >`;
+  }
   if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
   return html`${breakerBadges[breaker]}
   ${breakerReason === undefined ? nothing : html`<span class="quiet">${strange(breakerReason)}</span>`}

@@ -1,0 +1,76 @@
+// Which push services cannot be reached at all, as all senders on a store report: who sends may be any process on any machine.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SenderReports, StoredSenderReport } from '../../store/senders.ts';
+import { hostOf } from './format-broadcast.ts';
+
+export interface UnreachablePushService {
+  readonly origin: string;
+  readonly sinceMs: number;
+  /** How the last try failed. */
+  readonly reason: string;
+  /** Whose senders cannot reach it; others may. */
+  readonly machines: readonly string[];
+}
+
+/** `reachable`: it answers again, or those who could not reach it have ended. */
+export type ReachabilityEvent =
+  | ({ readonly state: 'unreachable' } & UnreachablePushService)
+  | { readonly state: 'reachable'; readonly origin: string };
+
+const pollEveryMs = 2000;
+
+/** In the order of origins. */
+export function findUnreachable(reports: readonly StoredSenderReport[]): readonly UnreachablePushService[] {
+  const found = new Map<string, UnreachablePushService>();
+  for (const { machine, seenAtMs, pushServices } of reports) {
+    for (const { origin, unreachableMs, breakerReason = '' } of pushServices) {
+      if (unreachableMs === undefined) continue;
+      const others = found.get(origin);
+      found.set(origin, {
+        origin,
+        sinceMs: Math.min(seenAtMs - unreachableMs, others?.sinceMs ?? Infinity),
+        reason: breakerReason === '' ? (others?.reason ?? '') : breakerReason,
+        machines: [...new Set([...(others?.machines ?? []), machine])],
+      });
+    }
+  }
+  return [...found.values()].toSorted((one, other) => (one.origin < other.origin ? -1 : 1));
+}
+
+/** `push.example.net cannot be reached from push-1: ….` */
+export function formatReachability(event: ReachabilityEvent): string {
+  const host = hostOf(event.origin);
+  if (event.state === 'reachable') return `${host} can be reached again.`;
+  const from = event.machines.join(', ');
+  return `${host} cannot be reached from ${from}. Its messages wait and are tried again. ${event.reason}`.trimEnd();
+}
+
+/**
+ * Yields an event for each push service that cannot be reached any more, or can be again, until `signal` is aborted.
+ *
+ * @param onError told why the store cannot be read, once until it can be read again
+ */
+export async function* watchPushServices(
+  senders: Pick<SenderReports, 'list'>,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+  everyMs = pollEveryMs,
+): AsyncGenerator<ReachabilityEvent> {
+  let told: ReadonlySet<string> = new Set();
+  let isFailing = false;
+  while (!signal.aborted) {
+    try {
+      const found = findUnreachable(await senders.list());
+      const origins = new Set(found.map(({ origin }) => origin));
+      for (const unreachable of found)
+        if (!told.has(unreachable.origin)) yield { state: 'unreachable', ...unreachable };
+      for (const origin of told) if (!origins.has(origin)) yield { state: 'reachable', origin };
+      told = origins;
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) onError(error);
+      isFailing = true;
+    }
+    await sleep(everyMs, undefined, { signal }).catch(() => {});
+  }
+}
