@@ -10,7 +10,7 @@ import { createSender } from '../src/delivery/sender.ts';
 import { createEndpointPolicy } from '../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../src/protocol/subscription.ts';
 import { startPushService } from '../src/push-service/index.ts';
-import { openPostgresStore } from '../src/store/postgres/open-postgres-store.ts';
+import { openPostgresStore } from '../src/store/postgres/open-store.ts';
 import {
   assertDone,
   message,

@@ -37,8 +37,8 @@ export type { ResolvedAddress, TransportOptions } from './transport/transport.ts
 
 export { openDataDirectory, openPostgresStore, openSqliteStore } from './open.ts';
 export type { DataDirectory, DataDirectoryKeys, DataDirectoryOptions } from './cli/data/data-directory.ts';
-export type { PostgresStoreOptions } from './store/postgres/open-postgres-store.ts';
-export type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
+export type { PostgresStoreOptions } from './store/postgres/open-store.ts';
+export type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
 export type { GoneHook } from './delivery/gone-hook.ts';
 export type { ReceiptCounts, ReceiptEvent, ReceiptStore } from './store/receipts.ts';
 export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';
@@ -59,8 +59,8 @@ export type {
   SubscriptionStore,
 } from './store/subscriptions.ts';
 
-export { generateVapidKeys } from './protocol/vapid.ts';
-export type { VapidKeys } from './protocol/vapid.ts';
+export { generateVapidKeys } from './protocol/vapid-token.ts';
+export type { VapidKeys } from './protocol/vapid-token.ts';
 export type { Subscription } from './protocol/subscription.ts';
 
 export { DeskbellError } from './errors/deskbell-error.ts';

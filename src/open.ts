@@ -1,7 +1,7 @@
 // What a sender's data is opened with. SQLite and the file system are loaded then, so that importing the sender is cheap.
 import type { DataDirectory, DataDirectoryOptions } from './cli/data/data-directory.ts';
-import type { PostgresStoreOptions } from './store/postgres/open-postgres-store.ts';
-import type { SqliteStoreOptions } from './store/sqlite/open-sqlite-store.ts';
+import type { PostgresStoreOptions } from './store/postgres/open-store.ts';
+import type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
 import type { Store } from './store/store.ts';
 
 /**
@@ -26,7 +26,7 @@ export async function openDataDirectory(
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const sqlite = await import('./store/sqlite/open-sqlite-store.ts');
+  const sqlite = await import('./store/sqlite/open-store.ts');
   return sqlite.openSqliteStore(options);
 }
 
@@ -37,6 +37,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
  *   ERR_STORE_TOO_NEW
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const postgres = await import('./store/postgres/open-postgres-store.ts');
+  const postgres = await import('./store/postgres/open-store.ts');
   return postgres.openPostgresStore(options);
 }

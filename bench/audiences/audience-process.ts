@@ -1,5 +1,5 @@
 // Writes one audience down, in a process of its own, so that its memory is its own.
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 
 export interface WrittenAudience {
   readonly seconds: number;

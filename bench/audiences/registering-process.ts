@@ -1,6 +1,6 @@
 // Registers subscriptions one after the other, as a service does, until it is told to stop, and says how long one waited.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { newSubscription } from './seed-people.ts';
 
 export interface Waits {

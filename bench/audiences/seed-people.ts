@@ -1,6 +1,6 @@
 // Fills a database with subscriptions of people with tags. What a key is does not matter here.
 import { randomBytes } from 'node:crypto';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 
 const rowsAtOnce = 5000;
 const vapidPublicKey = `B${'A'.repeat(86)}`;

@@ -3,7 +3,7 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { ListedSubscription } from './message.ts';
 
 const sampleEvery = 1000;

@@ -2,7 +2,7 @@
 // native/accelerator.c.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../protocol/encrypt-batch.ts';
-import { checkEncryptionInput, offCurve, type Encrypt } from '../protocol/encryption.ts';
+import { checkEncryptionInput, offCurve, type Encrypt } from '../protocol/message-encryption.ts';
 
 export interface Addon {
   /**

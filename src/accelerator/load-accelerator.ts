@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
-import { createEncrypter, type Encrypt } from '../protocol/encryption.ts';
+import { createEncrypter, type Encrypt } from '../protocol/message-encryption.ts';
 import { addonFile, describePlatform, opensslMajor } from './addon-file.ts';
 import { createAddonEncrypt, createAddonEncryptBatch, type Addon } from './addon.ts';
 import { findFaultInChild } from './check-in-child.ts';

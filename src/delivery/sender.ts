@@ -3,10 +3,10 @@
 // that importing the sender is cheap.
 import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Encrypt } from '../protocol/encryption.ts';
+import type { Encrypt } from '../protocol/message-encryption.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
-import { createVapidAuthorizer } from '../protocol/vapid.ts';
+import { createVapidAuthorizer } from '../protocol/vapid-token.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Schedule } from '../store/schedules.ts';
 import type { Store } from '../store/store.ts';

@@ -3,9 +3,9 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 
 import { handleClientError, trackResponses } from './client-errors.ts';
-import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './edge-cases.ts';
+import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './malformed-requests.ts';
 import { trackRequestStarts } from './request-start.ts';
-import type { ResponseRules } from './response-rules.ts';
+import type { ResponseRules } from './response-policy.ts';
 import { closeSlowClients } from './slow-clients.ts';
 
 export interface HttpServerOptions {

@@ -4,7 +4,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 
-import { opaqueEntity, type Entity } from './entity.ts';
+import { opaqueEntity, type Entity } from './sealed-value.ts';
 import { requestStartMs } from './request-start.ts';
 
 /** What a filter sees of a request: no body, no session. */

@@ -3,10 +3,10 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { DeskbellError } from '../errors/deskbell-error.ts';
-import { opaqueEntity } from './entity.ts';
+import { opaqueEntity } from './sealed-value.ts';
 import type { RequestHead } from './filter.ts';
 import { problemType, toProblem } from './problem.ts';
-import type { ResponseRules } from './response-rules.ts';
+import type { ResponseRules } from './response-policy.ts';
 
 export interface RenderedResponse {
   readonly status: number;

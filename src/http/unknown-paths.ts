@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { isOneSegment } from './last-segment.ts';
+import { isOneSegment } from './wildcard-param.ts';
 import type { Rejection } from './render-error.ts';
 import { addSpelling, commonSpelling } from './spellings.ts';
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
-import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid.ts';
+import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid-token.ts';
 import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
 /** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */

@@ -4,7 +4,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { VapidKeys } from '../protocol/vapid.ts';
+import type { VapidKeys } from '../protocol/vapid-token.ts';
 import { readKeyFile, readPairFile, vapidFileName, writePairFile } from './key-file.ts';
 import { removePrivateFile } from './private-file.ts';
 

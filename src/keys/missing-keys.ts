@@ -1,6 +1,6 @@
 // Which VAPID pairs the subscriptions of a store need and no key file has: without the private half nobody can write to them.
 // This is the one place that compares them.
-import type { VapidKeys } from '../protocol/vapid.ts';
+import type { VapidKeys } from '../protocol/vapid-token.ts';
 
 /** A key as the store has it. */
 interface KnownKey {

@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { AuditStore } from '../store/audit.ts';
-import { isSafe } from './access.ts';
+import { isSafe } from './authorize.ts';
 
 export interface AuditedAction {
   /** Such as `broadcast.pause`. */

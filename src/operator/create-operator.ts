@@ -8,17 +8,17 @@ import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http
 import { assertHost } from '../http/host.ts';
 import { isLoopback } from '../http/loopback.ts';
 import { sendProblems } from '../http/problem.ts';
-import type { ResponseRules } from '../http/response-rules.ts';
+import type { ResponseRules } from '../http/response-policy.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
 import { compileConvertingValidator } from '../http/validation.ts';
-import { nameOperators, requireToken } from './access.ts';
+import { nameOperators, requireToken } from './authorize.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
 import { addMetricsRoute } from './metrics/add-metrics.ts';
-import { requireOwnAddress } from './own-address.ts';
+import { requireOwnAddress } from './host-check.ts';
 import { addConsole } from './console/add-console.ts';
-import type { OperatorParts } from './parts.ts';
+import type { OperatorParts } from './context.ts';
 import { createProgressFeeds } from './progress-feeds.ts';
 
 export interface OperatorOptions

@@ -1,7 +1,7 @@
 // How far broadcasts are, for any number of followers.
 import { watchProgress, type Progress } from '../delivery/broadcast/progress.ts';
 import type { BroadcastStore } from '../store/broadcasts.ts';
-import { createFeeds, type Feeds } from './feeds.ts';
+import { createFeeds, type Feeds } from './shared-feed.ts';
 
 export interface ProgressFeeds extends Pick<Feeds<number, Progress>, 'size' | 'close'> {
   /** Yields the present state and then each newer one; ends when the broadcast is over, when `close` is called, or on `gone`. */

@@ -5,7 +5,7 @@ import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import { checkUser } from '../store/check-people.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
-import type { OperatorParts } from './parts.ts';
+import type { OperatorParts } from './context.ts';
 
 /** Exactly one of them. */
 export interface Addressees {

@@ -1,6 +1,6 @@
 // Encryption of many messages in one call: what costs the same for one message as for several is then done once.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Encrypt, SubscriptionKeys } from './encryption.ts';
+import type { Encrypt, SubscriptionKeys } from './message-encryption.ts';
 
 /** One message of a batch. */
 export interface MessageToEncrypt {

@@ -6,7 +6,7 @@ export {
   maxPlaintextBytes,
   type Encrypt,
   type EncryptionOptions,
-} from './encryption.ts';
+} from './message-encryption.ts';
 export {
   createEndpointPolicy,
   splitEndpoint,
@@ -37,7 +37,7 @@ export {
   type VapidAuthorizer,
   type VapidAuthorizerOptions,
   type VapidKeys,
-} from './vapid.ts';
+} from './vapid-token.ts';
 export { verifyVapidAuthorization, type VapidClaims, type VapidFault } from './vapid-verification.ts';
 export { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 export type { ErrorCode } from '../errors/catalogue.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 
 import { addRoutes } from './create-service.ts';
-import { renderMalformedUrl } from '../http/edge-cases.ts';
+import { renderMalformedUrl } from '../http/malformed-requests.ts';
 import { toRequestHead } from '../http/filter.ts';
 import { render } from '../http/render-error.ts';
 import { prepareScope } from './scope.ts';

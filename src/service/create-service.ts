@@ -12,7 +12,7 @@ import { addDescriptionRoutes } from '../http/description/add-description-routes
 import { collectRoutes } from '../http/description/openapi-document.ts';
 import { describeService } from './description.ts';
 import { addHealthRoutes } from './health.ts';
-import { readLastSegments } from '../http/last-segment.ts';
+import { readLastSegments } from '../http/wildcard-param.ts';
 import { prepareScope } from './scope.ts';
 import { handleOptions } from '../http/unknown-paths.ts';
 import { serviceChecks } from './check-options.ts';

@@ -2,14 +2,14 @@
 // response carries.
 import type { FastifyInstance } from 'fastify';
 
-import { acceptConsumedBodies } from '../http/consumed-body.ts';
+import { acceptConsumedBodies } from '../http/parsed-body.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { enableFilters } from '../http/filter.ts';
 import { assertHost } from '../http/host.ts';
 import { readJsonBodies } from '../http/json-body.ts';
 import type { Log } from '../http/log.ts';
 import { sendProblems } from '../http/problem.ts';
-import type { ResponseRules } from '../http/response-rules.ts';
+import type { ResponseRules } from '../http/response-policy.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
 import { compileValidator } from '../http/validation.ts';
 

@@ -1,5 +1,5 @@
 // Control of broadcasts, each of which is one push message to an audience: they are created, found, listed, paused, resumed
-// and cancelled here. Workers get their work from `work-source.ts` and store results by `ledger.ts`.
+// and cancelled here. Workers get their work from `leases.ts` and store results by `ledger.ts`.
 //
 //   state of a broadcast   running ⇄ paused;  running → done;  running, paused → cancelled
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -22,7 +22,7 @@ export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhauste
 /**
  * `accepted`: the push service took the message over. `gone`: the subscription has ended, and is marked (`held-deletions.ts`).
  * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
- * `capped`: not sent, since the person has been reached as often as the broadcast allows (`per-person.ts`).
+ * `capped`: not sent, since the person has been reached as often as the broadcast allows (`frequency-cap.ts`).
  */
 export type Settlement = (typeof settlements)[number];
 

@@ -4,7 +4,7 @@ import https, { type Agent } from 'node:https';
 import type { LookupFunction } from 'node:net';
 
 import { resolveHost, resolveWithSystem } from '../transport/address-guard.ts';
-import { toResult } from './send-result.ts';
+import { toResult } from './interpret-answer.ts';
 import type { ProxyOptions, RequestDetails, SendResult } from './types.ts';
 
 /**

@@ -14,7 +14,7 @@ import { maxLimit } from '../transport/pacing.ts';
 import type { PushHeaders, Transport, TransportResult } from '../transport/transport.ts';
 import { sendWithNodeHttps } from './node-https.ts';
 import { completeRequest, type PreparedRequest } from './request-details.ts';
-import { toResult } from './send-result.ts';
+import { toResult } from './interpret-answer.ts';
 import type { SendResult } from './types.ts';
 
 /** As many as pacing ever permits in flight. */

@@ -2,7 +2,7 @@
 // encryption left to a batch.
 import { supportedContentEncodings } from './content-encodings.ts';
 import { checkEncryptionArguments, encrypt } from './encrypt.ts';
-import { createTokenKeeper } from './kept-tokens.ts';
+import { createTokenKeeper } from './token-cache.ts';
 import { readOptions, type Defaults } from './request-options.ts';
 import type { PushSubscription, RequestDetails, RequestOptions } from './types.ts';
 

@@ -3,7 +3,7 @@
 import { createECDH } from 'node:crypto';
 
 import { curve } from '../protocol/p256.ts';
-import { generateVapidKeys, importSigningKey, signToken } from '../protocol/vapid.ts';
+import { generateVapidKeys, importSigningKey, signToken } from '../protocol/vapid-token.ts';
 import { supportedContentEncodings } from './content-encodings.ts';
 import type { ContentEncoding, VapidDetails, VapidKeys } from './types.ts';
 

@@ -27,7 +27,7 @@ import {
 } from '../../src/accelerator/load-accelerator.ts';
 import { findFault } from '../../src/accelerator/self-check.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { createEncrypter, maxPlaintextBytes, type Encrypt } from '../../src/protocol/encryption.ts';
+import { createEncrypter, maxPlaintextBytes, type Encrypt } from '../../src/protocol/message-encryption.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deskbell-accelerator-'));

@@ -9,7 +9,7 @@ import { generateOperatorToken } from '../../src/keys/operator-token.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';

@@ -7,7 +7,7 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { openTestStore } from '../store/test-database.ts';
 
 export const vapidKeys = generateVapidKeys();

@@ -9,9 +9,9 @@ import { formatAlarm } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createUserAgent } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { createEncrypter } from '../../src/protocol/encryption.ts';
+import { createEncrypter } from '../../src/protocol/message-encryption.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { startServer } from '../transport/peers.ts';
 import {
   assertDone,

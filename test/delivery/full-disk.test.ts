@@ -9,7 +9,7 @@ import { createSender } from '../../src/delivery/sender.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { assertDone, message, timesReceived, vapid, vapidKeys } from './broadcast-bench.ts';
 
 const audience = 1500;

@@ -25,6 +25,6 @@ test('a process whose threads deliver its broadcasts opens no connections itself
 });
 
 test('a command loads the database only when it opens one', () => {
-  assert.match(loadedBy('store/sqlite/open-sqlite-store.ts'), /NativeModule sqlite$/m);
+  assert.match(loadedBy('store/sqlite/open-store.ts'), /NativeModule sqlite$/m);
   assert.doesNotMatch(loadedBy('cli/program.ts'), /NativeModule (?:sqlite|tls|http)$/m);
 });

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { watchWorkers, type WorkerEvent } from '../../src/delivery/broadcast/watch-workers.ts';
 import type { SenderReports } from '../../src/store/senders.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 
 const worker = {

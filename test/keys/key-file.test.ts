@@ -27,7 +27,7 @@ import {
   readKeyFile,
   writeKeyFile,
 } from '../../src/keys/key-file.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 
 const isWindows = process.platform === 'win32';
 

@@ -9,7 +9,7 @@ import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-d
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { readKeyFile } from '../../src/keys/key-file.ts';
 import { addKeyPair, readKeyRing } from '../../src/keys/key-ring.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 
 describe('the pairs of a data directory', () => {

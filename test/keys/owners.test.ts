@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { examineData } from '../../src/cli/doctor/examine-data.ts';
+import { examineData } from '../../src/cli/doctor/check-data.ts';
 import { adviceFor, secretFileNames, writeKeyFile } from '../../src/keys/key-file.ts';
 import { readSecretFiles } from '../../src/keys/secret-files.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { runCommand } from '../cli/run-command.ts';
 
 const isRoot = process.geteuid?.() === 0;

@@ -10,7 +10,7 @@ import { find, ip } from '../../scripts/install-test-tools.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/index.ts';
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { mainFile } from '../cli/run-command.ts';
 import { assertDone, timesReceived } from '../delivery/broadcast-bench.ts';
 import { codeBlocks } from '../documentation/pages.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { findAppleSubjectFault } from '../../src/protocol/apple-subject.ts';
-import { checkVapidSubject } from '../../src/protocol/vapid.ts';
+import { checkVapidSubject } from '../../src/protocol/vapid-token.ts';
 
 for (const subject of [
   'mailto:push@example.org',

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { decodeAes128gcm } from '../../src/protocol/aes128gcm.ts';
-import { encryptPushMessage, type EncryptionOptions } from '../../src/protocol/encryption.ts';
+import { encryptPushMessage, type EncryptionOptions } from '../../src/protocol/message-encryption.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { pushHeaders, type PushOptions } from '../../src/protocol/request.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { checkVapidKeys, checkVapidSubject, generateVapidKeys } from '../../src/protocol/vapid.ts';
+import { checkVapidKeys, checkVapidSubject, generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 
 const userAgent = generateUserAgentKeys();
 const vapidKeys = generateVapidKeys();

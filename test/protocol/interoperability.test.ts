@@ -7,7 +7,11 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import { decodeAes128gcm, encodeAes128gcm } from '../../src/protocol/aes128gcm.ts';
-import { createEncrypter, encryptPushMessage, maxPlaintextBytes } from '../../src/protocol/encryption.ts';
+import {
+  createEncrypter,
+  encryptPushMessage,
+  maxPlaintextBytes,
+} from '../../src/protocol/message-encryption.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 
 interface HttpEceParameters {

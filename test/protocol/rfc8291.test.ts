@@ -8,7 +8,7 @@ import {
   encryptPushMessage,
   maxPlaintextBytes,
   type Encrypt,
-} from '../../src/protocol/encryption.ts';
+} from '../../src/protocol/message-encryption.ts';
 import { deriveKeyingMaterial } from '../../src/protocol/keying-material.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 

@@ -8,7 +8,7 @@ import {
   checkVapidSubject,
   createVapidAuthorizer,
   generateVapidKeys,
-} from '../../src/protocol/vapid.ts';
+} from '../../src/protocol/vapid-token.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 
 const keys = generateVapidKeys();

@@ -174,7 +174,7 @@ export const authentication: ClaimChanges = {
         "return { method, url: '', startMs:",
       ],
     }),
-    ...changesOf('src/http/entity.ts', {
+    ...changesOf('src/http/sealed-value.ts', {
       'the action creator sees the response': [
         'seal(value) {\n      const entity = Object.freeze(Object.create(null));',
         'seal(value) {\n      const entity = Object.freeze({ value });',

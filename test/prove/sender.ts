@@ -2,7 +2,7 @@
 import { changesOf, type ClaimChanges } from './source-change.ts';
 
 const request = 'src/protocol/request.ts';
-const vapid = 'src/protocol/vapid.ts';
+const vapid = 'src/protocol/vapid-token.ts';
 const webPush = 'src/service/push/web-push.ts';
 
 const register = 'const registration = { subscription,';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { before, beforeEach, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Problem } from '../../src/http/problem.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { OfferedSubscription, SubscribeHook } from '../../src/service/options.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import { removeSubscriptions } from '../store/store-under-test.ts';

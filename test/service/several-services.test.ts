@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test, type TestContext } from 'node:te
 import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
 import { createClientLimits } from '../../src/service/push/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { newSubscription, sendJson, startService } from './running-service.ts';

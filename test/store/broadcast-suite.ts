@@ -5,7 +5,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { searchBroadcasts, type BroadcastFilter } from '../../src/store/broadcast-search.ts';
 import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import type { Lease, SliceLease } from '../../src/store/work-source.ts';
+import type { Lease, SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,

@@ -1,6 +1,6 @@
 // A SQLite database with rows in every table that is copied, and with values that databases keep in different ways.
 import { DatabaseSync } from 'node:sqlite';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { addSubscriptions } from './store-under-test.ts';
 
 const fill = `

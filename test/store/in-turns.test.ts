@@ -1,8 +1,8 @@
 // Work in many transactions: others get the lock between two of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inTurns } from '../../src/store/sqlite/in-turns.ts';
-import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.ts';
+import { inTurns } from '../../src/store/sqlite/in-batches.ts';
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { temporaryFolder } from '../cli/run-command.ts';
 
 test('each step is a transaction of its own, and the lock is free for a while after it', async () => {

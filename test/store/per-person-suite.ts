@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import type { SliceLease } from '../../src/store/work-source.ts';
+import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { commitSlice, madeUpBroadcast, openForEachTest, type StoreUnderTest } from './store-under-test.ts';
 

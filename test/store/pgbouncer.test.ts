@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { pgbouncer, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { assertDone, message, quickRetries, timesReceived, vapid } from '../delivery/broadcast-bench.ts';
 import { sendJson, startService } from '../service/running-service.ts';

@@ -1,5 +1,5 @@
 // The store in PostgreSQL: all that every store must do.
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { openssl, skipWithout } from '../../scripts/install-test-tools.ts';
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
-import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
+import { PostgresDatabase } from '../../src/store/postgres/database.ts';
 import { certify, makeAuthority, type Authority } from './certificates.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
 

@@ -5,7 +5,7 @@ import { before, beforeEach, describe, test } from 'node:test';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { holdPolicy, type PushServiceAnswers } from '../../src/store/push-services.ts';
-import type { RetryLease } from '../../src/store/work-source.ts';
+import type { RetryLease } from '../../src/store/leases.ts';
 import { vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,

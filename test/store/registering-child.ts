@@ -1,7 +1,7 @@
 // A process for the durability tests: registers subscriptions as fast as it can and tells on standard output
 // which ones were acknowledged. `node registering-child.ts DATABASE FIRST COUNT`
 import { writeSync } from 'node:fs';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 
 const [path = '', first = '0', count = '0'] = process.argv.slice(2);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RetentionLimits } from '../../src/store/retention.ts';
-import type { SliceLease } from '../../src/store/work-source.ts';
+import type { SliceLease } from '../../src/store/leases.ts';
 import {
   addSubscriptions,
   commitSlice,

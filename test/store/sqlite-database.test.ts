@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.ts';
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import type { NoValues } from '../../src/store/sqlite/statement.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 

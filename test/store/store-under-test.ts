@@ -5,7 +5,7 @@ import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
 import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SubscriptionLimit } from '../../src/store/subscription-limit.ts';
-import type { SliceLease } from '../../src/store/work-source.ts';
+import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 
 export interface StoreUnderTest {

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store, StoreAddress } from '../../src/store/store.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';

@@ -14,7 +14,7 @@ import { createServer } from '../../src/service/create-server.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
-import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
+import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid-token.ts';
 import { fastFolder } from '../fast-folder.ts';
 
 /** How the sender and the service get to the push service of a test. */

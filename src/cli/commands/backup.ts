@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { refuseDatabase } from '../data/refuse-database.ts';
-import { dataSettings, requireData } from '../data/with-data.ts';
+import { refuseDatabase } from '../data/require-sqlite.ts';
+import { dataSettings, requireData } from '../data/open-data.ts';
 import { formatBytes } from '../output/format-bytes.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 

@@ -4,7 +4,7 @@ import { parsePositiveInteger } from '../flags/arguments.ts';
 import { broadcastToJson, formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 export function controlCommand(
   { environment, output }: Context,

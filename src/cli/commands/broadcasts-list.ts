@@ -11,7 +11,7 @@ import {
 } from '../../delivery/broadcast/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 const defaultLimit = 20;
 

@@ -4,7 +4,7 @@ import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { dataSettings, withExistingData } from '../data/open-data.ts';
 import { senderSettings, openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { runBroadcast } from '../send/run-broadcast.ts';

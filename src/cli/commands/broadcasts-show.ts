@@ -7,7 +7,7 @@ import { broadcastToJson, stateOf } from '../../delivery/broadcast/format-broadc
 import { summarize } from '../send/broadcast-summary.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 interface ShowFlags {
   readonly attempts?: true;

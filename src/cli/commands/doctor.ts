@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings } from '../data/with-data.ts';
+import { dataSettings } from '../data/open-data.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { readCertificates, senderSettings } from '../send/open-sender.ts';
 import type { Output } from '../output/output.ts';
@@ -23,10 +23,9 @@ export function doctorCommand({ environment, output }: Context): Command {
     .action(async (flags: { readonly json?: true }) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
       const { data, database, subject, pushServices, connectTimeoutMs, encryption } = configuration;
-      const { examineData, examineSubject } = await import('../doctor/examine-data.ts');
-      const { examineEncryption, examineNode, examineOpenFiles } =
-        await import('../doctor/examine-machine.ts');
-      const { examineNetwork } = await import('../doctor/examine-network.ts');
+      const { examineData, examineSubject } = await import('../doctor/check-data.ts');
+      const { examineEncryption, examineNode, examineOpenFiles } = await import('../doctor/check-machine.ts');
+      const { examineNetwork } = await import('../doctor/check-network.ts');
       const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
       const ca = await readCertificates(configuration.ca);
       const network = { pushServices, ca, connectTimeoutMs, ...proxyFromEnvironment(environment) };

@@ -6,7 +6,7 @@ import type { HeldDeletions } from '../../store/held-deletions.ts';
 import { parseOrigin } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 export function heldDeletionsCommand(context: Context): Command {
   return createCommand({

@@ -5,7 +5,7 @@ import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../k
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 interface ListedKey {
   readonly publicKey: string;

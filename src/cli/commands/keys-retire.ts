@@ -4,7 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { dataSettings, withExistingData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
 /** Of the public key; all of them begin with B. */

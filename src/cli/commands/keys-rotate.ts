@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { dataSettings, withExistingData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function rotateCommand({ environment, output }: Context): Command {

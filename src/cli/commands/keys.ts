@@ -1,10 +1,10 @@
 // `deskbell keys`: generates, imports, shows and rotates the VAPID key pairs of a data directory.
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { generateVapidKeys } from '../../protocol/vapid.ts';
+import { generateVapidKeys } from '../../protocol/vapid-token.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, requireData } from '../data/with-data.ts';
+import { dataSettings, requireData } from '../data/open-data.ts';
 import { parseKeyPair } from '../input/import-keys.ts';
 import { readInput } from '../input/read-input.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';

@@ -7,7 +7,7 @@ import type { Operator, OperatorRole } from '../../store/operators.ts';
 import { parseOperatorName } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 export function operatorsCommand(context: Context): Command {
   return createCommand({

@@ -4,8 +4,8 @@ import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { refuseDatabase } from '../data/refuse-database.ts';
-import { dataSettings } from '../data/with-data.ts';
+import { refuseDatabase } from '../data/require-sqlite.ts';
+import { dataSettings } from '../data/open-data.ts';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 

@@ -5,7 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 export function schedulesCommand(context: Context): Command {
   return createCommand({

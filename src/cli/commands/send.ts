@@ -9,14 +9,14 @@ import { parseCap, parseIds, parsePositiveInteger, parseSeconds, parseTime } fro
 import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { dataSettings, withExistingData } from '../data/open-data.ts';
 import { printDryRun } from '../send/dry-run.ts';
 import { addMessageFlags, readMessage, type MessageFlags } from '../flags/message-flags.ts';
 import { senderSettings, openSender } from '../send/open-sender.ts';
 import { addPeopleFlags, peopleFlagNames } from '../flags/people-flags.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { audienceOf, sendBroadcast, type BroadcastFlags } from '../send/send-broadcast.ts';
-import { printSendResult } from '../send/send-result.ts';
+import { printSendResult } from '../send/print-send-result.ts';
 
 interface SendFlags extends BroadcastFlags, MessageFlags {
   readonly endpoint?: string;

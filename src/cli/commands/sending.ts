@@ -4,7 +4,7 @@ import { describePause } from '../../delivery/installation-warnings.ts';
 import { describeResumption, resumeSending } from '../../delivery/resume-sending.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 

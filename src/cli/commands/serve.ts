@@ -13,12 +13,12 @@ import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { exampleUsersPathOf } from '../data/data-directory.ts';
-import { dataSettings, withData } from '../data/with-data.ts';
+import { dataSettings, withData } from '../data/open-data.ts';
 import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
-import { retentionSettings, withRetention } from '../data/keep-retention.ts';
-import { underSystemd } from '../serve/tell-systemd.ts';
+import { retentionSettings, withRetention } from '../data/prune-loop.ts';
+import { underSystemd } from '../serve/systemd-notify.ts';
 import { addressOf, ignoreHangup, listenOn, untilStopped } from '../serve/listening.ts';
 import {
   assertListenerIsAskedFor,

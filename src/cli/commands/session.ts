@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 export function sessionCommand({ environment, output }: Context): Command {
   return createCommand({

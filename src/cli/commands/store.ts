@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { vapidFileName } from '../../keys/key-file.ts';
-import type { Progress } from '../../store/copy/copy-ends.ts';
+import type { Progress } from '../../store/copy/source-and-target.ts';
 import type { CopyState } from '../../store/copy/copy-store.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import type { CopyPlace, CopyPlaces } from '../data/copy-places.ts';
-import { dataSettings } from '../data/with-data.ts';
+import type { CopyPlace, CopyPlaces } from '../data/copy-locations.ts';
+import { dataSettings } from '../data/open-data.ts';
 import type { Output } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
@@ -49,7 +49,7 @@ function copyCommand({ environment, output, stop }: Context): Command {
     .option('--json', 'Prints JSON, with rows and checksum of each table.')
     .action(async ({ from, to, json, ...flags }: CopyFlags) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      const { readPlaces } = await import('../data/copy-places.ts');
+      const { readPlaces } = await import('../data/copy-locations.ts');
       const places = readPlaces({ from, to }, configuration);
       const copied = await copy(places, { output, stop });
       const names = { from: places.from.label, to: places.to.label };
@@ -67,7 +67,7 @@ async function copy(
   places: CopyPlaces,
   { output, stop }: Pick<Context, 'output' | 'stop'>,
 ): Promise<Progress> {
-  const { openCopySource, openCopyTarget } = await import('../data/copy-places.ts');
+  const { openCopySource, openCopyTarget } = await import('../data/copy-locations.ts');
   const { copyStore } = await import('../../store/copy/copy-store.ts');
   const from = await openCopySource(places.from);
   try {

@@ -7,7 +7,7 @@ import type { DataDirectory } from '../data/data-directory.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { dataSettings, withExistingData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { readInput } from '../input/read-input.ts';
 import type { Line } from '../input/read-lines.ts';

@@ -4,7 +4,7 @@ import { checkExpression } from '../../store/check-people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 

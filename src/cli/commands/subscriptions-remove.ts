@@ -6,7 +6,7 @@ import type { RemovedPerson } from '../../store/people.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 
 export function removeCommand({ environment, output }: Context): Command {
   return createCommand({

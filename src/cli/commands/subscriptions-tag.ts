@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { parseIds } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/with-data.ts';
+import { dataSettings, withNamedData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, parseTags, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 

@@ -4,7 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { dataSettings, withExistingData } from '../data/open-data.ts';
 import { parseTags } from '../flags/people-flags.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { readSubscriberTokens, subscriberTokenSettings } from '../serve/subscriber-tokens.ts';

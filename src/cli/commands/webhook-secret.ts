@@ -4,7 +4,7 @@ import { loadOrCreateWebhookSecret } from '../../keys/key-file.ts';
 import { formatWebhookSecret } from '../../operator/webhook/sign-webhook.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, requireData } from '../data/with-data.ts';
+import { dataSettings, requireData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function webhookSecretCommand({ environment, output }: Context): Command {

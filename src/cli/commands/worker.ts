@@ -10,14 +10,14 @@ import { createMetrics } from '../../operator/metrics/metrics.ts';
 import type { Context } from '../context.ts';
 import { createCommand } from '../command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-import { dataSettings, withExistingData } from '../data/with-data.ts';
+import { dataSettings, withExistingData } from '../data/open-data.ts';
 import { accessSettings, openMetricsListener, type OpenOperator } from '../serve/open-operator.ts';
 import { senderSettings, openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
-import { retentionSettings, withRetention } from '../data/keep-retention.ts';
-import { underSystemd } from '../serve/tell-systemd.ts';
+import { retentionSettings, withRetention } from '../data/prune-loop.ts';
+import { underSystemd } from '../serve/systemd-notify.ts';
 import { ignoreHangup } from '../serve/listening.ts';
 import type { Output } from '../output/output.ts';
 

@@ -7,7 +7,7 @@ import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import { checkVapidSubject } from '../../protocol/vapid.ts';
+import { checkVapidSubject } from '../../protocol/vapid-token.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
 import { boolean, integer, list, enumList, oneOf, orLiteral, text, type Setting } from './setting.ts';

@@ -5,7 +5,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { VapidKeys } from '../../protocol/vapid.ts';
+import type { VapidKeys } from '../../protocol/vapid-token.ts';
 import {
   loadOrCreateKeyFile,
   loadOrCreateReceiptKey,
@@ -14,7 +14,7 @@ import {
   readKeyFile,
 } from '../../keys/key-file.ts';
 import { copyCurrentPair, readKeyRing } from '../../keys/key-ring.ts';
-import type { SqliteStoreOptions } from '../../store/sqlite/open-sqlite-store.ts';
+import type { SqliteStoreOptions } from '../../store/sqlite/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { isSubscriptionLimit } from '../../store/subscription-limit.ts';
 
@@ -110,10 +110,10 @@ export async function openStore(
   { database, subscriptionLimit, onWarning }: DataDirectoryOptions,
 ): Promise<Store> {
   if (database === undefined) {
-    const { openSqliteStore } = await import('../../store/sqlite/open-sqlite-store.ts');
+    const { openSqliteStore } = await import('../../store/sqlite/open-store.ts');
     return openSqliteStore({ path: databasePathOf(directory), subscriptionLimit });
   }
-  const { openPostgresStore } = await import('../../store/postgres/open-postgres-store.ts');
+  const { openPostgresStore } = await import('../../store/postgres/open-store.ts');
   return openPostgresStore({ url: database, subscriptionLimit, onWarning });
 }
 

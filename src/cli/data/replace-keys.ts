@@ -2,10 +2,10 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { writeKeyFile } from '../../keys/key-file.ts';
 import { readKeyRing, removeKeyPair } from '../../keys/key-ring.ts';
-import type { VapidKeys } from '../../protocol/vapid.ts';
+import type { VapidKeys } from '../../protocol/vapid-token.ts';
 import type { Store } from '../../store/store.ts';
 import { databasePathOf, makeDirectory, openStore } from './data-directory.ts';
-import { exists } from './with-data.ts';
+import { exists } from './open-data.ts';
 
 /**
  * @param options `force`: replaces the pairs that are there, and so loses their subscribers

@@ -19,7 +19,7 @@ import { createServer } from '../../service/create-server.ts';
 import { openDemoOperator, type DemoOperator } from './demo-operator.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import type { Context } from '../context.ts';
-import { withData } from '../data/with-data.ts';
+import { withData } from '../data/open-data.ts';
 import { quote } from '../output/invocation.ts';
 import { addressOf, listenOn, untilStopped } from '../serve/listening.ts';
 import type { Output } from '../output/output.ts';

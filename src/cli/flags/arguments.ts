@@ -1,6 +1,6 @@
 // Parses the values of flags and arguments that are not configuration.
 import { InvalidArgumentError } from 'commander';
-import { parsePerPerson } from '../../store/per-person.ts';
+import { parsePerPerson } from '../../store/frequency-cap.ts';
 
 export function parsePositiveInteger(text: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;

@@ -4,7 +4,7 @@ import { createECDH, createPrivateKey, createPublicKey, type KeyObject } from 'n
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { encodeBase64url } from '../../protocol/base64.ts';
 import { curve, pointBytes } from '../../protocol/p256.ts';
-import { checkVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
+import { checkVapidKeys, type VapidKeys } from '../../protocol/vapid-token.ts';
 
 /**
  * @param text PEM: a private key in SEC1 or PKCS#8, with or without its public half; public keys beside it must belong

@@ -2,7 +2,7 @@
 // line tells which.
 import { readJsonArray } from './read-json-array.ts';
 import { readLines, type Line } from './read-lines.ts';
-import { isTableHeader, readTable, type TableOptions } from './read-table.ts';
+import { isTableHeader, readTable, type TableOptions } from './read-csv.ts';
 
 const byteOrderMark = '\ufeff';
 const newline = 0x0a;

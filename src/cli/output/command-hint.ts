@@ -2,7 +2,7 @@
 import { hidePasswords } from '../../errors/hide-passwords.ts';
 import { flagOf, variableOf, type SettingName } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings } from '../data/with-data.ts';
+import { dataSettings } from '../data/open-data.ts';
 import { quote } from './invocation.ts';
 import { senderSettings } from '../send/open-sender.ts';
 

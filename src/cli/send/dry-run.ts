@@ -5,7 +5,7 @@ import { countAudience } from '../../delivery/broadcast/count-audience.ts';
 import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import { receiptMemberBytes } from '../../protocol/message/receipt-token.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { maxPlaintextBytes } from '../../protocol/encryption.ts';
+import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import { checkBroadcastOptions, type BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
 import type { Store } from '../../store/store.ts';
 import type { Output } from '../output/output.ts';

@@ -1,6 +1,6 @@
 // Registrations at the public service, for metrics: one for each answer to POST /webPush.
 import type { FastifyInstance } from 'fastify';
-import type { RegistrationResult } from '../../operator/metrics/measured.ts';
+import type { RegistrationResult } from '../../operator/metrics/process-metrics.ts';
 import type { Metrics } from '../../operator/metrics/metrics.ts';
 
 /** To be called before the service listens. */

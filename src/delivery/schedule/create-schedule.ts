@@ -5,7 +5,7 @@ import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { pushOptionChecks, type PushOptions } from '../../protocol/request.ts';
 import { checkExpression } from '../../store/check-people.ts';
-import { parsePerPerson } from '../../store/per-person.ts';
+import { parsePerPerson } from '../../store/frequency-cap.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import { checkAudience, type MatchingAudience } from '../broadcast/audience.ts';

@@ -12,7 +12,7 @@ import { createReceiptPayloads } from '../../protocol/message/receipt-token.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
 import type { RowResult } from '../../store/ledger.ts';
-import type { Lease, RetryLease, RetryRow, SliceLease } from '../../store/work-source.ts';
+import type { Lease, RetryLease, RetryRow, SliceLease } from '../../store/leases.ts';
 import type { Addressee, Destination } from '../message-path/destinations.ts';
 import { toDetached, type Row } from './record.ts';
 import type { Tries } from './retry-policy.ts';

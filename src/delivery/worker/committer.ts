@@ -2,7 +2,7 @@
 // waits for the one before, so that its cursor only moves forward.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Ledger, RowResult } from '../../store/ledger.ts';
-import type { WorkSource } from '../../store/work-source.ts';
+import type { WorkSource } from '../../store/leases.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
 import type { Destinations } from '../message-path/destinations.ts';
 import type { Figures } from '../figures.ts';

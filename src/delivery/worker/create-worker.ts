@@ -1,7 +1,7 @@
 // Puts a worker together: message path, transport, store. The same in a thread of its own and in the caller's.
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch } from '../../protocol/encrypt-batch.ts';
-import type { Encrypt } from '../../protocol/encryption.ts';
+import type { Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport } from '../../transport/create-transport.ts';
@@ -11,7 +11,7 @@ import { createMessagePath } from '../message-path/message-path.ts';
 import { RateLimits } from '../limits/rate-limits.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings, type DeliverySettings } from '../settings.ts';
-import { waitForRoom } from './wait-for-room.ts';
+import { waitForRoom } from './wait-for-disk-space.ts';
 import { startSenderReport } from '../sender-report.ts';
 import { runWorker } from './worker.ts';
 

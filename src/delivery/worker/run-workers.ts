@@ -1,5 +1,5 @@
 // Runs workers on a store: in threads where there is much to do, otherwise in this one.
-import type { Encrypt } from '../../protocol/encryption.ts';
+import type { Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
 import type { OnFigures } from '../figures.ts';
 import type { DeliverySettings } from '../settings.ts';

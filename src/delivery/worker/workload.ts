@@ -1,7 +1,7 @@
 // What a worker has taken on: slices that it reads and retries, each under its lease, within the sizes of its settings.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Ledger } from '../../store/ledger.ts';
-import type { WorkSource } from '../../store/work-source.ts';
+import type { WorkSource } from '../../store/leases.ts';
 import { Assignment, type AssignedRow } from './assignment.ts';
 import type { Destinations } from '../message-path/destinations.ts';
 import { maxUncommittedOf, type WorkerSettings } from '../settings.ts';

@@ -2,7 +2,7 @@
 import type { RouteOptions } from 'fastify';
 import { Type } from '../schema.ts';
 
-import { represent, sendRepresentation, type Representation } from '../conditional.ts';
+import { represent, sendRepresentation, type Representation } from '../etag.ts';
 import { jsonContentType } from '../json-text.ts';
 import type { ServiceApp } from '../service-app.ts';
 import { addDocsPage } from './docs-page.ts';

@@ -1,6 +1,6 @@
 // GET /docs: the description document as a page to read and to try, rendered here from the document itself. It loads
 // nothing from another host, and its script only sends what a reader asks it to.
-import { readClientFile, readStyle } from '../client-source.ts';
+import { readClientFile, readStyle } from '../client-assets.ts';
 import type { ServiceApp } from '../service-app.ts';
 import { serveFile } from './served-file.ts';
 import { operationId, renderOperation, renderText } from './docs-operation.ts';

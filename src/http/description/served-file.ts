@@ -1,7 +1,7 @@
 // A file of the client: read at the first request, kept in memory, revalidated by its etag.
 import { Type } from '../schema.ts';
 
-import { represent, sendRepresentation, type Representation } from '../conditional.ts';
+import { represent, sendRepresentation, type Representation } from '../etag.ts';
 import type { ServiceApp } from '../service-app.ts';
 import { addSpelling } from '../spellings.ts';
 import { contentResponse, emptyResponse } from './openapi-responses.ts';

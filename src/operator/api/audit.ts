@@ -3,8 +3,8 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../parts.ts';
-import { describe } from './operation.ts';
+import type { OperatorParts } from '../context.ts';
+import { describe } from './describe-operation.ts';
 import { pageOf, pageQuery, readPage } from './page.ts';
 
 const record = Type.Object({

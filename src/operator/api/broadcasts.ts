@@ -10,11 +10,11 @@ import { searchBroadcasts } from '../../store/broadcast-search.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
-import type { OperatorParts } from '../parts.ts';
+import type { OperatorParts } from '../context.ts';
 import { attemptSchema, attemptExample, attemptToJson } from './attempt.ts';
 import { attemptsQuery, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
 import { broadcastExample, broadcastSchema } from './broadcast-schema.ts';
-import { describe } from './operation.ts';
+import { describe } from './describe-operation.ts';
 import { defaultLimit, pageOf, readPage } from './page.ts';
 
 export const idParams = Type.Object({ id: Type.Integer({ minimum: 1 }) });

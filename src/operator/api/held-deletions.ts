@@ -4,8 +4,8 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../parts.ts';
-import { describe } from './operation.ts';
+import type { OperatorParts } from '../context.ts';
+import { describe } from './describe-operation.ts';
 import { cutPage, namedPageQuery, pageOf } from './page.ts';
 
 const held = Type.Object({

@@ -3,12 +3,12 @@ import type { SubscriptionInput } from '../../delivery/sender.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../parts.ts';
+import type { OperatorParts } from '../context.ts';
 import { sendMessage } from '../send-message.ts';
 import { sendOnce } from '../send-once.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
-import { describe } from './operation.ts';
+import { describe } from './describe-operation.ts';
 
 const body = Type.Object(
   {

@@ -2,9 +2,9 @@
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../parts.ts';
+import type { OperatorParts } from '../context.ts';
 import { readPushServices, senderToJson } from '../push-services.ts';
-import { describe } from './operation.ts';
+import { describe } from './describe-operation.ts';
 import { cutPage, namedPageQuery, pageOf } from './page.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });

@@ -6,11 +6,11 @@ import { emptyResponse } from '../../http/description/openapi-responses.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../parts.ts';
+import type { OperatorParts } from '../context.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
 import { idParams } from './broadcasts.ts';
 import { exampleMessage, messageSchema, perPersonSchema, pushOptionSchemas } from './message-schema.ts';
-import { describe } from './operation.ts';
+import { describe } from './describe-operation.ts';
 import { pageOf, pageQuery, readPage } from './page.ts';
 
 const body = Type.Object(

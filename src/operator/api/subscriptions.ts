@@ -7,12 +7,12 @@ import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { checkExpression, checkUserAndTags } from '../../store/check-people.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
-import type { OperatorParts } from '../parts.ts';
+import type { OperatorParts } from '../context.ts';
 import { findSubscriptions } from '../find-subscriptions.ts';
 import { removePerson } from '../remove-person.ts';
 import { attemptExample, attemptSchema, attemptToJson } from './attempt.ts';
 import { idParams } from './broadcasts.ts';
-import { describe } from './operation.ts';
+import { describe } from './describe-operation.ts';
 import { defaultLimit, pageOf, pageQuery, readPage } from './page.ts';
 
 const subscriptionSchema = Type.Object({

@@ -1,6 +1,6 @@
 // The composer as HTML: fields on the left, the notification as it will look on the right.
 import { html, type Html } from '../../http/description/html.ts';
-import { maxPlaintextBytes } from '../../protocol/encryption.ts';
+import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import {
   memberDescriptions,
   type FieldDescription,

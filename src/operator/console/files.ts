@@ -1,7 +1,7 @@
 // The console's style, scripts and icon: our own files, read once.
 import type { FastifyInstance } from 'fastify';
-import { readClientFile, readStyle } from '../../http/client-source.ts';
-import { represent, sendRepresentation, type Representation } from '../../http/conditional.ts';
+import { readClientFile, readStyle } from '../../http/client-assets.ts';
+import { represent, sendRepresentation, type Representation } from '../../http/etag.ts';
 
 const script = 'text/javascript; charset=utf-8';
 

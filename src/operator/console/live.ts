@@ -7,10 +7,10 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { htmlText, type Html } from '../../http/description/html.ts';
 import type { Log } from '../../http/log.ts';
 import { sendEvents, type ServerEvent } from '../event-stream.ts';
-import { createFeeds } from '../feeds.ts';
+import { createFeeds } from '../shared-feed.ts';
 import { createOpenResponses } from '../open-responses.ts';
 import { liveId } from './components.ts';
-import { sessionNameOf, sessionOf } from './access.ts';
+import { sessionNameOf, sessionOf } from './require-session.ts';
 import type { ConsoleSession, ConsoleSessions } from './sessions.ts';
 
 /** By the name that `live` gives the element whose content each replaces. */

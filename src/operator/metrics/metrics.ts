@@ -3,8 +3,8 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DeliveryFigures } from '../../delivery/figures.ts';
 import type { Store } from '../../store/store.ts';
-import { Measured, type RegistrationResult } from './measured.ts';
-import { createRegistry, type MetricsRegistry, type PrometheusClient } from './registry.ts';
+import { Measured, type RegistrationResult } from './process-metrics.ts';
+import { createRegistry, type MetricsRegistry, type PrometheusClient } from './definitions.ts';
 
 export interface Metrics {
   /** For the option `onFigures` of a sender. */

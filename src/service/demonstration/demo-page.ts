@@ -1,6 +1,6 @@
 // GET /: a page that subscribes a browser and shows what it receives.
 import { escapeHtml } from '../../http/description/html.ts';
-import { readClientFile, readStyle } from '../../http/client-source.ts';
+import { readClientFile, readStyle } from '../../http/client-assets.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 

@@ -1,5 +1,5 @@
 // The client's files that an application's own pages load: the page library and the service worker.
-import { readClientFile } from '../../http/client-source.ts';
+import { readClientFile } from '../../http/client-assets.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 

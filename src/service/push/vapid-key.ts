@@ -1,7 +1,7 @@
 // GET /vapidKey: the public half of the key pair, as browsers take it for `applicationServerKey`.
 import { Type } from '../../http/schema.ts';
 
-import { represent, sendRepresentation } from '../../http/conditional.ts';
+import { represent, sendRepresentation } from '../../http/etag.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';

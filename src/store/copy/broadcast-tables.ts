@@ -1,6 +1,6 @@
 // Copied tables: broadcasts, whom they are for, what is left of them, and what was tried.
 import type { CopiedTable } from './copied-table.ts';
-import { moved, movedAudiences, movedMembers, movedRetries, movedSlices } from './moved-audiences.ts';
+import { moved, movedAudiences, movedMembers, movedRetries, movedSlices } from './partitioned-audiences.ts';
 import { continueIds, isOpen, ofBroadcasts } from './table-sql.ts';
 
 export const broadcastTables: readonly CopiedTable[] = [

@@ -3,7 +3,7 @@
 import { broadcastTables } from './broadcast-tables.ts';
 import type { CopiedTable } from './copied-table.ts';
 import { countTables } from './count-tables.ts';
-import { moved } from './moved-audiences.ts';
+import { moved } from './partitioned-audiences.ts';
 import { operatorTables } from './operator-tables.ts';
 import { subscriptionTables } from './subscription-tables.ts';
 

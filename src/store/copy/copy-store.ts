@@ -3,8 +3,8 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { CopiedTable } from './copied-table.ts';
 import { copiedTables } from './copied-tables.ts';
-import type { CopySource, CopyTarget, Progress, TableReader } from './copy-ends.ts';
-import { addRow, isSame, noRows, type Tally } from './tally.ts';
+import type { CopySource, CopyTarget, Progress, TableReader } from './source-and-target.ts';
+import { addRow, isSame, noRows, type Tally } from './checksum.ts';
 
 export interface CopyState {
   readonly step: 'copying' | 'comparing';

@@ -3,15 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { migrate, readVersion } from '../postgres/migrate.ts';
 import { migrations } from '../postgres/migrations.ts';
-import { PostgresDatabase, type Query } from '../postgres/postgres-database.ts';
-import { codeOf } from '../postgres/postgres-error.ts';
+import { PostgresDatabase, type Query } from '../postgres/database.ts';
+import { codeOf } from '../postgres/database-errors.ts';
 import { checkServer } from '../postgres/preflight.ts';
 import type { CopiedTable, CopyRow, CopyValue } from './copied-table.ts';
 import { copiedTables, tablesToBeEmpty } from './copied-tables.ts';
-import { pageRows, type CopySource, type CopyTarget, type Progress, type TableReader } from './copy-ends.ts';
-import { moveAudiences } from './moved-audiences.ts';
+import {
+  pageRows,
+  type CopySource,
+  type CopyTarget,
+  type Progress,
+  type TableReader,
+} from './source-and-target.ts';
+import { moveAudiences } from './partitioned-audiences.ts';
 import { fromOf, insertSql, nameOf, rowReader, selectSql } from './postgres-rows.ts';
-import { assertSameSchema, notEmpty, unfinishedCopy } from './unfinished-copy.ts';
+import { assertSameSchema, notEmpty, unfinishedCopy } from '../unfinished-copy.ts';
 
 /** The whole of a large table may be sorted before its first row comes, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;

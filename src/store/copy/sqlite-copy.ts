@@ -2,10 +2,10 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint } from '../postgres/endpoint-hash.ts';
-import { existing } from '../sqlite/existing-file.ts';
+import { existing } from '../sqlite/inspect-database.ts';
 import { migrations } from '../sqlite/migrations.ts';
 import { openDatabaseFile } from '../sqlite/open-database-file.ts';
-import { isBusy, toStoreError } from '../sqlite/sqlite-error.ts';
+import { isBusy, toStoreError } from '../sqlite/database-errors.ts';
 import {
   selectList,
   sortMembers,
@@ -16,8 +16,14 @@ import {
   type Kind,
 } from './copied-table.ts';
 import { copiedTables, tablesToBeEmpty } from './copied-tables.ts';
-import { pageRows, type CopySource, type CopyTarget, type Progress, type TableReader } from './copy-ends.ts';
-import { assertSameSchema, notEmpty, unfinishedCopy } from './unfinished-copy.ts';
+import {
+  pageRows,
+  type CopySource,
+  type CopyTarget,
+  type Progress,
+  type TableReader,
+} from './source-and-target.ts';
+import { assertSameSchema, notEmpty, unfinishedCopy } from '../unfinished-copy.ts';
 
 /** @throws {DeskbellError} ERR_STORE_IN_USE, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE */
 export async function openSqliteSource(path: string): Promise<CopySource> {

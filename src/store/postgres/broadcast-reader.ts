@@ -2,7 +2,7 @@
 import type { Alarm, Broadcast, BroadcastHead, OriginCounts } from '../broadcasts.ts';
 import type { ReceiptCount } from '../receipts.ts';
 import { toBroadcast, toBroadcastHead, type BroadcastRow } from '../rows/broadcast-row.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import type { PostgresDatabase } from './database.ts';
 
 export interface BroadcastReader {
   find(id: number): Promise<Broadcast | undefined>;

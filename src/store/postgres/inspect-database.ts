@@ -5,7 +5,7 @@ import { createVapidKeys } from '../vapid-keys.ts';
 import { subscriptionCounts } from './subscription-counts.ts';
 import { migrations } from './migrations.ts';
 import { readVersion } from './migrate.ts';
-import { PostgresDatabase } from './postgres-database.ts';
+import { PostgresDatabase } from './database.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { checkServer } from './preflight.ts';
 

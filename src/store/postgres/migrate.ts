@@ -1,10 +1,10 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { isUnfinished, unfinishedCopy } from '../copy/unfinished-copy.ts';
+import { isUnfinished, unfinishedCopy } from '../unfinished-copy.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { areInUse, installFunctions, lockMigrations } from './functions/use-functions.ts';
 import { migrations } from './migrations.ts';
-import type { PostgresDatabase, Query } from './postgres-database.ts';
+import type { PostgresDatabase, Query } from './database.ts';
 
 /**
  * @param entries the migrations; the version of the tables is their number

@@ -1,6 +1,6 @@
 // Portable SQL in PostgreSQL: a round trip for each statement.
 import type { PortableDatabase, PortableStatement, PortableValue } from '../portable-sql.ts';
-import type { PostgresDatabase, Query, Value } from './postgres-database.ts';
+import type { PostgresDatabase, Query, Value } from './database.ts';
 
 export function createPortableDatabase(database: PostgresDatabase): PortableDatabase {
   const runAlone = <Row>(sql: string, values = {}) => runWith<Row>(database.query, { sql, values });

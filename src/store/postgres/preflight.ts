@@ -1,7 +1,7 @@
 // What a server must be before its database is used: a version that is known to work, the right encoding, writable, with the
 // rights that are needed, and with a clock like this machine's.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import type { PostgresDatabase } from './database.ts';
 
 const minVersion = 15;
 /** Sessions and subscriber tokens go by this machine's clock. */

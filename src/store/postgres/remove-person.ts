@@ -1,7 +1,7 @@
 // Deletes all that the database knows of a person, inside a transaction.
 import type { RemovedPerson } from '../people.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
-import type { Query } from './postgres-database.ts';
+import type { Query } from './database.ts';
 
 interface PersonRow {
   readonly id: number;

@@ -2,7 +2,7 @@
 // for them. A thread of a process whose main thread has not opened the database hears nothing, and so polls.
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 import type { ConnectionOptions } from './connection.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import type { PostgresDatabase } from './database.ts';
 import { everyBroadcast, WorkNotices, type Listener } from './work-notices.ts';
 
 /** What a thread hears of new work. */

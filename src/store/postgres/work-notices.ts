@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { createClient, type ConnectionOptions } from './connection.ts';
 import { workChannel } from './migrations.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import type { PostgresDatabase } from './database.ts';
 
 const firstPauseMs = 1000;
 /** Behind PgBouncer it is tried in vain. */

@@ -1,7 +1,7 @@
 // Alarms of broadcasts: one row per broadcast, origin and reason, which counts the subscriptions it is about.
 import type { Alarm } from '../broadcasts.ts';
 import { heldDeletionsDetail, heldDeletionsReason } from '../held-deletions.ts';
-import type { SqliteDatabase } from './sqlite-database.ts';
+import type { SqliteDatabase } from './database.ts';
 
 export type RaisedAlarm = Omit<Alarm, 'firstAtMs'>;
 

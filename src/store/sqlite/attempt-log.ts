@@ -2,7 +2,7 @@
 import type { AttemptRecord, BroadcastStore } from '../broadcasts.ts';
 import type { RowResult } from '../ledger.ts';
 import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
-import type { SqliteDatabase } from './sqlite-database.ts';
+import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 
 const maxAcceptedPerBroadcast = 1000;

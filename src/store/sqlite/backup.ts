@@ -2,9 +2,9 @@
 // is a database as it would be in a data directory.
 import { DatabaseSync, backup } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { assertWhole, existing, untouched, withDatabase } from './existing-file.ts';
+import { assertWhole, existing, untouched, withDatabase } from './inspect-database.ts';
 import { assertComplete, assertOurs, readVersion } from './open-database-file.ts';
-import { toStoreError } from './sqlite-error.ts';
+import { toStoreError } from './database-errors.ts';
 
 export interface BackupFile {
   readonly name: string;

@@ -9,7 +9,7 @@ import {
 } from '../broadcasts.ts';
 import type { ReceiptCount } from '../receipts.ts';
 import { toBroadcast, toBroadcastHead, type BroadcastRow } from '../rows/broadcast-row.ts';
-import type { SqliteDatabase } from './sqlite-database.ts';
+import type { SqliteDatabase } from './database.ts';
 
 export interface BroadcastReader {
   find(id: number): Broadcast | undefined;

@@ -1,8 +1,8 @@
 // When a broadcast is over: nothing of it is left to do, its time has run out, or it was cancelled. What its push services
 // called gone is judged then.
 import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
-import { createGoneMarks } from './gone-marks.ts';
-import type { SqliteDatabase } from './sqlite-database.ts';
+import { createGoneMarks } from './deletion-guard.ts';
+import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */
 export interface Finish {

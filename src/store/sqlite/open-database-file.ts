@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
-import { isUnfinished, unfinishedCopy } from '../copy/unfinished-copy.ts';
+import { isUnfinished, unfinishedCopy } from '../unfinished-copy.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';
-import { hindranceOf, isBusy, toStoreError } from './sqlite-error.ts';
+import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 
 // "Desk" in ASCII: distinguishes our files from those of other programs
 const applicationId = 0x4465736b;

@@ -2,7 +2,7 @@
 import { pushServiceName } from '../../protocol/push-service-name.ts';
 import type { OriginCounts } from '../broadcasts.ts';
 import { broadcastInterval, outcomeWidths } from '../statistics.ts';
-import type { SqliteDatabase } from './sqlite-database.ts';
+import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */
 export interface OutcomeCounts {

@@ -1,7 +1,7 @@
 // Portable SQL in SQLite: all of a transaction runs in one piece, within the transaction that all writes of a turn share.
 import type { SQLInputValue } from 'node:sqlite';
 import type { PortableDatabase, PortableStatement, PortableValue, Work } from '../portable-sql.ts';
-import type { SqliteDatabase } from './sqlite-database.ts';
+import type { SqliteDatabase } from './database.ts';
 
 export function createPortableDatabase(database: SqliteDatabase): PortableDatabase {
   const runNow = ({ sql, values }: PortableStatement): readonly unknown[] => {

@@ -1,7 +1,7 @@
 // Deletes all that the database knows of a person, in one transaction.
 import type { RemovedPerson } from '../people.ts';
 import { createFinish } from './finish-broadcast.ts';
-import type { SqliteDatabase } from './sqlite-database.ts';
+import type { SqliteDatabase } from './database.ts';
 
 /** @returns a function to be called inside a transaction */
 export function createRemovePerson(database: SqliteDatabase): (user: string) => RemovedPerson {

@@ -1,5 +1,5 @@
 // Gives free pages back to the disk (`auto_vacuum = incremental`), which a database has from its creation on, or from a restore.
-import type { SqliteDatabase } from './sqlite-database.ts';
+import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 
 /** Some milliseconds of one transaction. */

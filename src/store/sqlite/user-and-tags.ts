@@ -3,7 +3,7 @@ import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { UserAndTags } from '../people.ts';
 import { isSameSecret } from '../registration-right.ts';
 import type { FormerSubscription } from '../subscriptions.ts';
-import type { SqliteDatabase } from './sqlite-database.ts';
+import type { SqliteDatabase } from './database.ts';
 
 /** A row that its `auth` has been given for. */
 interface OwnRow {

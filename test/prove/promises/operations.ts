@@ -76,7 +76,7 @@ export const operations: readonly DocumentedPromise[] = [
     claim: 'The doctor finds a secret that cannot be used, and says what a new one costs',
     test: { file: 'test/keys/owners.test.ts', title: 'doctor sees a broken secret' },
     changes: {
-      'src/cli/doctor/examine-data.ts': {
+      'src/cli/doctor/check-data.ts': {
         'secrets are not read': ['  await checkSecrets(directory);', ''],
       },
     },

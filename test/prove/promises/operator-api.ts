@@ -2,7 +2,7 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const roles = 'test/operator/roles.test.ts';
-const access = 'src/operator/access.ts';
+const access = 'src/operator/authorize.ts';
 const listener = 'src/operator/create-operator.ts';
 
 export const operatorApi: readonly DocumentedPromise[] = [
@@ -57,7 +57,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
         'the role is not looked at': ['if (permitted.includes(role)) return;', 'return;'],
         'it permits unsafe methods': ['(isSafe(method) ? readers : changers)', 'readers'],
       },
-      'src/operator/console/access.ts': {
+      'src/operator/console/require-session.ts': {
         'it permits the forms of the console': ['assertPermitted(request, session.operator);', ''],
         'forms need no token of their session': [
           'if (isToken(csrf, consoleSession.csrfToken)) return done();',

@@ -7,7 +7,7 @@ export const people: readonly DocumentedPromise[] = [
       'A subscription is in an audience when it meets every part of the expression: the user and each kind of tags',
     test: { file: 'test/store/people-suite.ts', title: 'expressions of user and tags' },
     changes: {
-      'src/store/sqlite/matching-subscriptions.ts': {
+      'src/store/sqlite/audience-filter.ts': {
         'tags of `all` are ignored beside a user': [
           "{ ...nothing, source: 'user', throughId, user }",
           "{ ...nothing, source: 'user', throughId, user, all: [] }",
@@ -21,7 +21,7 @@ export const people: readonly DocumentedPromise[] = [
           'const none = (user === null ? expression.tags?.none : undefined) ?? [];',
         ],
       },
-      'src/store/postgres/matching.ts': {
+      'src/store/postgres/audience-filter.ts': {
         'tags of `all` are ignored beside a user': [
           '(all.length === 0 ?',
           '(user !== undefined || all.length === 0 ?',

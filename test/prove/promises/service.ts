@@ -23,7 +23,7 @@ export const servicePage: readonly DocumentedPromise[] = [
           'throw error;',
         ],
       },
-      'src/http/last-segment.ts': {
+      'src/http/wildcard-param.ts': {
         'a slash at the end is part of a parameter': [
           ".flatMap((end) => [end, end.replace(/\\/+$/, '')])",
           '',

@@ -3,7 +3,7 @@ import { html, type Html } from '../../../http/description/html.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
 import { checkExpression } from '../../../store/check-people.ts';
 import type { Store } from '../../../store/store.ts';
-import { attemptsTable } from '../attempts.ts';
+import { attemptsTable } from '../attempts-table.ts';
 import { empty, nothing, older, select } from '../components.ts';
 import { idField, textField } from '../forms.ts';
 

@@ -6,15 +6,15 @@ import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
 import { isOver, type Broadcast } from '../../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
-import type { OperatorParts } from '../../parts.ts';
-import { sessionOf } from '../access.ts';
+import type { OperatorParts } from '../../context.ts';
+import { sessionOf } from '../require-session.ts';
 import { renderAlarm } from '../alarms.ts';
 import { card, facts, live, notice, strange, time } from '../components.ts';
 import { idField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { csrfField, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
-import { titleOf } from '../titles.ts';
+import { titleOf } from '../broadcast-title.ts';
 import { renderAttempts } from './broadcast-attempts.ts';
 import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 

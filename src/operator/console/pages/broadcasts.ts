@@ -4,13 +4,13 @@ import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-b
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../../store/broadcast-search.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
-import type { OperatorParts } from '../../parts.ts';
-import { sessionOf } from '../access.ts';
+import type { OperatorParts } from '../../context.ts';
+import { sessionOf } from '../require-session.ts';
 import { progressBar } from '../charts.ts';
 import { empty, nothing, older, select, stateBadge, table, time } from '../components.ts';
 import { idField, textField } from '../forms.ts';
 import { pages, sendPage } from '../page.ts';
-import { titleOf } from '../titles.ts';
+import { titleOf } from '../broadcast-title.ts';
 
 const pageRows = 25;
 const dayMs = 24 * 60 * 60 * 1000;

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html } from '../../../http/description/html.ts';
 import type { VapidKeyState } from '../../../store/vapid-keys.ts';
-import type { OperatorParts } from '../../parts.ts';
-import { sessionOf } from '../access.ts';
+import type { OperatorParts } from '../../context.ts';
+import { sessionOf } from '../require-session.ts';
 import { badge, card, empty, table, type Tone } from '../components.ts';
 import { sendPage } from '../page.ts';
 

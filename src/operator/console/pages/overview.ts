@@ -7,15 +7,15 @@ import { html, type Html } from '../../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
-import type { OperatorParts } from '../../parts.ts';
-import { sessionOf } from '../access.ts';
+import type { OperatorParts } from '../../context.ts';
+import { sessionOf } from '../require-session.ts';
 import { renderAlarm, renderUnreachable, renderWarning } from '../alarms.ts';
 import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
 import { card, empty, live, nothing, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { sendPage } from '../page.ts';
-import { titleOf } from '../titles.ts';
+import { titleOf } from '../broadcast-title.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const shownDays = 30;

@@ -8,10 +8,10 @@ import { checkExpression } from '../../../store/check-people.ts';
 import type { AudienceExpression } from '../../../store/people.ts';
 import type { StoredSubscription } from '../../../store/subscriptions.ts';
 import { findSubscriptions } from '../../find-subscriptions.ts';
-import type { OperatorParts } from '../../parts.ts';
+import type { OperatorParts } from '../../context.ts';
 import { removePerson } from '../../remove-person.ts';
-import { sessionOf } from '../access.ts';
-import { attemptsTable } from '../attempts.ts';
+import { sessionOf } from '../require-session.ts';
+import { attemptsTable } from '../attempts-table.ts';
 import {
   badge,
   card,

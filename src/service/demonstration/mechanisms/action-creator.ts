@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { ActionRequest, type ReadSession } from './action-request.ts';
-import { createEntityOpener, type Entity } from '../../../http/entity.ts';
+import { createEntityOpener, type Entity } from '../../../http/sealed-value.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
 /** The result of an action. Its body is opaque to an action creator. */

@@ -1,5 +1,5 @@
 // Functions of the database for marks on subscriptions that their push service called gone: see ../../held-deletions.ts, and
-// ../../sqlite/gone-marks.ts for how answers are counted in windows. All answers of an origin are counted and judged one
+// ../../sqlite/deletion-guard.ts for how answers are counted in windows. All answers of an origin are counted and judged one
 // transaction after the other, under a lock.
 import { heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
 

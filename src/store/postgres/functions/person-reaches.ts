@@ -1,4 +1,4 @@
-// Functions of the database that know how often persons were reached: see ../../per-person.ts.
+// Functions of the database that know how often persons were reached: see ../../frequency-cap.ts.
 
 /** @param schema where the functions are */
 export const personReachFunctions = (schema: string): string => `

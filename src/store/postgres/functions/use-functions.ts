@@ -1,7 +1,7 @@
 // Has the functions of this version in the database, and drops those of versions that nobody has used for a long time. The
 // comment of a schema says on which day (UTC) it was used last: each process renews it when it starts, and as it runs.
 // Versions that do not know of this are counted from the day on which they are first seen.
-import type { PostgresDatabase, Query } from '../postgres-database.ts';
+import type { PostgresDatabase, Query } from '../database.ts';
 import type { DatabaseFunctions } from './all-functions.ts';
 
 /** So long processes of an older version may go on beside newer ones without starting anew. */

@@ -1,0 +1,82 @@
+// From where to where data are copied: data directories, of which it is the SQLite file, and PostgreSQL databases.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { CopySource, CopyTarget } from '../../store/copy/source-and-target.ts';
+import { checkDatabaseUrl, describeDatabase } from '../../store/postgres/database-url.ts';
+import { requireData, type DataSettings } from './open-data.ts';
+import { databasePathOf, makeDirectory } from './data-directory.ts';
+
+export interface CopyPlace {
+  readonly kind: 'directory' | 'database';
+  /** A path, or a URL with its password. */
+  readonly text: string;
+  /** For messages. */
+  readonly label: string;
+}
+
+export interface CopyPlaces {
+  readonly from: CopyPlace;
+  readonly to: CopyPlace;
+}
+
+/**
+ * What is not given is the data directory or the database of the configuration, whichever the other one is not.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION
+ */
+export function readPlaces(
+  given: { readonly from?: string | undefined; readonly to?: string | undefined },
+  { data, database }: DataSettings,
+): CopyPlaces {
+  const otherThan = (place: CopyPlace | undefined): CopyPlace => {
+    if (place?.kind === 'database') return directory(data);
+    if (database !== undefined) return toPlace('database', database);
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'There is no database to copy from or to: name it with --from or --to, or set "database"',
+    );
+  };
+  const source = given.from === undefined ? undefined : toPlace('--from', given.from);
+  const to = given.to === undefined ? otherThan(source ?? directory(data)) : toPlace('--to', given.to);
+  const from = source ?? otherThan(to);
+  if (from.label !== to.label) return { from, to };
+  throw new DeskbellError('ERR_CONFIGURATION', `The source and the target are both ${from.label}`);
+}
+
+function toPlace(name: string, text: string): CopyPlace {
+  if (!/^[a-z][a-z\d+.-]+:\/\//i.test(text)) return directory(text);
+  try {
+    checkDatabaseUrl(text);
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    throw new DeskbellError(error.code, `${name}: ${error.message}`, { cause: error });
+  }
+  return { kind: 'database', text, label: describeDatabase(text) };
+}
+
+const directory = (path: string): CopyPlace => ({ kind: 'directory', text: path, label: resolve(path) });
+
+/** @throws {DeskbellError} ERR_DATA_MISSING, ERR_COPY_SOURCE, ERR_STORE_IN_USE, and what opening a store throws */
+export async function openCopySource({ kind, text }: CopyPlace): Promise<CopySource> {
+  if (kind === 'database') {
+    const { openPostgresSource } = await import('../../store/copy/postgres-copy.ts');
+    return openPostgresSource({ url: text });
+  }
+  await requireData(text);
+  if (!existsSync(databasePathOf(text)))
+    throw new DeskbellError('ERR_COPY_SOURCE', `The data directory ${text} has no database`);
+  const { openSqliteSource } = await import('../../store/copy/sqlite-copy.ts');
+  return openSqliteSource(databasePathOf(text));
+}
+
+/** @throws {DeskbellError} ERR_STORE_IN_USE, and what opening a store throws */
+export async function openCopyTarget({ kind, text }: CopyPlace): Promise<CopyTarget> {
+  if (kind === 'database') {
+    const { openPostgresTarget } = await import('../../store/copy/postgres-copy.ts');
+    return openPostgresTarget({ url: text });
+  }
+  await makeDirectory(text);
+  const { openSqliteTarget } = await import('../../store/copy/sqlite-copy.ts');
+  return openSqliteTarget(databasePathOf(text));
+}

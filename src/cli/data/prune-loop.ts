@@ -1,0 +1,73 @@
+// Deletes what is older than the configuration keeps, now and every hour, beside whatever else the process does.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RetentionLimits } from '../../store/retention.ts';
+import { longestWindowMs } from '../../store/frequency-cap.ts';
+import type { Store } from '../../store/store.ts';
+import type { Configuration, SettingName } from '../configuration/configuration.ts';
+
+export const retentionSettings = [
+  'keepBroadcastsDays',
+  'keepAttemptsDays',
+  'keepAuditDays',
+] as const satisfies readonly SettingName[];
+
+export type RetentionConfiguration = Pick<Configuration, (typeof retentionSettings)[number]>;
+
+const everyMs = 60 * 60 * 1000;
+/** Between two steps, so that those who wait to write get their turn. */
+const pauseMs = 20;
+const dayMs = 24 * 60 * 60 * 1000;
+
+export interface RetentionOptions {
+  /** Told why it could not be done this time. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Runs `work`, and keeps the retention of the store until it ends. */
+export async function withRetention(
+  store: Pick<Store, 'retention' | 'now'>,
+  configuration: RetentionConfiguration,
+  options: RetentionOptions,
+  work: () => Promise<void>,
+): Promise<void> {
+  const ended = new AbortController();
+  const keeping = keepUntil(ended.signal, store, configuration, options);
+  try {
+    await work();
+  } finally {
+    ended.abort();
+    await keeping;
+  }
+}
+
+async function keepUntil(
+  signal: AbortSignal,
+  { retention, now }: Pick<Store, 'retention' | 'now'>,
+  configuration: RetentionConfiguration,
+  { onError }: RetentionOptions,
+): Promise<void> {
+  while (!signal.aborted) {
+    const limits = limitsAt(now(), configuration);
+    try {
+      while (!signal.aborted && (await retention.prune(limits))) await sleep(pauseMs);
+      while (!signal.aborted && (await retention.shrink())) await sleep(pauseMs);
+    } catch (error) {
+      onError(error);
+    }
+    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+function limitsAt(
+  nowMs: number,
+  { keepBroadcastsDays, keepAttemptsDays, keepAuditDays }: RetentionConfiguration,
+): RetentionLimits {
+  const before = (days: number | 'forever'): number | undefined =>
+    days === 'forever' ? undefined : nowMs - days * dayMs;
+  return {
+    broadcastsBeforeMs: before(keepBroadcastsDays),
+    attemptsBeforeMs: before(keepAttemptsDays),
+    auditBeforeMs: before(keepAuditDays),
+    reachesBeforeMs: nowMs - longestWindowMs,
+  };
+}

@@ -1,0 +1,22 @@
+// Which subscriptions meet an expression of users and tags, as a condition of SQL.
+import type { AudienceExpression } from '../people.ts';
+import type { Value } from './database.ts';
+
+/** @param first the number of the first parameter that is free; `s` is the table of subscriptions */
+export function matching(
+  { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
+  first: number,
+): { readonly condition: string; readonly values: readonly Value[] } {
+  const parts: readonly (readonly [condition: (place: string) => string, value: Value])[] = [
+    ...(user === undefined ? [] : [[(place: string) => `s.user_name = ${place}`, user] as const]),
+    ...(all.length === 0 ? [] : [[(place: string) => `s.tags @> ${place}::text[]`, all] as const]),
+    ...(any.length === 0 ? [] : [[(place: string) => `s.tags && ${place}::text[]`, any] as const]),
+    ...(none.length === 0
+      ? []
+      : [[(place: string) => `coalesce(not s.tags && ${place}::text[], true)`, none] as const]),
+  ];
+  return {
+    condition: parts.map(([condition], index) => condition(`$${first + index}`)).join(' and '),
+    values: parts.map(([, value]) => value),
+  };
+}

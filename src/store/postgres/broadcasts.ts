@@ -1,0 +1,217 @@
+// Broadcasts in PostgreSQL: creating and controlling them.
+import { randomUUID } from 'node:crypto';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import {
+  repeatBroadcast,
+  wrongBroadcastState,
+  type Broadcast,
+  type BroadcastState,
+  type BroadcastStore,
+  type KeyedBroadcast,
+  type NewBroadcast,
+} from '../broadcasts.ts';
+import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
+import { createBroadcastReader } from './broadcast-reader.ts';
+import { cutAudience } from './audiences.ts';
+import { hashEndpoint } from './endpoint-hash.ts';
+import { matching } from './audience-filter.ts';
+import type { PostgresDatabase } from './database.ts';
+
+const unusedForMs = 24 * 60 * 60 * 1000;
+const deleteBatchRows = 20_000;
+
+/** @param functions the schema of the database's functions */
+export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastStore {
+  const reader = createBroadcastReader(database);
+
+  const getOrThrow = async (id: number): Promise<Broadcast> => {
+    const broadcast = await reader.find(id);
+    if (broadcast !== undefined) return broadcast;
+    throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
+  };
+
+  const findByKey = async (key: string): Promise<KeyedBroadcast | undefined> => {
+    const row = await database.first<{ readonly id: number; readonly content_hash: Uint8Array }>(
+      'select id, content_hash from deskbell.broadcasts where idempotency_key = $1',
+      [key],
+    );
+    return row && { broadcast: await getOrThrow(row.id), contentHash: row.content_hash };
+  };
+
+  /** @returns the broadcast that has the key, where it has the same content */
+  const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
+    const existing = idempotencyKey === undefined ? undefined : await findByKey(idempotencyKey);
+    return existing && repeatBroadcast(existing, contentHash);
+  };
+
+  const create: BroadcastStore['create'] = async (draft) => {
+    const existing = await findExisting(draft);
+    if (existing !== undefined) return existing;
+    const { rows, rowsIn, slices } = await cutAudience(database, functions, draft);
+    const made = await database.first<{ readonly id: number; readonly is_new: boolean }>(
+      `select * from ${functions}.create_broadcast(
+         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+      [
+        database.now(),
+        randomUUID(),
+        draft.idempotencyKey ?? null,
+        Buffer.from(draft.contentHash),
+        Buffer.from(draft.payload),
+        draft.ttlSeconds,
+        draft.urgency,
+        draft.topic ?? null,
+        draft.audienceId ?? null,
+        draft.user ?? null,
+        draft.perPerson ?? null,
+        draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
+        rowsIn,
+        rows,
+        Math.trunc(draft.startAtMs),
+        Math.trunc(draft.expiresAtMs),
+        slices.map(({ number }) => number),
+        slices.map(({ afterPosition }) => afterPosition),
+        slices.map(({ throughPosition }) => throughPosition),
+      ],
+    );
+    if (made === undefined) throw new Error('The broadcast was not stored.');
+    // another process was faster with the same key
+    const other = made.is_new ? undefined : await findExisting(draft);
+    return other ?? { broadcast: await getOrThrow(made.id), isNew: true };
+  };
+
+  const change = async (
+    id: number,
+    to: BroadcastState,
+    from: readonly BroadcastState[],
+  ): Promise<Broadcast> => {
+    const changed = await database.run(
+      `update deskbell.broadcasts set state = $2,
+         finished_at_ms = case when $2 = 'cancelled' then ${functions}.clock($4) else finished_at_ms end
+       where id = $1 and state = any ($3)`,
+      [id, to, from, database.now()],
+    );
+    const broadcast = await getOrThrow(id);
+    if (changed === 0 && broadcast.state !== to) throw wrongBroadcastState(broadcast, from, to);
+    return broadcast;
+  };
+
+  const dropUnusedAudiences = async (): Promise<void> => {
+    const isUnused = `
+      not exists (select from deskbell.broadcasts b where b.audience_id = a.id and b.state in ('running', 'paused'))
+      and (a.created_at_ms < $1 or exists (select from deskbell.broadcasts b where b.audience_id = a.id))`;
+    const oldestMs = database.clock.now() - unusedForMs;
+    const dropMembers = () =>
+      database.run(
+        `delete from deskbell.audience_members where (audience_id, position) in (
+           select m.audience_id, m.position from deskbell.audience_members m
+           join deskbell.audiences a on a.id = m.audience_id where ${isUnused} limit ${deleteBatchRows})`,
+        [oldestMs],
+      );
+    // in batches, so that no statement takes long
+    while ((await dropMembers()) === deleteBatchRows);
+    await database.run(`delete from deskbell.audiences a where ${isUnused}`, [oldestMs]);
+  };
+
+  return {
+    openAudience: async () => {
+      await dropUnusedAudiences();
+      const row = await database.first<{ readonly id: number }>(
+        `insert into deskbell.audiences (created_at_ms) values (${functions}.clock($1)) returning id`,
+        [database.now()],
+      );
+      if (row === undefined) throw new Error('The list of recipients was not stored.');
+      return row.id;
+    },
+
+    // one statement, which keeps nobody waiting, however long it takes
+    openMatchingAudience: async (expression) => {
+      await dropUnusedAudiences();
+      return database.transaction(async (query) => {
+        await query('set local statement_timeout = 0');
+        const [list] = await query<{ readonly id: number }>(
+          `insert into deskbell.audiences (created_at_ms) values (${functions}.clock($1)) returning id`,
+          [database.now()],
+        );
+        if (list === undefined) throw new Error('The list of recipients was not stored.');
+        const { condition, values } = matching(expression, 2);
+        await query(
+          `with added as (
+             insert into deskbell.audience_members (audience_id, position, subscription_id, endpoint_hash)
+             select $1, row_number() over (order by s.id), s.id, s.endpoint_hash
+             from deskbell.subscriptions s where ${condition} returning 1)
+           update deskbell.audiences set members = (select count(*) from added) where id = $1`,
+          [list.id, ...values],
+        );
+        return list.id;
+      });
+    },
+
+    addToAudience: async (audienceId, members) => {
+      const columns = members.map(toMember);
+      const isKnown = await database.first<{ readonly is_known: boolean }>(
+        `select ${functions}.add_members($1, $2, $3, $4, $5, $6) as is_known`,
+        [
+          audienceId,
+          columns.map(({ id }) => id),
+          columns.map(({ hash }) => hash),
+          columns.map(({ endpoint }) => endpoint),
+          columns.map(({ p256dh }) => p256dh),
+          columns.map(({ auth }) => auth),
+        ],
+      );
+      if (isKnown?.is_known === true) return;
+      throw new DeskbellError('ERR_FIELD_VALUE', `There is no list of recipients ${audienceId}.`);
+    },
+
+    create,
+    find: (id) => reader.find(id),
+    findByKey,
+    list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => reader.list(beforeId, limit),
+    listOpen: (limit) => reader.listOpen(limit),
+    heads: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => reader.heads(beforeId, limit),
+    pause: (id) => change(id, 'paused', ['running']),
+    resume: (id) => change(id, 'running', ['paused']),
+
+    cancel: async (id) => {
+      await change(id, 'cancelled', ['running', 'paused']);
+      // a statement of its own: the locks of origins are not taken by whoever holds the broadcast's
+      await database.query(`select ${functions}.judge_marks($1, ${functions}.clock($2))`, [
+        id,
+        database.now(),
+      ]);
+      // what a worker holds right now it settles itself
+      const dropRetries = () =>
+        database.run(
+          `delete from deskbell.retries where broadcast_id = $1 and position in (
+             select position from deskbell.retries where broadcast_id = $1 and token is null limit ${deleteBatchRows})`,
+          [id],
+        );
+      while ((await dropRetries()) === deleteBatchRows);
+      return getOrThrow(id);
+    },
+
+    attempts: async ({ broadcastId, subscriptionId, outcome, beforeId, limit }) => {
+      const rows = await database.query<AttemptRow>(
+        `select * from deskbell.attempts
+         where ($2::bigint is null or broadcast_id = $2) and ($3::bigint is null or subscription_id = $3)
+           and ($4::text is null or outcome = $4) and ($5::bigint is null or id < $5)
+         order by id desc limit $1`,
+        [limit, broadcastId ?? null, subscriptionId ?? null, outcome ?? null, beforeId ?? null],
+      );
+      return rows.map(toAttempt);
+    },
+  };
+}
+
+function toMember(member: number | Subscription) {
+  if (typeof member === 'number') return { id: member, hash: null, endpoint: null, p256dh: null, auth: null };
+  return {
+    id: null,
+    hash: hashEndpoint(member.endpoint),
+    endpoint: normalizeEndpoint(member.endpoint),
+    p256dh: Buffer.from(member.p256dh),
+    auth: Buffer.from(member.auth),
+  };
+}

@@ -1,0 +1,84 @@
+// Requests of clients in PostgreSQL: those of one turn of the event loop are counted by one statement, and while it runs those of
+// the turns that follow are gathered for the next one.
+import { hash } from 'node:crypto';
+import type { ClientRequests, ClientWindow } from '../client-requests.ts';
+import type { PostgresDatabase } from './database.ts';
+
+/** The requests of one client in one turn. */
+interface Gathered {
+  readonly windowMs: number;
+  readonly waiting: PromiseWithResolvers<ClientWindow | undefined>[];
+}
+
+interface WindowRow {
+  readonly client: string;
+  readonly requests: number;
+  readonly ends_in_ms: number;
+}
+
+const forgetEveryMs = 60_000;
+
+/** @param functions the schema of the database's functions */
+export function createPostgresClientRequests(database: PostgresDatabase, functions: string): ClientRequests {
+  let gathered = new Map<string, Gathered>();
+  let forgottenMs = performance.now();
+  let isWriting = false;
+
+  const write = async (clients: ReadonlyMap<string, Gathered>): Promise<void> => {
+    const all = [...clients.values()];
+    try {
+      const rows = await database.ask<WindowRow>(
+        `select * from ${functions}.count_requests($1, $2, $3, $4)`,
+        [
+          database.now(),
+          [...clients.keys()],
+          all.map(({ windowMs }) => windowMs),
+          all.map(({ waiting }) => waiting.length),
+        ],
+      );
+      const counted = new Map(rows.map((row) => [row.client.replaceAll('-', ''), row]));
+      for (const [client, { waiting }] of clients) answer(waiting, counted.get(client));
+    } catch (error) {
+      for (const { waiting } of all) for (const { reject } of waiting) reject(error);
+    }
+  };
+
+  /** Those whose window is over: who asked is not to be known for longer than it is needed. */
+  const forget = async (): Promise<void> => {
+    if (performance.now() - forgottenMs < forgetEveryMs) return;
+    forgottenMs = performance.now();
+    await database
+      .ask(`delete from deskbell.client_requests where ends_at_ms < ${functions}.clock($1)`, [database.now()])
+      .catch(() => {});
+  };
+
+  const writeAll = async (): Promise<void> => {
+    while (gathered.size > 0) {
+      const clients = gathered;
+      gathered = new Map();
+      await write(clients);
+      await forget();
+    }
+    isWriting = false;
+  };
+
+  return {
+    count: (client, windowMs) => {
+      if (!isWriting) setImmediate(() => void writeAll());
+      isWriting = true;
+      const key = hash('sha256', client, 'hex').slice(0, 32);
+      const entry = gathered.get(key) ?? { windowMs, waiting: [] };
+      const request = Promise.withResolvers<ClientWindow | undefined>();
+      entry.waiting.push(request);
+      gathered.set(key, entry);
+      return request.promise;
+    },
+  };
+}
+
+/** The last of them has made the number what it is. */
+function answer(waiting: Gathered['waiting'], row: WindowRow | undefined): void {
+  const before = (row?.requests ?? 0) - waiting.length;
+  for (const [index, { resolve }] of waiting.entries())
+    resolve(row && { requests: before + index + 1, endsInMs: row.ends_in_ms });
+}

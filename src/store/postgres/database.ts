@@ -1,0 +1,197 @@
+// One PostgreSQL database: runs statements on a bounded number of connections. What fails since the server is away,
+// restarts or fails over is tried again for a while; so whatever is run here may be run twice, and must come to the same.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool, PoolClient } from 'pg';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { defaultMaxConnections, openPool, type ConnectionOptions } from './connection.ts';
+import { describeDatabase } from './database-url.ts';
+import { createServerClock, type ServerClock } from './server-clock.ts';
+import { codeOf, isPassing, toStoreError } from './database-errors.ts';
+
+export interface PostgresDatabaseOptions extends ConnectionOptions {
+  /** The clock, milliseconds since 1970. Default: that of the database. */
+  readonly now?: (() => number) | undefined;
+  /** How long a statement is tried again where the server is away. Default: 20 000. */
+  readonly retryForMs?: number | undefined;
+}
+
+export type Value = string | number | bigint | boolean | Date | Uint8Array | null | readonly Value[];
+
+/** Runs one statement. @returns its rows */
+export type Query = <Row extends object>(sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
+
+const defaultRetryForMs = 20_000;
+const firstPauseMs = 50;
+const maxPauseMs = 1000;
+const askForMs = 500;
+
+export class PostgresDatabase {
+  #pool: Pool;
+  readonly #options: PostgresDatabaseOptions;
+  readonly #retryForMs: number;
+  readonly #closing = new AbortController();
+  #freeConnections: number;
+  readonly #waiting: (() => void)[] = [];
+  #pending = 0;
+  #onIdle: (() => void) | undefined;
+  /** For messages: without user and password. */
+  readonly place: string;
+  /** The time that statements are given: `null` where it is the database's own. */
+  readonly now: () => number | null;
+  /** The same time, as this process knows it. */
+  readonly clock: ServerClock;
+
+  private constructor(pool: Pool, options: PostgresDatabaseOptions) {
+    this.#pool = pool;
+    this.#options = options;
+    this.#freeConnections = options.maxConnections ?? defaultMaxConnections;
+    this.#retryForMs = options.retryForMs ?? defaultRetryForMs;
+    this.place = describeDatabase(options.url);
+    this.now = options.now ?? (() => null);
+    this.clock = options.now
+      ? { now: options.now, learn: async () => {} }
+      : createServerClock({ ask: () => this.#askTime() });
+  }
+
+  /** Connects with the first statement. @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */
+  static async open(options: PostgresDatabaseOptions): Promise<PostgresDatabase> {
+    return new PostgresDatabase(await openPool(options), options);
+  }
+
+  /**
+   * Runs one statement, which is a transaction.
+   *
+   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED
+   */
+  readonly query: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
+    this.#query<Row>(sql, values);
+
+  /** The first row. */
+  async first<Row extends object>(sql: string, values?: readonly Value[]): Promise<Row | undefined> {
+    return (await this.query<Row>(sql, values))[0];
+  }
+
+  /** The same for whoever goes on without an answer: tried again only for connections that broke unnoticed. */
+  readonly ask: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
+    this.#query<Row>(sql, values, askForMs);
+
+  /** Runs one statement. @returns the number of rows changed */
+  run(sql: string, values: readonly Value[] = []): Promise<number> {
+    return this.#retry(async () => (await this.#pool.query(sql, values as unknown[])).rowCount ?? 0);
+  }
+
+  /**
+   * Runs several statements as one transaction.
+   *
+   * @param work called again where the transaction has failed in passing
+   * @throws {DeskbellError} as `query` does, or what `work` threw
+   */
+  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    return this.#retry(async () => {
+      const client = await this.#pool.connect();
+      // one that ends between two statements fails the next one
+      client.on('error', ignore);
+      try {
+        await client.query('begin');
+        const result = await work(queryOf(client));
+        await client.query('commit');
+        client.release();
+        return result;
+      } catch (error) {
+        await endTransaction(client, error);
+        throw error;
+      } finally {
+        client.off('error', ignore);
+      }
+    });
+  }
+
+  async #askTime(): Promise<number> {
+    const [row] = await this.ask<{ readonly now_ms: number }>(
+      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
+    );
+    if (row === undefined) throw new Error('The server does not tell the time.');
+    return row.now_ms;
+  }
+
+  /** Waits for what was asked for, then takes no more. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    await this.#pool.end();
+  }
+
+  #query<Row extends object>(sql: string, values: readonly Value[], forMs?: number): Promise<readonly Row[]> {
+    return this.#retry(
+      async () =>
+        (await this.#pool.query<Row & Record<string, unknown>>(sql, values as unknown[]))
+          .rows as readonly Row[],
+      forMs,
+    );
+  }
+
+  async #retry<Result>(work: () => Promise<Result>, forMs = this.#retryForMs): Promise<Result> {
+    if (this.#closing.signal.aborted) throw new DeskbellError('ERR_CLOSED', 'The store is closed.');
+    const endMs = performance.now() + forMs;
+    this.#pending += 1;
+    try {
+      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+        try {
+          return await this.#inTurn(work);
+        } catch (error) {
+          const mayPass = (await this.#adaptTo(error)) || isPassing(error);
+          const isOver = this.#closing.signal.aborted || performance.now() + pauseMs >= endMs;
+          if (!mayPass || isOver) throw toStoreError(error, this.place);
+          await sleep(pauseMs * (0.5 + Math.random() / 2));
+        }
+      }
+    } finally {
+      this.#pending -= 1;
+      if (this.#pending === 0) this.#onIdle?.();
+    }
+  }
+
+  /** Waits here where all connections are in use: the pool would take a long queue for a server that is away. */
+  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#freeConnections === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#freeConnections -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#freeConnections += 1;
+      else next();
+    }
+  }
+
+  /** PgBouncer knows few settings of a connection; statements are given up by this side alone then. */
+  async #adaptTo(error: unknown): Promise<boolean> {
+    const isRefused =
+      codeOf(error) === '08P01' && /unsupported startup parameter/.test((error as Error).message);
+    if (!isRefused) return false;
+    const former = this.#pool;
+    this.#pool = await openPool(this.#options, {});
+    void former.end();
+    return true;
+  }
+}
+
+const ignore = (): void => {};
+
+const queryOf =
+  (client: PoolClient): Query =>
+  async <Row extends object>(sql: string, values: readonly Value[] = []) =>
+    (await client.query<Row & Record<string, unknown>>(sql, values as unknown[])).rows as readonly Row[];
+
+/** A connection whose state is not known is not used again. */
+async function endTransaction(client: PoolClient, error: unknown): Promise<void> {
+  const isBroken = isPassing(error);
+  if (isBroken) return client.release(true);
+  try {
+    await client.query('rollback');
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}

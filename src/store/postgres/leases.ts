@@ -1,0 +1,164 @@
+// Work in PostgreSQL: who has leased which slice and which retries, and until when. Leases are rows of ours, which move in
+// the same transaction as counts and cursor do; rows that others are taking are skipped.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Broadcast } from '../broadcasts.ts';
+import { judgeRefusal, type IfRefused } from '../push-services.ts';
+import type { WorkSource } from '../leases.ts';
+import { createBroadcastReader } from './broadcast-reader.ts';
+import type { PostgresDatabase } from './database.ts';
+import { createRecipients, type RecipientRow } from './read-page.ts';
+import type { Notices } from './thread-notices.ts';
+import { everyBroadcast } from './work-notices.ts';
+
+/** While no notices arrive. */
+const lookForWorkEveryMs = 250;
+/** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
+const lookForEndEveryMs = 50;
+/** While they do: of what other workers put off, only the end of their leases is told. */
+const lookWhileHearingEveryMs = 2000;
+
+/** Stands for "any broadcast". */
+const anyBroadcast = 0;
+
+interface SliceRow {
+  readonly broadcast_id: number;
+  readonly number: number;
+  readonly cursor: number;
+  readonly through_position: number;
+}
+
+interface RetryRowOfDatabase extends RecipientRow {
+  readonly broadcast_id: number;
+  readonly are_probes: boolean;
+  readonly attempts: number;
+  readonly deferrals: number;
+  readonly expires_at_ms: number;
+  readonly refusals: number;
+  /** Null where nothing is known of refusals, as what follows. */
+  readonly waited_ms: number | null;
+  readonly others_accepted: boolean | null;
+  readonly only_strangers: boolean | null;
+  readonly is_key_good: boolean | null;
+}
+
+/** A row that was refused during a hold has been asked about the push service, not about itself. */
+const judge = (row: RetryRowOfDatabase): IfRefused =>
+  row.waited_ms === null || row.others_accepted === null
+    ? 'hold'
+    : judgeRefusal({
+        refusals: row.are_probes ? 0 : row.refusals,
+        waitedMs: row.waited_ms,
+        othersAccepted: row.others_accepted,
+        onlyStrangers: row.only_strangers === true,
+        isKeyGood: row.is_key_good === true,
+      });
+
+/** @param functions the schema of the database's functions */
+export function createPostgresWorkSource(
+  database: PostgresDatabase,
+  functions: string,
+  notices: Omit<Notices, 'close'>,
+): WorkSource {
+  const reader = createBroadcastReader(database);
+  const recipients = createRecipients(database);
+
+  const getOrThrow = async (id: number): Promise<Broadcast> => {
+    const broadcast = await reader.find(id);
+    if (broadcast === undefined) throw new Error(`Broadcast ${id} has work and does not exist.`);
+    return broadcast;
+  };
+
+  const lookAgainAfter = (broadcastId: number): number => {
+    // a clock of the caller's own may leap, and nobody is told of that
+    if (notices.isHearing && database.now() === null) return lookWhileHearingEveryMs;
+    return broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
+  };
+
+  return {
+    leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) => {
+      const fenceToken = randomUUID();
+      const slice = await database.first<SliceRow>(`select * from ${functions}.lease_slice($1, $2, $3, $4)`, [
+        database.now(),
+        leaseMs,
+        fenceToken,
+        broadcastId,
+      ]);
+      if (slice === undefined) return undefined;
+      return {
+        broadcastId: slice.broadcast_id,
+        fenceToken,
+        broadcast: await getOrThrow(slice.broadcast_id),
+        slice: slice.number,
+        cursor: slice.cursor,
+        throughPosition: slice.through_position,
+      };
+    },
+
+    leaseRetries: async ({ leaseMs, limit, broadcastId = anyBroadcast }) => {
+      const fenceToken = randomUUID();
+      const rows = await database.query<RetryRowOfDatabase>(
+        `select * from ${functions}.lease_retries($1, $2, $3, $4, $5)`,
+        [database.now(), leaseMs, fenceToken, limit, broadcastId],
+      );
+      const [first] = rows;
+      if (first === undefined) return undefined;
+      const read = await recipients.of(rows);
+      return {
+        broadcastId: first.broadcast_id,
+        fenceToken,
+        broadcast: await getOrThrow(first.broadcast_id),
+        areProbes: first.are_probes,
+        rows: read.map(({ row, ...recipient }) => ({
+          ...recipient,
+          attempts: row.attempts,
+          deferrals: row.deferrals,
+          expiresAtMs: row.expires_at_ms,
+          refusals: row.refusals,
+          ifRefused: judge(row),
+        })),
+      };
+    },
+
+    renew: async ({ broadcastId, fenceToken }, leaseMs) => {
+      await database.query(`select ${functions}.renew($1, $2, $3, $4)`, [
+        database.now(),
+        leaseMs,
+        broadcastId,
+        fenceToken,
+      ]);
+    },
+
+    release: async ({ broadcastId, fenceToken }) => {
+      await database.query(`select ${functions}.release($1, $2, $3)`, [
+        database.now(),
+        broadcastId,
+        fenceToken,
+      ]);
+    },
+
+    waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
+      const told = new AbortController();
+      // from before the look on, so that no notice is missed between
+      const endListening = notices.listen((id) => {
+        if (id === broadcastId || broadcastId === anyBroadcast || id === everyBroadcast) told.abort();
+      });
+      try {
+        const due = await database.first<{ readonly due_in_ms: number | null }>(
+          `select ${functions}.due_in($1, $2) as due_in_ms`,
+          [database.now(), broadcastId],
+        );
+        const dueInMs = due?.due_in_ms ?? undefined;
+        if (dueInMs === undefined && broadcastId !== anyBroadcast) return 'over';
+        const delayMs = dueInMs ?? Number.POSITIVE_INFINITY;
+        if (delayMs <= 0) return 'ready';
+        const waitMs = Math.min(delayMs, lookAgainAfter(broadcastId));
+        await sleep(waitMs, undefined, { signal: AbortSignal.any([signal, told.signal]) }).catch(() => {});
+        const mayBeReady = told.signal.aborted || delayMs === waitMs;
+        return mayBeReady && !signal.aborted ? 'ready' : 'idle';
+      } finally {
+        endListening();
+      }
+    },
+  };
+}

@@ -1,0 +1,192 @@
+// The ledger in PostgreSQL: reads the rows of slices, and commits what came of them, each by one call of a function.
+import { randomUUID } from 'node:crypto';
+import { pushServiceName } from '../../protocol/push-service-name.ts';
+import type { Recipient } from '../broadcasts.ts';
+import { isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
+import type { CommitAnswer, SingleCommit } from '../ledger.ts';
+import { parsePerPerson } from '../frequency-cap.ts';
+import type { PushServiceState } from '../push-services.ts';
+import { hashEndpoint } from './endpoint-hash.ts';
+import type { PostgresDatabase, Value } from './database.ts';
+import { createRecipients, type PageRow } from './read-page.ts';
+
+/** What `commit_page` answers. */
+interface StoredAnswer extends CommitAnswer {
+  readonly hasRoomForAccepted?: boolean;
+  readonly hasRoomForOthers?: boolean;
+}
+
+/** Broadcasts whose log is known to be full, by kind of outcome. */
+const maxRemembered = 1000;
+
+/** @param functions the schema of the database's functions */
+export function createPostgresLedger(database: PostgresDatabase, functions: string): Ledger {
+  const recipients = createRecipients(database);
+  const fullLogs = new Set<string>();
+
+  const rememberRoom = (broadcastId: number, answer: StoredAnswer): void => {
+    if (fullLogs.size > maxRemembered) fullLogs.clear();
+    if (answer.hasRoomForAccepted === false) fullLogs.add(`${broadcastId} accepted`);
+    if (answer.hasRoomForOthers === false) fullLogs.add(`${broadcastId} others`);
+  };
+
+  const isLogged = (broadcastId: number, { record }: RowResult): boolean =>
+    record !== undefined &&
+    !fullLogs.has(`${broadcastId} ${record.outcome === 'accepted' ? 'accepted' : 'others'}`);
+
+  /** @returns the rows of a page, those of persons who have been reached often enough as capped */
+  const reserve = async (
+    broadcastId: number,
+    perPerson: string,
+    rows: readonly Recipient[],
+  ): Promise<readonly Recipient[]> => {
+    const { maxReaches, windowMs } = parsePerPerson(perPerson);
+    const answer = await database.first<{ readonly capped: readonly number[] }>(
+      `select ${functions}.reserve_reaches($1, $2, $3, $4, $5) as capped`,
+      [database.now(), broadcastId, rows.map(({ endpoint }) => hashEndpoint(endpoint)), maxReaches, windowMs],
+    );
+    const capped = new Set(answer?.capped);
+    return rows.map((row, index) => (capped.has(index + 1) ? { ...row, isCapped: true } : row));
+  };
+
+  return {
+    readRows: async ({ broadcastId, broadcast, slice, throughPosition }, afterPosition, limit) => {
+      const page = await database.first<PageRow>(`select * from ${functions}.read_rows($1, $2, $3, $4, $5)`, [
+        broadcastId,
+        slice,
+        afterPosition,
+        throughPosition,
+        limit,
+      ]);
+      const rows = await recipients.ofPage(page);
+      return broadcast.perPerson === undefined ? rows : reserve(broadcastId, broadcast.perPerson, rows);
+    },
+
+    commit: async (page) => {
+      const logged = page.rows.filter((row) => isLogged(page.broadcastId, row));
+      const row = await database.first<{ readonly answer: StoredAnswer }>(
+        `select ${functions}.commit_page($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+                                         $19, $20, $21) as answer`,
+        [database.now(), ...toValues(page, logged)],
+      );
+      if (row === undefined) throw new Error('The page was not committed.');
+      rememberRoom(page.broadcastId, row.answer);
+      const { isLeaseLost, state, newAlarms, pushServices } = row.answer;
+      return { isLeaseLost, state, newAlarms, pushServices };
+    },
+
+    recordAnswer: async ({ subscription, origin, vapidPublicKey, answer, waitMs }) => {
+      const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
+      const row = await database.first<{ readonly result: SingleCommit }>(
+        `select ${functions}.record_answer($1, $2, $3, $4, $5, $6, $7, $8) as result`,
+        [
+          database.now(),
+          origin,
+          pushServiceName(origin),
+          answer,
+          hashEndpoint(subscription.endpoint),
+          Buffer.from(subscription.p256dh),
+          Buffer.from(subscription.auth),
+          JSON.stringify([
+            { origin, vapidPublicKey, accepted, hasRefused: answer === 'refused', refusalsInRow, waitMs },
+          ]),
+        ],
+      );
+      if (row === undefined) throw new Error('The answer was not stored.');
+      return row.result;
+    },
+
+    pushServices: async () => {
+      const row = await database.first<{ readonly states: readonly PushServiceState[] }>(
+        `select ${functions}.push_service_states(${functions}.clock($1)) as states`,
+        [database.now()],
+      );
+      return row?.states ?? [];
+    },
+  };
+}
+
+/** The parameters of `commit_page` behind the time. @param logged rows for the attempt log */
+function toValues(
+  { broadcastId, fenceToken, leaseMs, slice, rows, answers = [] }: PageCommit,
+  logged: readonly RowResult[],
+): readonly Value[] {
+  const origins = [...new Set(rows.map(({ origin }) => origin))];
+  const indexOf = new Map(origins.map((origin, index) => [origin, index + 1]));
+  const accepted = rows.filter(({ result }) => result === 'accepted').map(({ recipient }) => recipient);
+  return [
+    broadcastId,
+    fenceToken,
+    leaseMs,
+    randomUUID(),
+    slice?.number ?? null,
+    slice?.cursor ?? null,
+    origins,
+    origins.map(pushServiceName),
+    toArrayText(rows.map(({ recipient }) => recipient.position)),
+    toArrayText(rows.map(({ origin }) => indexOf.get(origin) ?? 0)),
+    toArrayText(rows.map(({ result }) => result)),
+    toArrayText(rows.map(({ attempts }) => attempts)),
+    toArrayText(rows.map(isAnswer)),
+    JSON.stringify(rows.flatMap(toRetry)),
+    JSON.stringify(rows.flatMap(toGone)),
+    toArrayText(accepted.flatMap(({ subscriptionId }) => subscriptionId ?? [])),
+    accepted.flatMap(({ subscriptionId, endpoint }) =>
+      subscriptionId === undefined ? [hashEndpoint(endpoint)] : [],
+    ),
+    JSON.stringify(
+      rows.flatMap(({ recipient, origin, alarm }) =>
+        alarm === undefined ? [] : [{ position: recipient.position, origin, ...alarm }],
+      ),
+    ),
+    JSON.stringify(
+      logged.map(({ recipient: { position, subscriptionId }, origin, record }) => ({
+        position,
+        subscriptionId,
+        origin,
+        ...record,
+      })),
+    ),
+    JSON.stringify(answers),
+  ];
+}
+
+/** An array as PostgreSQL reads it, of what needs no quotation marks: "pg" would examine each member for them. */
+function toArrayText(members: readonly (number | boolean | RowResult['result'])[]): string {
+  return `{${members.join(',')}}`;
+}
+
+function toRetry({ recipient, origin, result, retry, hold }: RowResult): readonly object[] {
+  if (retry === undefined) return [];
+  const { position, subscriptionId, endpoint } = recipient;
+  return [
+    {
+      position,
+      // by which the row is found again; a row of a list is found by its position
+      hash: hashEndpoint(endpoint),
+      ...retry,
+      isDetached: result === 'detached',
+      isRefused: result === 'refused',
+      origin,
+      heldKey: hold?.vapidPublicKey,
+      drawOrder: hold?.drawOrder,
+      subscriptionId,
+    },
+  ];
+}
+
+function toGone({ recipient, origin, result }: RowResult): readonly object[] {
+  if (result !== 'gone') return [];
+  const { position, subscriptionId: id, endpoint, p256dh, auth, updatedAtMs } = recipient;
+  const hash = hashEndpoint(endpoint);
+  if (id !== undefined) return [{ position, origin, hash, id, updatedAtMs }];
+  return [
+    {
+      position,
+      origin,
+      hash,
+      p256dh: Buffer.from(p256dh).toString('hex'),
+      auth: Buffer.from(auth).toString('hex'),
+    },
+  ];
+}

@@ -1,0 +1,125 @@
+// The store in PostgreSQL: any number of processes on any number of machines.
+import {
+  checkOptions,
+  isFunction,
+  isText,
+  isWholeNumber,
+  type OptionChecks,
+} from '../../errors/check-options.ts';
+import type { Store } from '../store.ts';
+import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
+import { createAudit } from '../audit.ts';
+import { createEndedSubscriptions } from '../ended-subscriptions.ts';
+import { createMessageRequests } from '../message-requests.ts';
+import { createOperators } from '../operators.ts';
+import { createRetention } from '../retention.ts';
+import { createSchedules } from '../schedules.ts';
+import { createSenders } from '../senders.ts';
+import { createSending } from '../sending.ts';
+import { createVapidKeys } from '../vapid-keys.ts';
+import { createWebhookOutbox } from '../webhook-outbox.ts';
+import type { ConnectionOptions } from './connection.ts';
+import { describeFunctions } from './functions/all-functions.ts';
+import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
+import { migrate } from './migrate.ts';
+import { createPortableDatabase } from './portable-database.ts';
+import { createPostgresBroadcasts } from './broadcasts.ts';
+import { createPostgresClientRequests } from './client-requests.ts';
+import { PostgresDatabase } from './database.ts';
+import { createPostgresHeldDeletions } from './held-deletions.ts';
+import { createPostgresLedger } from './ledger.ts';
+import { createPostgresPeople } from './people.ts';
+import { createPostgresReceipts } from './receipts.ts';
+import { createPostgresRateShares } from './rate-shares.ts';
+import { createPostgresStatistics } from './statistics.ts';
+import { createPostgresSubscriptions } from './subscriptions.ts';
+import { createPostgresWorkSource } from './leases.ts';
+import { checkServer } from './preflight.ts';
+import { subscriptionCounts } from './subscription-counts.ts';
+import { openNotices } from './thread-notices.ts';
+
+/** Of `openPostgresStore`: where the database is, and how it is connected to. */
+export interface PostgresStoreOptions extends ConnectionOptions {
+  /** The clock, milliseconds since 1970. Default: that of the database, which all machines share. */
+  readonly now?: (() => number) | undefined;
+  /** How long a call is tried again where the server is away, in milliseconds. Default: 20 000. */
+  readonly retryForMs?: number | undefined;
+  /** How many subscriptions are stored at most. Default: any number. */
+  readonly subscriptionLimit?: SubscriptionLimit | undefined;
+  /** Told of a server whose clock differs from this machine's. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
+}
+
+const postgresChecks: OptionChecks<PostgresStoreOptions> = {
+  url: isText,
+  maxConnections: isWholeNumber(1),
+  connectTimeoutMs: isWholeNumber(1),
+  statementTimeoutMs: isWholeNumber(1),
+  now: isFunction,
+  retryForMs: isWholeNumber(0),
+  subscriptionLimit: isSubscriptionLimit,
+  onWarning: isFunction,
+};
+
+/**
+ * Opens the store in a PostgreSQL database, in its schema "deskbell", which is made where there is none.
+ *
+ * @throws {DeskbellError} ERR_PACKAGE_MISSING where "pg" is not installed, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE,
+ *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  checkOptions(options, postgresChecks, { required: ['url'] });
+  const { subscriptionLimit, onWarning = () => {}, ...databaseOptions } = options;
+  const database = await PostgresDatabase.open(databaseOptions);
+  try {
+    await checkServer(database, onWarning, { isPatient: true });
+    await migrate(database);
+    await database.clock.learn();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  const portable = createPortableDatabase(database);
+  const newest = describeFunctions();
+  const functions = newest.schema;
+  // what fails now is tried again next time, long before anybody could drop them
+  const keeping = setInterval(
+    () => void keepFunctions(database, newest).catch(() => {}),
+    useFunctionsEveryMs,
+  ).unref();
+  const notices = openNotices(database, databaseOptions);
+  const { now: _, ...shared } = databaseOptions;
+  return {
+    now: database.clock.now,
+    subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
+    people: createPostgresPeople(database, functions),
+    broadcasts: createPostgresBroadcasts(database, functions),
+    schedules: createSchedules(portable),
+    sending: createSending(portable),
+    work: createPostgresWorkSource(database, functions, notices),
+    ledger: createPostgresLedger(database, functions),
+    heldDeletions: createPostgresHeldDeletions(database),
+    ended: createEndedSubscriptions(portable),
+    vapidKeys: createVapidKeys(portable, subscriptionCounts),
+    statistics: createPostgresStatistics(database, functions),
+    receipts: createPostgresReceipts(database, functions),
+    messageRequests: createMessageRequests(portable),
+    operators: createOperators(portable),
+    audit: createAudit(portable),
+    rates: createPostgresRateShares(database, functions),
+    senders: createSenders(portable),
+    retention: createRetention(portable, async () => false),
+    webhooks: createWebhookOutbox(portable),
+    clientRequests: createPostgresClientRequests(database, functions),
+    address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
+    check: async () => checkServer(database, () => {}, { isPatient: false }),
+    close: async () => {
+      clearInterval(keeping);
+      await notices.close();
+      await database.close();
+    },
+  };
+}
+
+/** For other threads, by `Store.address`. */
+export const openStore = openPostgresStore;

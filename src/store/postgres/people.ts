@@ -1,0 +1,59 @@
+// People in PostgreSQL: user and tags of subscriptions. What is deleted leaves the database's files with its next vacuum.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { maxTags } from '../check-people.ts';
+import type { PeopleStore } from '../people.ts';
+import { hashEndpoint } from './endpoint-hash.ts';
+import type { PostgresDatabase } from './database.ts';
+import { removePerson } from './remove-person.ts';
+
+/** @param functions the schema of the database's functions */
+export function createPostgresPeople(database: PostgresDatabase, functions: string): PeopleStore {
+  return {
+    assign: async (id, { user, tags }) => {
+      const changed = await database.run(
+        `update deskbell.subscriptions set user_name = $2, tags = ${functions}.read_tags($3::jsonb) where id = $1`,
+        [id, user ?? null, JSON.stringify(tags ?? [])],
+      );
+      return changed > 0;
+    },
+
+    signOut: async (endpoint, auth) => {
+      const changed = await database.run(
+        `update deskbell.subscriptions set user_name = null, tags = null where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`,
+        [hashEndpoint(endpoint), Buffer.from(auth)],
+      );
+      return changed > 0;
+    },
+
+    changeTags: (id, { add = [], remove = [] }) =>
+      database.transaction(async (query) => {
+        const [row] = await query<{ readonly tags: readonly string[] | null }>(
+          'select tags from deskbell.subscriptions where id = $1 for update',
+          [id],
+        );
+        if (row === undefined) return false;
+        const kept = (row.tags ?? []).filter((tag) => !remove.includes(tag));
+        const tags = [...new Set([...kept, ...add])];
+        if (tags.length > maxTags) {
+          throw new DeskbellError(
+            'ERR_FIELD_VALUE',
+            `Subscription ${id} would have ${tags.length} tags; at most ${maxTags} are allowed.`,
+          );
+        }
+        await query(
+          `update deskbell.subscriptions set tags = ${functions}.read_tags($2::jsonb) where id = $1`,
+          [id, JSON.stringify(tags)],
+        );
+        return true;
+      }),
+
+    countTags: () =>
+      database.query<{ readonly tag: string; readonly subscriptions: number }>(`
+        select tag, count(*) as subscriptions
+        from deskbell.subscriptions s cross join unnest(s.tags) tag
+        where s.tags is not null group by tag order by tag collate "C"
+      `),
+
+    remove: (user) => database.transaction((query) => removePerson(query, functions, user, database.now())),
+  };
+}

@@ -1,0 +1,96 @@
+// Rows of audiences as the database's functions give them.
+import { pointBytes } from '../../protocol/p256.ts';
+import { authBytes } from '../../protocol/subscription.ts';
+import type { Recipient } from '../broadcasts.ts';
+import type { PostgresDatabase } from './database.ts';
+
+/** One row of texts for a whole page; all of them null where it is empty. */
+export interface PageRow {
+  readonly positions: string | null;
+  /** Null where they are the positions. Separated by commas, empty where there is none. */
+  readonly subscription_ids: string | null;
+  /** One a line. */
+  readonly endpoints: string;
+  /** In hexadecimal digits, one after the other. */
+  readonly keys: string;
+  readonly vapid_key_ids: string;
+  readonly updated_at_ms: string;
+}
+
+/** A single row. */
+export interface RecipientRow {
+  readonly position: number;
+  readonly subscription_id: number | null;
+  readonly endpoint: string;
+  readonly keys: string;
+  readonly vapid_key_id: number | null;
+  readonly updated_at_ms: number | null;
+}
+
+export interface Recipients {
+  ofPage(page: PageRow | undefined): Promise<readonly Recipient[]>;
+  of<Row extends RecipientRow>(rows: readonly Row[]): Promise<readonly (Recipient & { readonly row: Row })[]>;
+}
+
+const bytesOfKeys = pointBytes + authBytes;
+
+export function createRecipients(database: PostgresDatabase): Recipients {
+  let vapidKeys: ReadonlyMap<number, string> = new Map();
+
+  /** Reads all of them again where one is not known yet. */
+  const loadVapidKeys = async (ids: Iterable<number | undefined>): Promise<void> => {
+    const isMissing = [...new Set(ids)].some((id) => id !== undefined && !vapidKeys.has(id));
+    if (!isMissing) return;
+    const rows = await database.query<{ readonly id: number; readonly public_key: string }>(
+      'select id, public_key from deskbell.vapid_keys',
+    );
+    vapidKeys = new Map(rows.map(({ id, public_key }) => [id, public_key]));
+  };
+
+  const keyOf = (id: number | undefined): string | undefined =>
+    id === undefined ? undefined : vapidKeys.get(id);
+
+  return {
+    ofPage: async (page) => {
+      if (page === undefined || page.positions === null) return [];
+      const positions = page.positions.split(',');
+      const subscriptionIds = page.subscription_ids?.split(',') ?? positions;
+      const endpoints = page.endpoints.split('\n');
+      const vapidKeyIds = page.vapid_key_ids.split(',').map(numberOf);
+      const updatedAt = page.updated_at_ms.split(',');
+      const { buffer, byteOffset } = Buffer.from(page.keys, 'hex');
+      await loadVapidKeys(vapidKeyIds);
+      return positions.map((position, index): Recipient => {
+        const keysAt = byteOffset + index * bytesOfKeys;
+        return {
+          position: Number(position),
+          subscriptionId: numberOf(subscriptionIds[index] ?? ''),
+          endpoint: endpoints[index] ?? '',
+          p256dh: new Uint8Array(buffer, keysAt, pointBytes),
+          auth: new Uint8Array(buffer, keysAt + pointBytes, authBytes),
+          vapidPublicKey: keyOf(vapidKeyIds[index]),
+          updatedAtMs: numberOf(updatedAt[index] ?? '') ?? 0,
+        };
+      });
+    },
+
+    of: async (rows) => {
+      await loadVapidKeys(rows.map(({ vapid_key_id }) => vapid_key_id ?? undefined));
+      return rows.map((row) => {
+        const { buffer, byteOffset } = Buffer.from(row.keys, 'hex');
+        return {
+          row,
+          position: row.position,
+          subscriptionId: row.subscription_id ?? undefined,
+          endpoint: row.endpoint,
+          p256dh: new Uint8Array(buffer, byteOffset, pointBytes),
+          auth: new Uint8Array(buffer, byteOffset + pointBytes, authBytes),
+          vapidPublicKey: keyOf(row.vapid_key_id ?? undefined),
+          updatedAtMs: row.updated_at_ms ?? 0,
+        };
+      });
+    },
+  };
+}
+
+const numberOf = (text: string): number | undefined => (text === '' ? undefined : Number(text));

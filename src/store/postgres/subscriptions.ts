@@ -1,0 +1,195 @@
+// Subscriptions in PostgreSQL.
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import type { AudienceExpression } from '../people.ts';
+import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
+import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
+import { endpointInUse, provenBy } from '../registration-right.ts';
+import type {
+  NewSubscription,
+  Registration,
+  StoredSubscription,
+  SubscriptionStore,
+} from '../subscriptions.ts';
+import { hashEndpoint } from './endpoint-hash.ts';
+import { matching } from './audience-filter.ts';
+import type { PostgresDatabase } from './database.ts';
+import { WriteQueue } from './write-queue.ts';
+
+interface RowWithTags extends SubscriptionRow {
+  readonly tags: readonly string[] | null;
+}
+
+interface NewRow {
+  readonly subscription: Subscription;
+  readonly vapidPublicKey: string;
+  readonly hash: string;
+  /** JSON as `put_subscriptions` reads it. */
+  readonly options: string | null;
+}
+
+/** As `put_subscriptions` gives them: of those with one hash, the last one holds; one that is not permitted has none. */
+type PutRow = Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly hash: string };
+
+const toStored = (row: RowWithTags): StoredSubscription => toSubscription(row, row.tags ?? []);
+
+const selectRow = `
+  select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
+  from deskbell.subscriptions s join deskbell.vapid_keys v on v.id = s.vapid_key_id
+`;
+
+const everything = { condition: 'true', values: [] } as const;
+
+/** @param functions the schema of the database's functions */
+export function createPostgresSubscriptions(
+  database: PostgresDatabase,
+  functions: string,
+  subscriptionLimit: SubscriptionLimit | undefined,
+): SubscriptionStore {
+  const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
+
+  const count = async (expression?: AudienceExpression): Promise<number> => {
+    const { condition, values } = expression === undefined ? everything : matching(expression, 1);
+    const row = await database.first<{ readonly rows: number }>(
+      expression === undefined
+        ? 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts'
+        : `select count(*) as rows from deskbell.subscriptions s where ${condition}`,
+      values,
+    );
+    return row?.rows ?? 0;
+  };
+
+  const takeRoom = async (inserts: InsertBudget, rows: readonly NewRow[]): Promise<void> => {
+    const known = await database.first<{ rows: number }>(
+      'select count(*) as rows from deskbell.subscriptions where endpoint_hash = any ($1)',
+      [rows.map(({ hash }) => hash)],
+    );
+    const added = rows.length - (known?.rows ?? 0);
+    const nowMs = database.clock.now();
+    if (inserts.needsCount(added, nowMs)) inserts.setCount(await count(), nowMs);
+    if (added > 0) inserts.take(added);
+  };
+
+  /** Writes rows with different endpoints, all that are permitted or none. @returns those in the same order */
+  const putRows = async (rows: readonly NewRow[]): Promise<readonly (StoredSubscription | undefined)[]> => {
+    if (budget !== undefined) await takeRoom(budget, rows);
+    const stored = await database.query<PutRow>(
+      `select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
+      [
+        database.now(),
+        rows.map(({ hash }) => hash),
+        rows.map(({ subscription }) => subscription.endpoint),
+        rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
+        rows.map(({ subscription }) => Buffer.from(subscription.auth)),
+        rows.map(({ vapidPublicKey }) => vapidPublicKey),
+        rows.map(({ options }) => options),
+      ],
+    );
+    const byHash = new Map(stored.map((row) => [row.hash.replaceAll('-', ''), row]));
+    return rows.map(({ subscription, vapidPublicKey, hash }) => {
+      const row = byHash.get(hash);
+      return row && toStored({ ...row, ...subscription, public_key: vapidPublicKey });
+    });
+  };
+
+  const queue = new WriteQueue(putRows);
+
+  return {
+    put: async (subscription, vapidPublicKey, { assign } = {}) => {
+      const row = toNewRow({ subscription, vapidPublicKey, assign });
+      const stored = await queue.add([row.hash], row);
+      if (stored === undefined) throw new Error('The subscription was not stored.');
+      return stored;
+    },
+
+    register: async (registration) => {
+      const { former } = registration;
+      const row = toNewRow(registration, registration);
+      const formerHash = former === undefined ? [] : [hashEndpoint(former.endpoint)];
+      const stored = await queue.add([row.hash, ...formerHash], row);
+      if (stored === undefined) throw endpointInUse();
+      return stored;
+    },
+
+    putAll: async (given) => {
+      const rows = given.map((row) => toNewRow(row));
+      // of rows with one endpoint, the last one
+      const unique = [...new Map(rows.map((row) => [row.hash, row])).values()];
+      if (unique.length > 0) await queue.run(() => putRows(unique));
+    },
+
+    findById: async (id) => {
+      const row = await database.first<RowWithTags>(`${selectRow} where s.id = $1`, [id]);
+      return row && toStored(row);
+    },
+
+    findByEndpoint: async (endpoint) => {
+      const row = await database.first<RowWithTags>(`${selectRow} where s.endpoint_hash = $1`, [
+        hashEndpoint(endpoint),
+      ]);
+      return row && toStored(row);
+    },
+
+    // whoever has the id has had the row's answer: no order is to be kept
+    removeById: async (id) => {
+      const row = await database.first<{ readonly is_removed: boolean }>(
+        `select ${functions}.remove_subscription($1) as is_removed`,
+        [id],
+      );
+      return row?.is_removed === true;
+    },
+
+    removeByEndpoint: (endpoint, auth) =>
+      queue.run(async () => {
+        const removed = await database.run(
+          `delete from deskbell.subscriptions where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`,
+          [hashEndpoint(endpoint), Buffer.from(auth)],
+        );
+        return removed > 0;
+      }),
+
+    count,
+
+    page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) => {
+      const { condition, values } = expression === undefined ? everything : matching(expression, 4);
+      const rows = await database.query<RowWithTags>(
+        `${selectRow} where s.id > $1 and s.id <= $2 and ${condition} order by s.id limit $3`,
+        [afterId, throughId, limit, ...values],
+      );
+      return rows.map(toStored);
+    },
+  };
+}
+
+/** @param registration where the row that is there may be changed with a proof alone */
+function toNewRow(
+  { subscription, vapidPublicKey, assign }: NewSubscription,
+  registration?: Registration,
+): NewRow {
+  const { p256dh, auth } = subscription;
+  const endpoint = normalizeEndpoint(subscription.endpoint);
+  const options = {
+    assign: assign && { user: assign.user, tags: assign.tags ?? [] },
+    ...(registration && toOptions(registration)),
+  };
+  return {
+    subscription: { endpoint, p256dh, auth },
+    vapidPublicKey,
+    hash: hashEndpoint(endpoint),
+    options: assign === undefined && registration === undefined ? null : JSON.stringify(options),
+  };
+}
+
+function toOptions(registration: Registration) {
+  const { assign, former } = registration;
+  const { auth, user } = provenBy(registration);
+  return {
+    former:
+      assign === undefined && former
+        ? { hash: hashEndpoint(former.endpoint), auth: toHex(former.auth) }
+        : undefined,
+    proof: { auth: auth && toHex(auth), user },
+  };
+}
+
+const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -1,0 +1,154 @@
+// Which subscriptions meet an expression of users and tags. They are looked at in ranges of ids that hold a bounded number of
+// candidates, so that a transaction is short however many rows there are, and each row is looked at once.
+//
+// Candidates come from an index: of the user; of the tag among `all` that is rarest in the range; of the tags of `any`. Where
+// there is only `none`, all subscriptions are candidates.
+import type { AudienceExpression } from '../people.ts';
+import type { SqliteDatabase } from './database.ts';
+
+/** A range of ids behind `afterId`. */
+export interface MatchingRange {
+  /** Where the next range begins; absent where there are no more candidates. */
+  readonly throughId: number | undefined;
+  /** How many subscriptions of the range meet the expression; they are members of the list now. */
+  add(audienceId: number, members: number): number;
+  ids(): readonly number[];
+}
+
+export interface MatchingSubscriptions {
+  /** @param rows about how many candidates the range has. It is to be used in the same transaction, or turn */
+  rangeAfter(expression: AudienceExpression, afterId: number, rows: number): MatchingRange;
+}
+
+const maxId = Number.MAX_SAFE_INTEGER;
+
+/** The candidates of a range, and the tags that are still to be looked at. */
+interface Candidates {
+  readonly source: keyof typeof sources;
+  readonly throughId: number | null;
+  readonly user: string | null;
+  /** Where candidates come from. */
+  readonly drivers: readonly string[];
+  readonly all: readonly string[];
+  readonly any: readonly string[];
+}
+
+/** Ids with `:afterId < id <= :throughId`. */
+const sources = {
+  user: 'select id from subscriptions where user = :user and id > :afterId and id <= :throughId',
+  tags: `
+    select distinct subscription_id as id from subscription_tags
+    where tag in (select value from json_each(:drivers))
+      and subscription_id > :afterId and subscription_id <= :throughId`,
+  everything: 'select id from subscriptions where id > :afterId and id <= :throughId',
+} as const;
+
+export function createMatchingSubscriptions(database: SqliteDatabase): MatchingSubscriptions {
+  const statements = prepareStatements(database);
+
+  const findCandidates = (
+    { user, tags: { all = [], any = [] } = {} }: AudienceExpression,
+    afterId: number,
+    rows: number,
+  ): Candidates => {
+    const nothing = { user: null, drivers: [], all, any };
+    if (user !== undefined) {
+      const throughId = statements.endOfUser.first({ user, afterId, rows })?.id ?? null;
+      return { ...nothing, source: 'user', throughId, user };
+    }
+    if (all.length > 0) {
+      const { tag = '', end = null } =
+        statements.rarestTag.first({ tags: JSON.stringify(all), afterId, rows }) ?? {};
+      const others = all.filter((other) => other !== tag);
+      return { ...nothing, source: 'tags', throughId: end, drivers: [tag], all: others };
+    }
+    if (any.length > 0) {
+      const tags = JSON.stringify(any);
+      const { end = null } =
+        statements.firstEnd.first({ tags, afterId, rows: Math.ceil(rows / any.length) }) ?? {};
+      return { ...nothing, source: 'tags', throughId: end, drivers: any, any: [] };
+    }
+    const throughId = statements.endOfEverything.first({ afterId, rows })?.id ?? null;
+    return { ...nothing, source: 'everything', throughId };
+  };
+
+  return {
+    rangeAfter: (expression, afterId, rows) => {
+      const { source, throughId, user, drivers, all, any } = findCandidates(expression, afterId, rows);
+      const none = expression.tags?.none ?? [];
+      const { add, ids } = statements.ofSource[source];
+      const values = {
+        afterId,
+        throughId: throughId ?? maxId,
+        ...(source === 'user' && { user }),
+        ...(source === 'tags' && { drivers: JSON.stringify(drivers) }),
+        all: JSON.stringify(all),
+        allCount: all.length,
+        any: JSON.stringify(any),
+        anyCount: any.length,
+        none: JSON.stringify(none),
+        noneCount: none.length,
+      };
+      return {
+        throughId: throughId ?? undefined,
+        add: (audienceId, members) => add.run({ ...values, audienceId, members }),
+        ids: () => ids.all(values).map(({ id }) => id),
+      };
+    },
+  };
+}
+
+type RangeValues = Readonly<Record<string, string | number | null>>;
+
+// A list of tags is one parameter: the statements are the same for all expressions.
+const hasOneOf = (list: string): string => `exists (
+  select 1 from subscription_tags t
+  where t.subscription_id = c.id and t.tag in (select value from json_each(:${list})))`;
+
+const matching = (source: string): string => `
+  from (${source}) c
+  where (:allCount = 0 or :allCount = (
+      select count(*) from subscription_tags t
+      where t.subscription_id = c.id and t.tag in (select value from json_each(:all))))
+    and (:anyCount = 0 or ${hasOneOf('any')})
+    and (:noneCount = 0 or not ${hasOneOf('none')})`;
+
+function prepareStatements(database: SqliteDatabase) {
+  const ofSource = (source: string) => ({
+    add: database.prepare<RangeValues>(`
+      insert into audience_members (audience_id, position, subscription_id)
+      select :audienceId, :members + row_number() over (order by c.id), c.id ${matching(source)} order by c.id
+    `),
+    ids: database.prepare<RangeValues, { id: number }>(`select c.id ${matching(source)} order by c.id`),
+  });
+  // the id of the row that is `:rows` further on
+  const endOfTag = `(
+    select subscription_id from subscription_tags
+    where tag = w.value and subscription_id > :afterId
+    order by subscription_id limit 1 offset :rows - 1)`;
+
+  return {
+    ofSource: {
+      user: ofSource(sources.user),
+      tags: ofSource(sources.tags),
+      everything: ofSource(sources.everything),
+    },
+    endOfUser: database.prepare<{ user: string; afterId: number; rows: number }, { id: number }>(`
+      select id from subscriptions where user = :user and id > :afterId
+      order by id limit 1 offset :rows - 1
+    `),
+    endOfEverything: database.prepare<{ afterId: number; rows: number }, { id: number }>(
+      'select id from subscriptions where id > :afterId order by id limit 1 offset :rows - 1',
+    ),
+    rarestTag: database.prepare<
+      { tags: string; afterId: number; rows: number },
+      { tag: string; end: number | null }
+    >(`
+      select w.value as tag, ${endOfTag} as "end" from json_each(:tags) w
+      order by "end" is null desc, "end" desc limit 1
+    `),
+    firstEnd: database.prepare<{ tags: string; afterId: number; rows: number }, { end: number | null }>(
+      `select min(${endOfTag}) as "end" from json_each(:tags) w`,
+    ),
+  };
+}

@@ -1,0 +1,276 @@
+// What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, marks on
+// subscriptions that are gone, the log, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
+import {
+  settlements,
+  type BroadcastState,
+  type OriginCounts,
+  type Recipient,
+  type Settlement,
+} from '../broadcasts.ts';
+import { isAnswer, type CommitAnswer, type PageCommit, type RowResult } from '../ledger.ts';
+import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
+import { createAttemptLog, type Logged } from './attempt-log.ts';
+import { createFinish } from './finish-broadcast.ts';
+import { createGoneMarks } from './deletion-guard.ts';
+import { addCounts, createOutcomeCounts } from './outcome-counts.ts';
+import type { PersonReaches } from './frequency-cap.ts';
+import type { PushServiceHolds } from './push-services.ts';
+import type { SqliteDatabase } from './database.ts';
+
+type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
+  /** What the push service itself answered, if only "later". */
+  answers: number;
+  readonly hasMarks: boolean;
+};
+
+type RetryValues = {
+  broadcastId: number;
+  position: number;
+  dueAtMs: number;
+  attempts: number;
+  deferrals: number;
+  expiresAtMs: number;
+  newToken: string | null;
+  pushServiceId: number | null;
+  drawOrder: number | null;
+  refusals: number;
+  refusedBy: number | null;
+  refusedSinceMs: number | null;
+};
+
+/** @returns a function to be called inside a transaction */
+export function createPageCommit(
+  database: SqliteDatabase,
+  holds: PushServiceHolds,
+  reaches: PersonReaches,
+): (page: PageCommit) => CommitAnswer {
+  const statements = prepareStatements(database);
+  const log = createAttemptLog(database);
+  const finish = createFinish(database);
+  const alarmLog = createAlarms(database);
+  const marks = createGoneMarks(database);
+  const outcomes = createOutcomeCounts(database);
+
+  /** @returns false where the slice is another worker's */
+  const moveCursor = (page: PageCommit, nowMs: number): boolean => {
+    if (page.slice === undefined) return true;
+    const { broadcastId, fenceToken, slice, leaseMs } = page;
+    const moved = statements.moveCursor.first({
+      broadcastId,
+      fenceToken,
+      number: slice.number,
+      cursor: slice.cursor,
+      untilMs: nowMs + leaseMs,
+    });
+    if (moved === undefined) return false;
+    if (moved.cursor >= moved.through_position) {
+      statements.dropSlice.run({ broadcastId, number: slice.number });
+    }
+    return true;
+  };
+
+  /** @returns false where the row is another worker's, who will count it */
+  const store = (page: PageCommit, row: RowResult, nowMs: number, isCancelled: boolean): boolean => {
+    const { broadcastId, fenceToken } = page;
+    const { position } = row.recipient;
+    const isFresh = page.slice !== undefined;
+    if (row.retry === undefined) {
+      return isFresh || statements.dropRetry.run({ broadcastId, position, fenceToken }) > 0;
+    }
+    const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0 } = row.retry;
+    const pushService = row.hold && holds.find({ origin: row.origin, ...row.hold });
+    const isHeldBack = pushService?.isHeld === true;
+    const values = {
+      broadcastId,
+      position,
+      dueAtMs: isHeldBack ? expiresAtMs : nowMs + delayMs,
+      pushServiceId: isHeldBack ? pushService.id : null,
+      drawOrder: isHeldBack ? drawOrderOf(row, pushService.id) : null,
+      // how often it was refused during a hold says nothing of the row
+      refusals: isHeldBack ? Math.min(refusals, 1) : refusals,
+      refusedBy: row.result === 'refused' ? (pushService?.id ?? null) : null,
+      refusedSinceMs: row.result === 'refused' ? nowMs : null,
+      attempts,
+      deferrals,
+      expiresAtMs,
+      newToken: row.result === 'detached' ? fenceToken : null,
+    };
+    // what is cancelled is not tried again; an answer that is still to come is waited for
+    if (isFresh && isCancelled && row.result !== 'detached') return true;
+    if (isFresh) return statements.addRetry.run(values) > 0;
+    return statements.deferRetry.run({ ...values, fenceToken }) > 0;
+  };
+
+  /** Rows that the push service accepted before get negative numbers: they are drawn first. */
+  const drawOrderOf = ({ recipient, hold }: RowResult, pushServiceId: number): number => {
+    const { drawOrder = 0 } = hold ?? {};
+    return holds.wasAccepted(pushServiceId, recipient.subscriptionId) ? -1 - drawOrder : drawOrder;
+  };
+
+  const mark = ({ origin, recipient }: RowResult): void => {
+    const { subscriptionId, updatedAtMs } = recipient;
+    if (subscriptionId === undefined) marks.markByKeys(origin, recipient);
+    else marks.mark(origin, subscriptionId, updatedAtMs);
+  };
+
+  const unmark = ({ subscriptionId, endpoint }: Recipient): void => {
+    if (subscriptionId === undefined) marks.unmarkByEndpoint(endpoint);
+    else marks.unmark(subscriptionId);
+  };
+
+  const tallyOf = (tallies: Map<string, OriginTally>, origin: string): OriginTally => {
+    let counts = tallies.get(origin);
+    if (counts === undefined) {
+      const hasMarks = marks.hasMarks(origin);
+      counts = {
+        origin,
+        attempts: 0,
+        accepted: 0,
+        gone: 0,
+        rejected: 0,
+        expired: 0,
+        exhausted: 0,
+        capped: 0,
+        answers: 0,
+        hasMarks,
+      };
+      tallies.set(origin, counts);
+    }
+    return counts;
+  };
+
+  return (page) => {
+    const nowMs = database.now();
+    const { broadcastId } = page;
+    holds.record(page.answers ?? [], nowMs);
+    const head = statements.findHead.first({ broadcastId });
+    if (head === undefined || !moveCursor(page, nowMs)) {
+      return {
+        isLeaseLost: true,
+        state: head?.state ?? 'cancelled',
+        newAlarms: [],
+        pushServices: holds.states(),
+      };
+    }
+
+    const isCancelled = head.state === 'cancelled';
+    const tallies = new Map<string, OriginTally>();
+    const alarms = new Map<string, RaisedAlarm>();
+    const logged: Logged = { accepted: head.logged_accepted, others: head.logged_others };
+    for (const row of page.rows) {
+      if (!store(page, row, nowMs, isCancelled)) continue;
+      const counts = tallyOf(tallies, row.origin);
+      addTo(counts, row);
+      if (row.result === 'gone') mark(row);
+      if (row.result === 'accepted' && counts.hasMarks) unmark(row.recipient);
+      if (row.result === 'accepted' && head.per_person !== null)
+        reaches.accept(broadcastId, row.recipient, nowMs);
+      if (row.alarm !== undefined) addAlarm(alarms, { origin: row.origin, ...row.alarm, rows: 1 });
+      if (row.record !== undefined) {
+        log.add(broadcastId, row, row.record, logged);
+      }
+    }
+
+    for (const { answers, hasMarks: _, ...counts } of tallies.values()) {
+      statements.addTally.run({ broadcastId, ...counts });
+      outcomes.addToBroadcast({ id: broadcastId, startAtMs: head.start_at_ms }, counts);
+      if (answers === 0) continue;
+      const held = marks.count(counts.origin, answers, counts.accepted);
+      if (held > 0) addAlarm(alarms, heldAlarm(counts.origin, held));
+    }
+    if (logged.accepted !== head.logged_accepted || logged.others !== head.logged_others) {
+      statements.setLogged.run({ broadcastId, accepted: logged.accepted, others: logged.others });
+    }
+    const raised = [...alarms.values()].filter((alarm) => alarmLog.raise(broadcastId, alarm));
+    const judged = isCancelled ? finish.judgeMarks(broadcastId) : finish.ifOver(broadcastId, nowMs);
+    return {
+      isLeaseLost: false,
+      state: head.state,
+      newAlarms: [...raised, ...judged].map((alarm) => ({ ...alarm, firstAtMs: nowMs })),
+      pushServices: holds.states(),
+    };
+  };
+}
+
+const isSettlement = (result: RowResult['result']): result is Settlement =>
+  (settlements as readonly string[]).includes(result);
+
+function addTo(counts: OriginTally, row: RowResult): void {
+  counts.attempts += row.attempts;
+  if (isSettlement(row.result)) counts[row.result] += 1;
+  if (isAnswer(row)) counts.answers += 1;
+}
+
+function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
+  const key = `${alarm.origin} ${alarm.reason}`;
+  const rows = (alarms.get(key)?.rows ?? 0) + alarm.rows;
+  alarms.set(key, { ...(alarms.get(key) ?? alarm), rows });
+}
+
+function prepareStatements(database: SqliteDatabase) {
+  return {
+    findHead: database.prepare<
+      { broadcastId: number },
+      {
+        state: BroadcastState;
+        start_at_ms: number;
+        logged_accepted: number;
+        logged_others: number;
+        per_person: string | null;
+      }
+    >(`
+        select state, start_at_ms, logged_accepted, logged_others, per_person
+        from broadcasts where id = :broadcastId
+      `),
+    moveCursor: database.prepare<
+      { broadcastId: number; fenceToken: string; number: number; cursor: number; untilMs: number },
+      { cursor: number; through_position: number }
+    >(`
+        update slices set cursor = :cursor, lease_until_ms = :untilMs
+        where broadcast_id = :broadcastId and number = :number and token = :fenceToken
+        returning cursor, through_position
+      `),
+    dropSlice: database.prepare<{ broadcastId: number; number: number }>(
+      'delete from slices where broadcast_id = :broadcastId and number = :number',
+    ),
+    addRetry: database.prepare<RetryValues>(`
+        insert into retries
+          (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order,
+           refusals, refused_by, refused_since_ms)
+        values
+          (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
+           :refusals, :refusedBy, :refusedSinceMs)
+      `),
+    deferRetry: database.prepare<RetryValues & { fenceToken: string }>(`
+        update retries set
+          due_at_ms = :dueAtMs,
+          attempts = :attempts,
+          deferrals = :deferrals,
+          expires_at_ms = :expiresAtMs,
+          token = :newToken,
+          push_service_id = :pushServiceId,
+          draw_order = :drawOrder,
+          refusals = :refusals,
+          refused_by = coalesce(refused_by, :refusedBy),
+          refused_since_ms = coalesce(refused_since_ms, :refusedSinceMs)
+        where broadcast_id = :broadcastId and position = :position and token = :fenceToken
+      `),
+    dropRetry: database.prepare<{ broadcastId: number; position: number; fenceToken: string }>(`
+        delete from retries
+        where broadcast_id = :broadcastId and position = :position and token = :fenceToken
+      `),
+    addTally: database.prepare<
+      { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
+    >(`
+        insert into broadcast_origins
+          (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
+        values
+          (:broadcastId, :origin, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
+        on conflict (broadcast_id, origin) do update set ${addCounts}
+      `),
+    setLogged: database.prepare<{ broadcastId: number; accepted: number; others: number }>(`
+        update broadcasts set logged_accepted = :accepted, logged_others = :others
+        where id = :broadcastId
+      `),
+  };
+}

@@ -1,0 +1,227 @@
+// One open SQLite file: prepares each statement once, reads at once, and writes in transactions that are shared by all
+// that is asked for in one turn of the event loop, and so share one sync of the disk.
+import { statfsSync, statSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { openDatabaseFile } from './open-database-file.ts';
+import { isBusy, toStoreError } from './database-errors.ts';
+import { prepareStatement, type Statement, type StatementOptions } from './statement.ts';
+
+export interface SqliteDatabaseOptions {
+  /** The database file; created if it does not exist. Its folder must exist. */
+  readonly path: string;
+  /** The database's clock, milliseconds since 1970: all that use the file must agree on it. */
+  readonly now?: (() => number) | undefined;
+  /** How long a write waits for other processes that write. Default: 10 000. */
+  readonly lockTimeoutMs?: number | undefined;
+}
+
+interface Job {
+  run(): void;
+  /** Called after the commit, or after the work has failed alone. */
+  settle(): void;
+  fail(error: unknown): void;
+}
+
+const defaultLockTimeoutMs = 10_000;
+// below this a commit is likely to fail soon
+const minFreeBytes = 1024 * 1024;
+
+/** Idle → (first write) scheduled → (turn ends) committing → idle; while another process writes: waiting, then again. */
+export class SqliteDatabase {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #inode: number;
+  readonly #lockTimeoutMs: number;
+  readonly #statements = new Map<string, unknown>();
+  #jobs: Job[] = [];
+  #isScheduled = false;
+  #waitingSinceMs: number | undefined;
+  #isClosed = false;
+  #onIdle: (() => void)[] = [];
+  readonly now: () => number;
+
+  private constructor(
+    database: DatabaseSync,
+    { path, now = Date.now, lockTimeoutMs = defaultLockTimeoutMs }: SqliteDatabaseOptions,
+  ) {
+    this.#database = database;
+    this.#path = path;
+    this.#inode = statSync(path).ino;
+    this.#lockTimeoutMs = lockTimeoutMs;
+    this.now = now;
+  }
+
+  /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW */
+  static async open(options: SqliteDatabaseOptions): Promise<SqliteDatabase> {
+    return new SqliteDatabase(await openDatabaseFile(options.path), options);
+  }
+
+  /**
+   * The statement of this text; the same text gives the same statement. `Given` are its values by name, `Row` is what
+   * it reads.
+   *
+   * @param sql has a colon in front of names only, not in text of its own
+   */
+  prepare<Given extends Readonly<Record<string, SQLInputValue>>, Row = never>(
+    sql: string,
+    options: StatementOptions = {},
+  ): Statement<Given, Row> {
+    const key = JSON.stringify([sql, options]);
+    const known = this.#statements.get(key);
+    if (known !== undefined) return known as Statement<Given, Row>;
+    const statement = prepareStatement<Given, Row>(this.#database, sql, options);
+    this.#statements.set(key, statement);
+    return statement;
+  }
+
+  /** Runs a query now, outside of any transaction. @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT */
+  async read<Result>(query: () => Result): Promise<Result> {
+    try {
+      return query();
+    } catch (error) {
+      throw toStoreError(error, this.#path);
+    }
+  }
+
+  /**
+   * Runs `work` inside the next transaction.
+   *
+   * @param work synchronous; it may throw, which undoes what it did and leaves the rest of the transaction alone
+   * @returns what `work` returned, once that is durable
+   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, or what `work` threw
+   */
+  write<Result>(work: () => Result): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(new DeskbellError('ERR_CLOSED', 'The store is closed.'));
+    return new Promise<Result>((resolve, reject) => {
+      let outcome: (() => void) | undefined;
+      this.#jobs.push({
+        run: () => {
+          const result = work();
+          outcome = () => resolve(result);
+        },
+        settle: () => outcome?.(),
+        fail: (error) => {
+          outcome = () => reject(toStoreError(error, this.#path));
+        },
+      });
+      this.#schedule();
+    });
+  }
+
+  /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE where rows cannot be written now, or would be written in vain */
+  async check(): Promise<void> {
+    this.#assertSameFile();
+    this.#assertDiskSpace();
+    await this.write(() => this.#database.exec('select 1 from subscriptions limit 1'));
+  }
+
+  /**
+   * The same for work that deletes what must not be found in the file any more: it is overwritten there. The log is emptied
+   * afterwards, unless another process reads or writes at that moment.
+   */
+  async erase<Result>(work: () => Result): Promise<Result> {
+    const result = await this.write(() => {
+      // these two take effect when they are prepared
+      this.#database.exec('pragma secure_delete = on');
+      try {
+        return work();
+      } finally {
+        this.#database.exec('pragma secure_delete = fast');
+      }
+    });
+    await this.read(() => this.#database.exec('pragma wal_checkpoint(truncate)'));
+    return result;
+  }
+
+  /** Waits for the writes that have been asked for, then takes no more. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#jobs.length > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+    this.#database.close();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#commit());
+  }
+
+  #commit(): void {
+    try {
+      this.#database.exec('begin immediate');
+    } catch (error) {
+      this.#retryOrFail(error);
+      return;
+    }
+    const jobs = this.#takeJobs();
+    this.#runAll(jobs);
+    this.#settle(jobs);
+  }
+
+  #takeJobs(): readonly Job[] {
+    const jobs = this.#jobs;
+    this.#jobs = [];
+    this.#isScheduled = false;
+    this.#waitingSinceMs = undefined;
+    return jobs;
+  }
+
+  #runAll(jobs: readonly Job[]): void {
+    try {
+      for (const job of jobs) this.#runOne(job);
+      this.#database.exec('commit');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('rollback');
+      for (const job of jobs) job.fail(error);
+    }
+  }
+
+  #runOne(job: Job): void {
+    this.#database.exec('savepoint job');
+    try {
+      job.run();
+    } catch (error) {
+      // a full disk or a failing one undoes the whole transaction: nobody's work is durable then
+      if (!this.#database.isTransaction) throw error;
+      this.#database.exec('rollback to job');
+      job.fail(error);
+    }
+    this.#database.exec('release job');
+  }
+
+  #retryOrFail(error: unknown): void {
+    const nowMs = performance.now();
+    this.#waitingSinceMs ??= nowMs;
+    if (isBusy(error) && nowMs - this.#waitingSinceMs < this.#lockTimeoutMs) {
+      setTimeout(() => this.#commit(), 1 + Math.random() * 9);
+      return;
+    }
+    const jobs = this.#takeJobs();
+    for (const job of jobs) job.fail(error);
+    this.#settle(jobs);
+  }
+
+  #settle(jobs: readonly Job[]): void {
+    for (const job of jobs) job.settle();
+    if (this.#jobs.length > 0) return;
+    for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  /** A database that was deleted or replaced under us would go on taking rows that nobody will ever see. */
+  #assertSameFile(): void {
+    const present = statSync(this.#path, { throwIfNoEntry: false });
+    if (present?.ino === this.#inode) return;
+    throw new DeskbellError(
+      'ERR_STORE_UNAVAILABLE',
+      `The database ${this.#path} has been ${present === undefined ? 'deleted' : 'replaced'} since it was opened.`,
+    );
+  }
+
+  #assertDiskSpace(): void {
+    const { bavail, bsize } = statfsSync(this.#path);
+    if (bavail * bsize >= minFreeBytes) return;
+    throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The disk of the database ${this.#path} is full.`);
+  }
+}

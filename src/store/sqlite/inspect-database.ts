@@ -1,0 +1,85 @@
+// Looks into a database file that is there, without bringing it to the newest schema.
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { DatabaseContent } from '../database-content.ts';
+import { toSendingPause, type SendingPauseRow } from '../sending.ts';
+import type { VapidKeyState } from '../vapid-keys.ts';
+import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
+import { migrations } from './migrations.ts';
+import { assertOurs, readVersion } from './open-database-file.ts';
+import { toStoreError } from './database-errors.ts';
+
+/** Is not created where there is none. */
+export const existing = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
+
+/** Nothing is written to it, or beside it. */
+export const untouched = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=ro&immutable=1`);
+
+/** @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_UNAVAILABLE, and what `work` throws */
+export function withDatabase<Result>(
+  url: URL,
+  path: string,
+  work: (database: DatabaseSync) => Result,
+): Result {
+  assertRegular(path);
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(url);
+    return work(database);
+  } catch (error) {
+    throw toStoreError(error, path);
+  } finally {
+    database?.close();
+  }
+}
+
+/** @throws {DeskbellError} ERR_STORE_CORRUPT */
+export function assertWhole(database: DatabaseSync, path: string): void {
+  assertNotEmpty(path);
+  const [first] = database.prepare('pragma integrity_check(1)').all();
+  if (first?.['integrity_check'] === 'ok') return;
+  throw new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} is damaged.`);
+}
+
+export interface DatabaseState {
+  /** How many migrations it has seen, and how many there are. */
+  readonly schema: number;
+  readonly newestSchema: number;
+  /** What is in it; unknown before the schema is the newest. */
+  readonly content: DatabaseContent | undefined;
+}
+
+/**
+ * Checks a database that may be in use, all of its pages included.
+ *
+ * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_DATA_EXPOSED
+ */
+export function inspectDatabase(path: string): DatabaseState {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    assertRegular(file);
+    assertPrivate(file);
+  }
+  return withDatabase(existing(path), path, (database) => {
+    assertOurs(database, path);
+    const schema = readVersion(database, path);
+    assertWhole(database, path);
+    const isNewest = schema === migrations.length;
+    return { schema, newestSchema: migrations.length, content: isNewest ? readContent(database) : undefined };
+  });
+}
+
+function readContent(database: DatabaseSync): DatabaseContent {
+  const keys = database.prepare('select public_key, state, subscriptions from vapid_keys order by id').all();
+  const pause = database.prepare('select since_ms, reason, broadcast_ids from sending_pause').get();
+  return {
+    keys: keys.map(({ public_key, state }) => ({
+      publicKey: String(public_key),
+      state: (state as VapidKeyState | null) ?? undefined,
+    })),
+    subscriptions: new Map(
+      keys.map(({ public_key, subscriptions }) => [String(public_key), Number(subscriptions)]),
+    ),
+    pause: pause && toSendingPause(pause as unknown as SendingPauseRow),
+  };
+}

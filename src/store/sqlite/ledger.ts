@@ -1,0 +1,51 @@
+// The ledger in SQLite: reads the rows of slices, and commits what came of them.
+import type { Ledger } from '../ledger.ts';
+import { createGoneMarks } from './deletion-guard.ts';
+import { createOutcomeCounts } from './outcome-counts.ts';
+import { createPageCommit } from './commit-page.ts';
+import { createPersonReaches } from './frequency-cap.ts';
+import { createPushServiceHolds } from './push-services.ts';
+import { createRecipients } from './read-page.ts';
+import type { SqliteDatabase } from './database.ts';
+
+export function createSqliteLedger(database: SqliteDatabase): Ledger {
+  const recipients = createRecipients(database);
+  const marks = createGoneMarks(database);
+  const holds = createPushServiceHolds(database);
+  const outcomes = createOutcomeCounts(database);
+  const reaches = createPersonReaches(database);
+  const commitPage = createPageCommit(database, holds, reaches);
+
+  return {
+    readRows: ({ broadcastId, throughPosition, broadcast }, afterPosition, limit) => {
+      const page = () => recipients.page(broadcastId, afterPosition, throughPosition, limit);
+      if (broadcast.perPerson === undefined) return database.read(page);
+      return database.write(() => reaches.reserve(broadcast, page()));
+    },
+    commit: (page) => database.write(() => commitPage(page)),
+    recordAnswer: ({ subscription, origin, vapidPublicKey, answer, waitMs }) =>
+      database.write(() => {
+        const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
+        const hasRefused = answer === 'refused';
+        const answers = { origin, vapidPublicKey, accepted, hasRefused, refusalsInRow, waitMs };
+        holds.record([answers], database.now());
+        const id = answer === 'gone' ? marks.markByKeys(origin, subscription) : undefined;
+        if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
+        if (!hasRefused) marks.count(origin, 1, accepted);
+        outcomes.add({
+          origin,
+          attempts: 1,
+          accepted,
+          gone: Number(answer === 'gone'),
+          rejected: refusalsInRow,
+          expired: 0,
+          exhausted: 0,
+          capped: 0,
+        });
+        if (id === undefined) return 'kept';
+        marks.judgeSingle(origin);
+        return marks.isMarked(id) ? 'marked' : 'deleted';
+      }),
+    pushServices: () => database.read(() => holds.states()),
+  };
+}

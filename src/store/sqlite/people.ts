@@ -1,0 +1,48 @@
+// People in SQLite: user and tags of subscriptions.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { maxTags } from '../check-people.ts';
+import type { PeopleStore } from '../people.ts';
+import { createRemovePerson } from './remove-person.ts';
+import type { SqliteDatabase } from './database.ts';
+import type { NoValues } from './statement.ts';
+import { createSubscriptionOwners } from './user-and-tags.ts';
+
+export function createSqlitePeople(database: SqliteDatabase): PeopleStore {
+  const statements = prepareStatements(database);
+  const owners = createSubscriptionOwners(database);
+  const removePerson = createRemovePerson(database);
+
+  const changeTags: PeopleStore['changeTags'] = (id, { add = [], remove = [] }) =>
+    database.write(() => {
+      if (statements.find.first({ id }) === undefined) return false;
+      for (const tag of remove) owners.removeTag(id, tag);
+      for (const tag of add) owners.addTag(id, tag);
+      const count = owners.tagsOf(id).length;
+      if (count <= maxTags) return true;
+      throw new DeskbellError(
+        'ERR_FIELD_VALUE',
+        `Subscription ${id} would have ${count} tags; at most ${maxTags} are allowed.`,
+      );
+    });
+
+  return {
+    assign: (id, userAndTags) => database.write(() => owners.assign(id, userAndTags)),
+    signOut: (endpoint, auth) =>
+      database.write(() => {
+        const row = owners.findOwn(endpoint, auth);
+        return row !== undefined && owners.assign(row.id, {});
+      }),
+    changeTags,
+    countTags: () => database.read(() => statements.countTags.all({}).map((row) => ({ ...row }))),
+    remove: (user) => database.erase(() => removePerson(user)),
+  };
+}
+
+function prepareStatements(database: SqliteDatabase) {
+  return {
+    find: database.prepare<{ id: number }, { id: number }>('select id from subscriptions where id = :id'),
+    countTags: database.prepare<NoValues, { tag: string; subscriptions: number }>(
+      'select tag, count(*) as subscriptions from subscription_tags group by tag order by tag',
+    ),
+  };
+}

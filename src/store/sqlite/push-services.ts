@@ -1,0 +1,269 @@
+// Holds of push services in SQLite: from the answers that workers report to what is held back, which rows are drawn
+// as probes, and what is released. All functions are called inside a transaction.
+import {
+  holdPolicy,
+  judgeRefusal,
+  type IfRefused,
+  type PushServiceAnswers,
+  type PushServiceKey,
+  type PushServiceState,
+} from '../push-services.ts';
+import type { SqliteDatabase } from './database.ts';
+
+export interface PushServiceHolds {
+  record(answers: readonly PushServiceAnswers[], nowMs: number): void;
+  /** Those that are not as every push service is at first. */
+  states(): readonly PushServiceState[];
+  /** Where something is known of the push service. */
+  find(key: PushServiceKey): { readonly id: number; readonly isHeld: boolean } | undefined;
+  /** Whether the push service is known to have accepted a message for this subscription. */
+  wasAccepted(id: number, subscriptionId: number | undefined): boolean;
+  /** What a further refusal of the row means. */
+  judge(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
+  /** Rows of one running broadcast whose push service is to be probed now. */
+  drawProbes(broadcastId: number): Draw | undefined;
+  /** Makes rows due that are held back for push services which are open again, at most `limit`. */
+  release(broadcastId: number, limit: number): void;
+}
+
+export interface Draw {
+  readonly broadcastId: number;
+  readonly positions: readonly number[];
+  readonly ifRefused: IfRefused;
+}
+
+/** Stands for "any broadcast". */
+export const anyBroadcast = 0;
+
+interface PushServiceRow {
+  readonly id: number;
+  readonly refusals_in_row: number;
+  readonly refusals_to_hold: number;
+  readonly held_since_ms: number | null;
+  readonly refused_at_ms: number;
+  readonly accepted_at_ms: number;
+}
+
+export function createPushServiceHolds(database: SqliteDatabase): PushServiceHolds {
+  const statements = prepareStatements(database);
+
+  const findOrAdd = ({ origin, vapidPublicKey }: PushServiceKey): PushServiceRow => {
+    const found = statements.find.first({ origin, vapidPublicKey });
+    if (found !== undefined) return found;
+    const { refusalsToHold } = holdPolicy;
+    return statements.add.first({ origin, vapidPublicKey, refusalsToHold })!;
+  };
+
+  const wasAccepted = (id: number, subscriptionId: number | undefined): boolean => {
+    if (subscriptionId === undefined) return false;
+    const slot = subscriptionId % holdPolicy.rememberedRows;
+    return statements.remembered.first({ id, slot })?.subscription_id === subscriptionId;
+  };
+
+  const recordOne = (answers: PushServiceAnswers, nowMs: number): void => {
+    const { accepted, hasRefused, refusalsInRow, acceptedSubscriptionId, waitMs = 0 } = answers;
+    const { refusedSubscriptionIds = [], rejectedSubscriptionIds = [] } = answers;
+    if (accepted + refusalsInRow + waitMs + rejectedSubscriptionIds.length === 0) return;
+    const known = findOrAdd(answers);
+    const { id } = known;
+    if (waitMs > 0) statements.wait.run({ id, untilMs: nowMs + waitMs });
+    if (acceptedSubscriptionId !== undefined) {
+      const slot = acceptedSubscriptionId % holdPolicy.rememberedRows;
+      statements.remember.run({ id, slot, subscriptionId: acceptedSubscriptionId });
+    }
+    for (const subscriptionId of rejectedSubscriptionIds) statements.forget.run({ id, subscriptionId });
+    if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused)))
+      statements.refuseKnown.run({ id, nowMs });
+    if (accepted > 0 && known.held_since_ms !== null) {
+      const { maxRefusalsToHold } = holdPolicy;
+      statements.open.run({ id, refusalsToHold: Math.min(2 * known.refusals_to_hold, maxRefusalsToHold) });
+    }
+    const inRow = accepted > 0 ? refusalsInRow : known.refusals_in_row + refusalsInRow;
+    // an acceptance is news after a refusal only
+    const isNews = accepted > 0 && (hasRefused || known.accepted_at_ms <= known.refused_at_ms);
+    if (inRow !== known.refusals_in_row || hasRefused || isNews) {
+      statements.setAnswers.run({
+        id,
+        inRow,
+        refusedAtMs: hasRefused ? nowMs : known.refused_at_ms,
+        // the refusals that followed it are later
+        acceptedAtMs: isNews ? nowMs - Number(refusalsInRow > 0) : known.accepted_at_ms,
+      });
+    }
+    if (inRow < known.refusals_to_hold) return;
+    statements.hold.run({ id, nowMs, pauseMs: holdPolicy.probePauseMs });
+  };
+
+  const judge: PushServiceHolds['judge'] = ({ by, refusals, sinceMs }) => {
+    const evidence = statements.evidence.first({ id: by, sinceMs });
+    if (evidence === undefined) return 'hold';
+    return judgeRefusal({
+      refusals,
+      waitedMs: database.now() - sinceMs,
+      othersAccepted: evidence.others_accepted === 1,
+      onlyStrangers: evidence.only_strangers === 1,
+      isKeyGood: evidence.is_key_good === 1,
+    });
+  };
+
+  return {
+    record: (answers, nowMs) => answers.forEach((told) => recordOne(told, nowMs)),
+
+    states: () =>
+      statements.states
+        .all({ nowMs: database.now(), refusalsToHold: holdPolicy.refusalsToHold })
+        .map((row) => ({
+          origin: row.origin,
+          vapidPublicKey: row.vapid_public_key,
+          isHeld: row.held_since_ms !== null,
+          refusalsToHold: row.refusals_to_hold,
+          waitMs: row.wait_ms,
+        })),
+
+    find: ({ origin, vapidPublicKey }) => {
+      const found = statements.find.first({ origin, vapidPublicKey });
+      return found && { id: found.id, isHeld: found.held_since_ms !== null };
+    },
+
+    wasAccepted,
+    judge,
+
+    drawProbes: (only) => {
+      const nowMs = database.now();
+      const due = statements.findProbes.first({ nowMs, broadcastId: only });
+      if (due === undefined) return undefined;
+      const { id, draws, broadcast_id: broadcastId } = due;
+      const ifRefused = judge({ by: id, refusals: 0, sinceMs: due.held_since_ms });
+      const { probeRows, lastProbeRows, knownProbeRows, probePauseMs } = holdPolicy;
+      const rows = ifRefused === 'reject' ? lastProbeRows : probeRows;
+      const known = statements.drawKnown.all({ id, broadcastId, limit: knownProbeRows });
+      const others = statements.drawOthers.all({ id, broadcastId, limit: rows - known.length });
+      const positions = [...known, ...others].map(({ position }) => position);
+      const pauseMs =
+        ifRefused === 'reject' ? probePauseMs : pauseAfter(draws + 1, due.expires_at_ms - nowMs);
+      statements.setNextProbes.run({ id, draws: draws + 1, probeAtMs: nowMs + pauseMs });
+      return { broadcastId, positions, ifRefused };
+    },
+
+    release: (broadcastId, limit) => {
+      statements.release.run({ broadcastId, limit, nowMs: database.now() });
+    },
+  };
+}
+
+/** @param leftMs of the broadcast: a refusal that ends before is found to have ended */
+function pauseAfter(draws: number, leftMs: number): number {
+  const { probePauseMs, quickDraws, maxProbePauseMs } = holdPolicy;
+  const pauseMs = Math.min(maxProbePauseMs, probePauseMs * 2 ** Math.max(0, draws - quickDraws));
+  return Math.max(probePauseMs, Math.min(pauseMs, Math.floor(leftMs / 2)));
+}
+
+function prepareStatements(database: SqliteDatabase) {
+  const columns = 'id, refusals_in_row, refusals_to_hold, held_since_ms, refused_at_ms, accepted_at_ms';
+  const isAsked = `(:broadcastId = ${anyBroadcast} or b.id = :broadcastId)`;
+  const draw = (comparison: string) =>
+    database.prepare<{ id: number; broadcastId: number; limit: number }, { position: number }>(`
+        select position from retries
+        where broadcast_id = :broadcastId and push_service_id = :id and ${comparison}
+        order by draw_order
+        limit :limit
+      `);
+
+  return {
+    find: database.prepare<{ origin: string; vapidPublicKey: string }, PushServiceRow>(`
+        select ${columns} from push_services
+        where origin = :origin and vapid_public_key = :vapidPublicKey
+      `),
+    add: database.prepare<
+      { origin: string; vapidPublicKey: string; refusalsToHold: number },
+      PushServiceRow
+    >(`
+        insert into push_services (origin, vapid_public_key, refusals_to_hold)
+        values (:origin, :vapidPublicKey, :refusalsToHold)
+        returning ${columns}
+      `),
+    remember: database.prepare<{ id: number; slot: number; subscriptionId: number }>(`
+        insert or replace into accepted_subscriptions (push_service_id, slot, subscription_id)
+        values (:id, :slot, :subscriptionId)
+      `),
+    remembered: database.prepare<{ id: number; slot: number }, { subscription_id: number }>(
+      'select subscription_id from accepted_subscriptions where push_service_id = :id and slot = :slot',
+    ),
+    open: database.prepare<{ id: number; refusalsToHold: number }>(`
+        update push_services set held_since_ms = null, refusals_to_hold = :refusalsToHold
+        where id = :id
+      `),
+    setAnswers: database.prepare<{ id: number; inRow: number; refusedAtMs: number; acceptedAtMs: number }>(`
+        update push_services set
+          refusals_in_row = :inRow, refused_at_ms = :refusedAtMs, accepted_at_ms = :acceptedAtMs
+        where id = :id
+      `),
+    refuseKnown: database.prepare<{ id: number; nowMs: number }>(
+      'update push_services set known_refused_at_ms = :nowMs where id = :id',
+    ),
+    forget: database.prepare<{ id: number; subscriptionId: number }>(`
+        delete from accepted_subscriptions
+        where push_service_id = :id and slot = :subscriptionId % ${holdPolicy.rememberedRows}
+          and subscription_id = :subscriptionId
+      `),
+    evidence: database.prepare<
+      { id: number; sinceMs: number },
+      { others_accepted: number; only_strangers: number; is_key_good: number }
+    >(`
+        select p.accepted_at_ms >= :sinceMs as others_accepted,
+               p.known_refused_at_ms <= p.accepted_at_ms as only_strangers,
+               exists (select 1 from push_services q
+                       where q.vapid_public_key = p.vapid_public_key and q.accepted_at_ms > 0) as is_key_good
+        from push_services p where p.id = :id
+      `),
+    hold: database.prepare<{ id: number; nowMs: number; pauseMs: number }>(`
+        update push_services set
+          held_since_ms = :nowMs, draws = 0, probe_at_ms = :nowMs + :pauseMs
+        where id = :id and held_since_ms is null and refusals_in_row >= refusals_to_hold
+      `),
+    states: database.prepare<
+      { nowMs: number; refusalsToHold: number },
+      {
+        origin: string;
+        vapid_public_key: string;
+        held_since_ms: number | null;
+        refusals_to_hold: number;
+        wait_ms: number;
+      }
+    >(`
+        select origin, vapid_public_key, held_since_ms, refusals_to_hold, max(0, wait_until_ms - :nowMs) as wait_ms
+        from push_services
+        where held_since_ms is not null or refusals_to_hold > :refusalsToHold or wait_until_ms > :nowMs
+      `),
+    wait: database.prepare<{ id: number; untilMs: number }>(
+      'update push_services set wait_until_ms = max(wait_until_ms, :untilMs) where id = :id',
+    ),
+    findProbes: database.prepare<
+      { nowMs: number; broadcastId: number },
+      { id: number; draws: number; held_since_ms: number; broadcast_id: number; expires_at_ms: number }
+    >(`
+        select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms
+        from push_services p cross join broadcasts b
+        where p.held_since_ms is not null and p.probe_at_ms <= :nowMs
+          and b.state = 'running' and b.start_at_ms <= :nowMs and ${isAsked}
+          and exists (select 1 from retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
+        order by p.probe_at_ms, random()
+        limit 1
+      `),
+    drawKnown: draw('draw_order < 0'),
+    drawOthers: draw('draw_order >= 0'),
+    setNextProbes: database.prepare<{ id: number; draws: number; probeAtMs: number }>(
+      'update push_services set draws = :draws, probe_at_ms = :probeAtMs where id = :id',
+    ),
+    release: database.prepare<{ broadcastId: number; limit: number; nowMs: number }>(`
+        update retries set due_at_ms = :nowMs, push_service_id = null, draw_order = null
+        where (broadcast_id, position) in (
+          select r.broadcast_id, r.position
+          from broadcasts b cross join push_services p cross join retries r
+          where b.state = 'running' and ${isAsked} and p.held_since_ms is null
+            and r.broadcast_id = b.id and r.push_service_id = p.id
+          limit :limit
+        )
+      `),
+  };
+}

@@ -1,0 +1,76 @@
+// Receipts in SQLite: a row for each message, subscription and event, as long as the broadcast's window is open, and the
+// counts, which stay.
+import { splitEndpoint } from '../../protocol/endpoint-policy.ts';
+import { noAction, type Receipt, type ReceiptEvent, type ReceiptStore } from '../receipts.ts';
+import type { SqliteDatabase } from './database.ts';
+
+/** Some milliseconds of one transaction, so that other writers get their turn. */
+const pruneBatchRows = 5000;
+
+export function createSqliteReceipts(database: SqliteDatabase): ReceiptStore {
+  const statements = prepareStatements(database);
+
+  /** @returns false where it was counted before, or is not counted at all */
+  const add = ({ broadcastId, subscriptionId, event, action }: Receipt): boolean => {
+    const window = statements.findWindow.first({ broadcastId, nowMs: database.now() });
+    const subscription = statements.findSubscription.first({ subscriptionId });
+    if (window === undefined || subscription === undefined) return false;
+    if (statements.add.run({ broadcastId, subscriptionId, event }) === 0) return false;
+    const actions = JSON.parse(window.receipt_actions) as readonly string[];
+    const isOnAction = event === 'clicked' && action !== undefined && actions.includes(action);
+    statements.count.run({
+      broadcastId,
+      origin: splitEndpoint(subscription.endpoint).origin,
+      event,
+      action: isOnAction ? action : noAction,
+    });
+    return true;
+  };
+
+  const pruneBatch = (): boolean => {
+    const ended = statements.findEnded.first({ nowMs: database.now() });
+    if (ended === undefined) return false;
+    const broadcastId = ended.broadcast_id;
+    if (statements.drop.run({ broadcastId }) < pruneBatchRows) statements.closeWindow.run({ broadcastId });
+    return true;
+  };
+
+  return {
+    add: (receipts) => database.write(() => receipts.filter(add).length),
+    prune: () => database.write(pruneBatch),
+  };
+}
+
+function prepareStatements(database: SqliteDatabase) {
+  return {
+    findWindow: database.prepare<{ broadcastId: number; nowMs: number }, { receipt_actions: string }>(`
+        select b.receipt_actions
+        from receipt_windows w join broadcasts b on b.id = w.broadcast_id
+        where w.broadcast_id = :broadcastId and w.ends_at_ms > :nowMs
+      `),
+    findSubscription: database.prepare<{ subscriptionId: number }, { endpoint: string }>(
+      'select endpoint from subscriptions where id = :subscriptionId',
+    ),
+    add: database.prepare<{ broadcastId: number; subscriptionId: number; event: ReceiptEvent }>(`
+        insert or ignore into receipts (broadcast_id, subscription_id, event)
+        values (:broadcastId, :subscriptionId, :event)
+      `),
+    count: database.prepare<{ broadcastId: number; origin: string; event: ReceiptEvent; action: string }>(`
+        insert into receipt_counts (broadcast_id, origin, event, action, count)
+        values (:broadcastId, :origin, :event, :action, 1)
+        on conflict (broadcast_id, origin, event, action) do update set count = count + 1
+      `),
+    findEnded: database.prepare<{ nowMs: number }, { broadcast_id: number }>(
+      'select broadcast_id from receipt_windows where ends_at_ms <= :nowMs limit 1',
+    ),
+    drop: database.prepare<{ broadcastId: number }>(`
+        delete from receipts where (broadcast_id, subscription_id, event) in (
+          select broadcast_id, subscription_id, event from receipts
+          where broadcast_id = :broadcastId limit ${pruneBatchRows}
+        )
+      `),
+    closeWindow: database.prepare<{ broadcastId: number }>(
+      'delete from receipt_windows where broadcast_id = :broadcastId',
+    ),
+  };
+}

@@ -1,0 +1,205 @@
+// Subscriptions in SQLite.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import type { AudienceExpression } from '../people.ts';
+import { checkRight } from '../registration-right.ts';
+import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
+import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
+import type { Registration, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
+import { createMatchingSubscriptions } from './audience-filter.ts';
+import type { SqliteDatabase } from './database.ts';
+import type { NoValues } from './statement.ts';
+import { createSubscriptionOwners } from './user-and-tags.ts';
+
+/** Candidates that are looked at together where rows are listed by an expression. */
+const matchingBatchRows = 1000;
+
+interface RowWithTags extends SubscriptionRow {
+  /** JSON */
+  readonly tags: string;
+}
+
+const toStored = (row: RowWithTags): StoredSubscription =>
+  toSubscription(row, JSON.parse(row.tags) as string[]);
+
+export function createSqliteSubscriptions(
+  database: SqliteDatabase,
+  subscriptionLimit: SubscriptionLimit | undefined,
+): SubscriptionStore {
+  const statements = prepareStatements(database);
+  const owners = createSubscriptionOwners(database);
+  const matching = createMatchingSubscriptions(database);
+  const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
+
+  const vapidKeyId = (publicKey: string): number => {
+    const known = statements.findVapidKey.first({ publicKey }) ?? statements.addVapidKey.first({ publicKey });
+    if (known === undefined) throw new Error('The VAPID key was not stored.');
+    return known.id;
+  };
+
+  const countAll = (): number => statements.count.first({})?.count ?? 0;
+
+  const takeRoom = (inserts: InsertBudget): void => {
+    const nowMs = database.now();
+    if (inserts.needsCount(1, nowMs)) inserts.setCount(countAll(), nowMs);
+    inserts.take(1);
+  };
+
+  const put = ({ subscription, vapidPublicKey, assign, former }: Registration): StoredSubscription => {
+    const { p256dh, auth } = subscription;
+    const endpoint = normalizeEndpoint(subscription.endpoint);
+    if (budget !== undefined && statements.findId.first({ endpoint }) === undefined) takeRoom(budget);
+    const row = statements.put.first({
+      endpoint,
+      p256dh,
+      auth,
+      vapidKeyId: vapidKeyId(vapidPublicKey),
+      nowMs: database.now(),
+    });
+    if (row === undefined) throw new Error('The subscription was not stored.');
+    if (assign !== undefined) owners.assign(row.id, assign);
+    else if (former !== undefined) owners.take(row.id, former);
+    const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
+    const user = isPlain ? undefined : statements.findUser.first({ id: row.id })?.user;
+    return toSubscription(
+      { ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: user ?? null },
+      isPlain ? [] : owners.tagsOf(row.id),
+    );
+  };
+
+  const register = (registration: Registration): StoredSubscription => {
+    const endpoint = normalizeEndpoint(registration.subscription.endpoint);
+    const row = statements.findOwner.first({ endpoint });
+    if (row !== undefined) checkRight({ auth: row.auth, user: row.user ?? undefined }, registration);
+    return put(registration);
+  };
+
+  const countMatching = async (expression: AudienceExpression): Promise<number> => {
+    let count = 0;
+    for (let afterId: number | undefined = 0; afterId !== undefined;) {
+      const startId: number = afterId;
+      // one range in each turn of the event loop, so that nothing here waits for a million rows
+      afterId = await database.read(() => {
+        const range = matching.rangeAfter(expression, startId, matchingBatchRows);
+        count += range.ids().length;
+        return range.throughId;
+      });
+      await nextTurn();
+    }
+    return count;
+  };
+
+  const matchingPage = (
+    expression: AudienceExpression,
+    start: number,
+    throughId: number,
+    limit: number,
+  ): readonly StoredSubscription[] => {
+    const rows: StoredSubscription[] = [];
+    for (let afterId: number | undefined = start; afterId !== undefined && afterId < throughId;) {
+      const range = matching.rangeAfter(expression, afterId, matchingBatchRows);
+      for (const id of range.ids()) {
+        if (rows.length === limit || id > throughId) return rows;
+        const row = statements.findById.first({ id });
+        if (row !== undefined) rows.push(toStored(row));
+      }
+      afterId = range.throughId;
+    }
+    return rows;
+  };
+
+  return {
+    put: (subscription, vapidPublicKey, { assign } = {}) =>
+      database.write(() => put({ subscription, vapidPublicKey, assign })),
+
+    putAll: (rows) =>
+      database.write(() => {
+        for (const { subscription, vapidPublicKey, assign } of rows)
+          put({ subscription, vapidPublicKey, assign });
+      }),
+
+    register: (registration) => database.write(() => register(registration)),
+
+    findById: (id) =>
+      database.read(() => {
+        const row = statements.findById.first({ id });
+        return row && toStored(row);
+      }),
+
+    findByEndpoint: (endpoint) =>
+      database.read(() => {
+        const row = statements.findByEndpoint.first({ endpoint: normalizeEndpoint(endpoint) });
+        return row && toStored(row);
+      }),
+
+    removeById: (id) => database.write(() => statements.removeById.run({ id }) > 0),
+
+    removeByEndpoint: (endpoint, auth) =>
+      database.write(() => {
+        const row = owners.findOwn(endpoint, auth);
+        return row !== undefined && statements.removeById.run({ id: row.id }) > 0;
+      }),
+
+    count: (expression) => (expression === undefined ? database.read(countAll) : countMatching(expression)),
+
+    page: ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) =>
+      database.read(() =>
+        expression === undefined
+          ? statements.page.all({ afterId, throughId, limit }).map(toStored)
+          : matchingPage(expression, afterId, throughId, limit),
+      ),
+  };
+}
+
+function prepareStatements(database: SqliteDatabase) {
+  const selectRow = `
+    select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms,
+      s.user as user_name,
+      (select json_group_array(tag) from (
+        select tag from subscription_tags where subscription_id = s.id order by tag)) as tags
+    from subscriptions s join vapid_keys v on v.id = s.vapid_key_id
+  `;
+
+  return {
+    findVapidKey: database.prepare<{ publicKey: string }, { id: number }>(
+      'select id from vapid_keys where public_key = :publicKey',
+    ),
+    addVapidKey: database.prepare<{ publicKey: string }, { id: number }>(
+      'insert into vapid_keys (public_key) values (:publicKey) returning id',
+    ),
+    put: database.prepare<
+      { endpoint: string; p256dh: Uint8Array; auth: Uint8Array; vapidKeyId: number; nowMs: number },
+      { id: number; created_at_ms: number; updated_at_ms: number }
+    >(`
+        insert into subscriptions (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms)
+        values (:endpoint, :p256dh, :auth, :vapidKeyId, :nowMs, :nowMs)
+        on conflict (endpoint) do update set
+          p256dh = excluded.p256dh,
+          auth = excluded.auth,
+          vapid_key_id = excluded.vapid_key_id,
+          -- grows with every change of the row, even within one millisecond
+          updated_at_ms = max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1)
+        returning id, created_at_ms, updated_at_ms
+      `),
+    findId: database.prepare<{ endpoint: string }, { id: number }>(
+      'select id from subscriptions where endpoint = :endpoint',
+    ),
+    findOwner: database.prepare<{ endpoint: string }, { auth: Uint8Array; user: string | null }>(
+      'select auth, user from subscriptions where endpoint = :endpoint',
+    ),
+    findUser: database.prepare<{ id: number }, { user: string | null }>(
+      'select user from subscriptions where id = :id',
+    ),
+    findById: database.prepare<{ id: number }, RowWithTags>(`${selectRow} where s.id = :id`),
+    findByEndpoint: database.prepare<{ endpoint: string }, RowWithTags>(
+      `${selectRow} where s.endpoint = :endpoint`,
+    ),
+    removeById: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
+    count: database.prepare<NoValues, { count: number }>(
+      'select coalesce(sum(subscriptions), 0) as count from vapid_keys',
+    ),
+    page: database.prepare<{ afterId: number; throughId: number; limit: number }, RowWithTags>(
+      `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,
+    ),
+  };
+}
