@@ -8,7 +8,7 @@ await import('./broadcast.test.ts');
 await import('./crash.test.ts');
 await import('./figures.test.ts');
 await import('./max-rate.test.ts');
-await import('./per-person.test.ts');
+await import('./frequency-cap.test.ts');
 await import('./receipts.test.ts');
 await import('./resume-sending.test.ts');
 await import('./rotated-keys.test.ts');

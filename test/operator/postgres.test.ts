@@ -4,7 +4,7 @@ import { usePostgres } from '../store/test-database.ts';
 
 usePostgres();
 
-await import('./access.test.ts');
+await import('./authorize.test.ts');
 await import('./api.test.ts');
 await import('./console-pages.test.ts');
 await import('./events.test.ts');

@@ -7,7 +7,7 @@ import { describeOperators } from './operators-suite.ts';
 import { describeExpressions, describePeople } from './people-suite.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { describePushServices } from './push-services-suite.ts';
-import { describePerPerson } from './per-person-suite.ts';
+import { describePerPerson } from './frequency-cap-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';
 import { describeReceipts } from './receipts-suite.ts';
 import { describeRegistrations } from './registration-suite.ts';

@@ -34,7 +34,7 @@ import { describeStore } from './store-suite.ts';
 import { addSubscriptions, madeUpBroadcast, type StoreUnderTest } from './store-under-test.ts';
 import { describeWebhookOutbox } from './webhook-outbox-suite.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
-import { describePerPerson } from './per-person-suite.ts';
+import { describePerPerson } from './frequency-cap-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';
 import { describeRegistrations } from './registration-suite.ts';
 import { describeRetention } from './retention-suite.ts';

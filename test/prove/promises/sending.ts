@@ -2,7 +2,7 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const heldDeletions = 'test/store/held-deletions-suite.ts';
-const perPerson = 'test/store/per-person-suite.ts';
+const perPerson = 'test/store/frequency-cap-suite.ts';
 
 const retryPolicy = 'test/delivery/retry-policy.test.ts';
 const policy = 'src/delivery/worker/retry-policy.ts';
