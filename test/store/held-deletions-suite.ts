@@ -15,7 +15,9 @@ import {
 
 const leaseMs = 10_000;
 
-type Answer = 'accepted' | 'gone' | 'rejected';
+type Answer = 'accepted' | 'gone' | 'rejected' | 'refused';
+
+const forbidden = { atMs: 0, attempt: 1, outcome: 'rejected', status: 403, reason: 'vapid-refused' } as const;
 
 export function describeHeldDeletions(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`held deletions: ${name}`, () => {
@@ -66,7 +68,14 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
           },
           rows: page.map((recipient, index): RowResult => {
             const result = answerOf(recipient, first + index);
-            return { recipient, origin, attempts: 1, result };
+            if (result !== 'refused') return { recipient, origin, attempts: 1, result };
+            return {
+              recipient,
+              origin,
+              attempts: 1,
+              result: 'rejected',
+              record: { ...forbidden, detail: '' },
+            };
           }),
           leaseMs,
         });
@@ -96,6 +105,20 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
         );
       });
     }
+
+    test('refusals of our token say nothing of subscriptions: what is gone beside them is deleted', async () => {
+      await addSubscriptions(store, 1000);
+      const { counts, alarms } = await broadcast((_, index) =>
+        index % 20 === 0 ? 'gone' : index % 50 === 1 ? 'accepted' : 'refused',
+      );
+      assert.deepEqual([counts.gone, counts.accepted], [50, 20]);
+      assert.deepEqual([await store.subscriptions.count(), await held(), alarms], [950, 0, []]);
+
+      for (let index = 0; index < 30; index += 1) await answerOne(1, 'accepted');
+      for (let index = 0; index < 900; index += 1) await answerOne(2, 'refused');
+      for (let index = 60; index < 90; index += 1) await answerOne(index, 'gone');
+      assert.equal(await held(), 0);
+    });
 
     test('a normal run deletes what is gone, few or many', async () => {
       for (const everyNth of [100, 2]) {
