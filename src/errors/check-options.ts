@@ -29,9 +29,13 @@ export function checkOptions<Options>(
     if (Object.hasOwn(checks, option)) continue;
     throw wrong(path + option, `is unknown; there are ${Object.keys(checks).join(', ')}`, { code });
   }
-  for (const [option, check] of Object.entries<OptionCheck>(checks)) {
-    const value = options[option];
-    if (value !== undefined || required.includes(option)) check(value, path + option);
+  const entries = Object.entries<OptionCheck>(checks);
+  for (const [option, check] of entries) {
+    if (options[option] !== undefined) check(options[option], path + option);
+  }
+  // what is given and wrong comes first
+  for (const [option, check] of entries) {
+    if (options[option] === undefined && required.includes(option)) check(undefined, path + option);
   }
 }
 
