@@ -1,6 +1,6 @@
 // The addon: encrypts push messages in batches (RFC 8291, RFC 8188), on the OpenSSL that Node itself carries and, where
 // it was built in and the processor has the instructions, eight key agreements at a time. The same bytes as
-// src/protocol/encryption.ts makes with Node's builtins.
+// src/protocol/message-encryption.ts makes with Node's builtins.
 //
 // Every environment (main thread or worker) has its own state; nothing is shared between threads.
 #include "aes128gcm.h"

@@ -11,8 +11,8 @@ const source = join(root, 'src');
 const loadedByUrl = [
   'cli/run-process',
   'delivery/worker/worker-thread',
-  'store/sqlite/open-sqlite-store',
-  'store/postgres/open-postgres-store',
+  'store/sqlite/open-store',
+  'store/postgres/open-store',
   // read to tell one version of the check from another: they name the chunks they are made of by hashes
   'accelerator/checking-child',
   'accelerator/self-check',
