@@ -61,6 +61,27 @@ test('modules import only what the table allows', () => {
   assert.deepEqual(wrong, []);
 });
 
+test('no circle of imports, those of types included', () => {
+  const importsOf = new Map<string, string[]>();
+  for (const { file, specifier } of imports) {
+    if (!specifier.startsWith('.')) continue;
+    const to = relative(source, resolve(source, dirname(file), specifier));
+    importsOf.set(file, [...(importsOf.get(file) ?? []), to]);
+  }
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+    } else if (!done.has(file)) {
+      for (const imported of importsOf.get(file) ?? []) visit(imported, [...path, file]);
+      done.add(file);
+    }
+  };
+  for (const file of importsOf.keys()) visit(file, []);
+  assert.deepEqual(circles, []);
+});
+
 test('the protocol imports no package and of Node only node:crypto', () => {
   const wrong = imports.filter(
     ({ file, specifier }) =>

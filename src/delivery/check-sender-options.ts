@@ -20,7 +20,7 @@ import {
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { maxTimeoutMs, transportChecks } from '../transport/check-options.ts';
 import { parseMaxRates } from './limits/max-rate.ts';
-import type { SenderOptions } from './sender.ts';
+import type { SenderOptions } from './sender-options.ts';
 import { defaultWorkerSettings, type SenderVapid } from './settings.ts';
 import { defaultRetryPolicy } from './worker/retry-policy.ts';
 

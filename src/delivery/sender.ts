@@ -1,65 +1,27 @@
 // The sender, as applications have it: single messages and broadcasts over one configuration. Making one finds what is
 // wrong with its options; the rest (transport, encryption, workers) is loaded with the first message or broadcast, so
 // that importing the sender is cheap.
-import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Encrypt } from '../protocol/message-encryption.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import { createVapidAuthorizer } from '../protocol/vapid-token.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Schedule } from '../store/schedules.ts';
-import type { Store } from '../store/store.ts';
-import type { TransportOptions } from '../transport/transport.ts';
 import type { Audience } from './broadcast/audience.ts';
 import type { BroadcastRun } from './broadcast/broadcaster.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
 import type { BroadcastOptions } from './broadcast/create-broadcast.ts';
 import type { RecurringAudience, ScheduleOptions } from './schedule/create-schedule.ts';
-import type { OnFigures } from './figures.ts';
-import { startGoneReports, type GoneHook } from './gone-hook.ts';
-import type { RetryPolicy } from './worker/retry-policy.ts';
-import type { SenderVapid, WorkerSettings } from './settings.ts';
+import { startGoneReports } from './gone-hook.ts';
+import type { SenderOptions } from './sender-options.ts';
 import type { SendResult } from './single/single-messages.ts';
 import type { SubscriptionInput } from './subscription-input.ts';
 import { resolveThreadCount } from './worker/thread-count.ts';
 
+export type { SenderOptions } from './sender-options.ts';
 export type { SenderVapid } from './settings.ts';
 export type { SendResult } from './single/single-messages.ts';
 export type { SubscriptionInput } from './subscription-input.ts';
-
-/** Of `createSender`: keys, store and threads, and how connections are made. */
-export interface SenderOptions extends TransportOptions {
-  readonly vapid: SenderVapid;
-  /** Stands in for the accelerator where that is built, and for the builtin way elsewhere. */
-  readonly encrypt?: Encrypt;
-  /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
-  readonly encryption?: EncryptionMethod;
-  /** Where broadcasts stand. `send` needs none, but where there is one it deletes subscriptions that have ended. */
-  readonly store?: Store | undefined;
-  /**
-   * Called for each subscription that has left the store because its push service called it gone, at least once, whichever
-   * process deleted it. What it throws is a warning, and it is called again. Needs a store.
-   */
-  readonly onGone?: GoneHook | undefined;
-  /** Of the data directory: makes the tokens by which browsers report on broadcasts with `receipts`. */
-  readonly receiptKey?: Uint8Array | undefined;
-  /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
-  readonly threads?: number | undefined;
-  /** Told in words of what goes worse than it could: why Node's builtins encrypt a large broadcast (once), a store that fails. */
-  readonly onWarning?: (warning: string) => void;
-  /** Told about once a second what each worker of broadcasts has measured since: for metrics. */
-  readonly onFigures?: OnFigures | undefined;
-  /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
-  readonly sendTimeoutMs?: number;
-  /** Messages that push services get at most in broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`): from all
-   *  senders on the store together, each of which is given the same. */
-  readonly maxRate?: readonly string[] | undefined;
-  /** When and how often a row of a broadcast is tried again, where it differs from the defaults: tests make the waits short. */
-  readonly retryPolicy?: Partial<RetryPolicy> | undefined;
-  /** Sizes and times of the workers, where they differ from the defaults. */
-  readonly worker?: Partial<WorkerSettings>;
-}
 
 /** Sends messages to one subscription or to many, and controls broadcasts. Made by `createSender`. */
 export interface Sender {

@@ -1,8 +1,8 @@
 // `deskbell worker`: delivers all broadcasts of the store, current and future, until it is told to stop.
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
-import type { BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
-import { alarmToJson, broadcastToJson, formatEvent } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatEvent, type BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { alarmToJson, broadcastToJson } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { isOver } from '../../store/broadcasts.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';

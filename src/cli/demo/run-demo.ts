@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { formatEvent } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
 import { createSender } from '../../delivery/sender.ts';
 import { startPushService } from '../../push-service/start-push-service.ts';
 import {

@@ -11,7 +11,6 @@ import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
 import { chromeLimitReason } from '../limits/chrome-limit.ts';
 import { notListedReason } from '../message-path/not-sent.ts';
 import type { Progress } from './progress.ts';
-import type { BroadcastEvent } from './watch-broadcasts.ts';
 
 /** A count of `Broadcast.counts`. */
 export type CountName = keyof Broadcast['counts'];
@@ -84,13 +83,6 @@ export function formatState(broadcast: Broadcast): string {
   const counts = nonZeroCounts(broadcast).map(([name, count]) => `${formatCount(count)} ${name}`);
   const details = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
   return `${nameBroadcast(broadcast)} is ${stateOf(broadcast)}${details}.`;
-}
-
-/** An alarm, or the state, of a broadcast in one line. */
-export function formatEvent(event: BroadcastEvent): string {
-  return event.kind === 'alarm'
-    ? `Broadcast ${event.broadcast.id}: ${formatAlarm(event.alarm)}`
-    : formatState(event.broadcast);
 }
 
 /** `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)` */

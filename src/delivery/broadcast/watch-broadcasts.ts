@@ -1,7 +1,7 @@
 // Reports when broadcasts start, change their state and raise alarms, whichever process delivers them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOver, type Alarm, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
-import { stateOf } from './format-broadcast.ts';
+import { formatAlarm, formatState, stateOf } from './format-broadcast.ts';
 
 export type BroadcastEvent =
   | { readonly kind: 'state'; readonly broadcast: Broadcast }
@@ -75,3 +75,10 @@ function* compare(before: Look | undefined, { broadcast, state }: Look): Generat
 
 /** An alarm is raised once for each origin and reason of a broadcast; afterwards only its number of rows grows. */
 export const alarmKey = ({ origin, reason }: Alarm): string => `${origin} ${reason}`;
+
+/** An alarm, or the state, of a broadcast in one line. */
+export function formatEvent(event: BroadcastEvent): string {
+  return event.kind === 'alarm'
+    ? `Broadcast ${event.broadcast.id}: ${formatAlarm(event.alarm)}`
+    : formatState(event.broadcast);
+}

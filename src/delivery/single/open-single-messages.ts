@@ -10,7 +10,7 @@ import type { TransportOptions } from '../../transport/transport.ts';
 import { ClockCheck } from '../clock-check.ts';
 import { createMessagePath } from '../message-path/message-path.ts';
 import { startSenderReport } from '../sender-report.ts';
-import type { SenderOptions } from '../sender.ts';
+import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
 import { createSingleMessages, type SingleMessages } from './single-messages.ts';
 
 export interface OpenSingleMessages extends Pick<SingleMessages, 'send' | 'sendPayload'> {
@@ -20,19 +20,17 @@ export interface OpenSingleMessages extends Pick<SingleMessages, 'send' | 'sendP
 
 /** @param options that `createSender` has checked */
 export function openSingleMessages(options: SenderOptions): OpenSingleMessages {
-  const { vapid, encrypt, encryption, store, onWarning = () => {}, retryPolicy, worker, ...rest } = options;
   const {
+    settings: given,
+    encrypt,
+    store,
     sendTimeoutMs,
-    onGone: _onGone,
-    threads: _threads,
-    receiptKey: _receiptKey,
-    onFigures: _onFigures,
-    maxRate: _maxRate,
-    ...given
-  } = rest;
-  const transportOptions = store === undefined ? given : { ...given, now: store.now };
+    onWarning = () => {},
+  } = groupSenderOptions(options);
+  const { vapid, encryption } = given;
+  const transportOptions = store === undefined ? given.transport : { ...given.transport, now: store.now };
+  const settings = { ...given, transport: transportOptions };
   const transport = createTransport(transportOptions);
-  const settings = { vapid, transport: transportOptions, retryPolicy, encryption, worker };
   const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
   const clockCheck = new ClockCheck(onWarning);
   const { send, sendPayload, flush, close } = createSingleMessages({

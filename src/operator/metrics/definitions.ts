@@ -5,7 +5,7 @@ import { pushServiceName } from '../../protocol/push-service-name.ts';
 import { settlements } from '../../store/broadcasts.ts';
 import { BoundedNames } from './bounded-names.ts';
 import type { Durations, Measured } from './process-metrics.ts';
-import type { Totals } from './metrics.ts';
+import type { Totals } from './totals.ts';
 
 export type PrometheusClient = typeof import('@prometheus-io/client');
 type ContentType = PrometheusClient['prometheusContentType'] | PrometheusClient['openMetricsContentType'];

@@ -4,6 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DeliveryFigures } from '../../delivery/figures.ts';
 import type { Store } from '../../store/store.ts';
 import { Measured, type RegistrationResult } from './process-metrics.ts';
+import { readTotals } from './totals.ts';
 import { createRegistry, type MetricsRegistry, type PrometheusClient } from './definitions.ts';
 
 export interface Metrics {
@@ -37,21 +38,6 @@ export function createMetrics(store: Store): Metrics {
       return { contentType, text: await registry.render(await readTotals(store), measured) };
     },
   };
-}
-
-/** What the database says. */
-export type Totals = Awaited<ReturnType<typeof readTotals>>;
-
-async function readTotals(store: Store) {
-  const [outcomes, backlog, subscriptions, pushServices, heldDeletions, senders] = await Promise.all([
-    store.statistics.outcomeTotals(),
-    store.statistics.backlog(),
-    store.subscriptions.count(),
-    store.ledger.pushServices(),
-    store.heldDeletions.list(),
-    store.senders.list(),
-  ]);
-  return { outcomes, backlog, subscriptions, pushServices, heldDeletions, senders };
 }
 
 /**

@@ -60,8 +60,8 @@ export const postgresql: readonly DocumentedPromise[] = [
       },
       'src/delivery/single/open-single-messages.ts': {
         'tokens of single messages have the sender’s own time': [
-          '{ ...given, now: store.now }',
-          '{ now: store.now, ...given }',
+          '{ ...given.transport, now: store.now }',
+          '{ now: store.now, ...given.transport }',
         ],
       },
     },
