@@ -50,10 +50,10 @@ export class ClockCheck {
     if (this.#looks.size >= maxOrigins) this.#looks.clear();
     this.#looks.set(origin, { atMs: nowMs, differenceMs: theirMs - nowMs });
     this.#newestMs = nowMs;
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     const differenceMs = this.differenceMs ?? 0;
     const isWrong = Math.abs(differenceMs) > toleratedClockMs;
     if (isWrong && !this.#isWrong) this.#onWarning(`${describeClock(differenceMs)} ${clockRemedy}`);

@@ -23,15 +23,16 @@ export function findMissingKeys(
   counts: ReadonlyMap<string, number>,
   ring: readonly Pick<VapidKeys, 'publicKey'>[],
 ): readonly MissingKey[] {
-  const held = new Set(ring.map(({ publicKey }) => publicKey));
+  const present = new Set(ring.map(({ publicKey }) => publicKey));
   return known
-    .filter(({ publicKey, state }) => isKept(state) && !held.has(publicKey))
+    .filter(({ publicKey, state }) => hasPrivateHalf(state) && !present.has(publicKey))
     .map(({ publicKey, state }) => ({ publicKey, state, subscriptions: counts.get(publicKey) ?? 0 }))
     .filter(({ state, subscriptions }) => subscriptions > 0 || state === 'current');
 }
 
 /** Whether the private half of a key in this state is kept. */
-export const isKept = (state: KnownKey['state']): boolean => state !== undefined && state !== 'retired';
+export const hasPrivateHalf = (state: KnownKey['state']): boolean =>
+  state !== undefined && state !== 'retired';
 
 /** @param directory where key files were looked for */
 export function describeMissingKeys(missing: readonly MissingKey[], directory: string): string {

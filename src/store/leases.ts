@@ -34,7 +34,7 @@ export interface RetryRow extends Recipient {
 export interface RetryLease extends Lease {
   readonly broadcast: Broadcast;
   readonly rows: readonly RetryRow[];
-  /** They were held back, and are sent to find out whether their push service accepts messages again. */
+  /** They were suspended, and are sent to find out whether their push service accepts messages again. */
   readonly areProbes: boolean;
 }
 
@@ -56,9 +56,9 @@ export interface WorkSource {
   /** The next free slice of a running broadcast whose time has come. */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /** Retries of one running broadcast that are due, the longest due first. Rows whose subscription has left the store
-   *  are dropped. Rows that were held back come first, as probes, where it is time for these. */
+   *  are dropped. Suspended rows come first, as probes, where it is time for these. */
   leaseRetries(request: WorkRequest & { readonly limit: number }): Promise<RetryLease | undefined>;
-  /** Holds the slice and the rows under this token for longer. */
+  /** Keeps the slice and the rows leased under this token for longer. */
   renew(lease: Lease, leaseMs: number): Promise<void>;
   /** Gives the slice and the rows under this token back before their time runs out. */
   release(lease: Lease): Promise<void>;

@@ -19,8 +19,8 @@ export interface StoredRetry {
   readonly refusals?: number | undefined;
 }
 
-/** Why a row is held back, or would be. */
-export interface HeldBack {
+/** What is stored of a row whose push service is suspended, or would be. */
+export interface Suspension {
   /** The key that would sign. */
   readonly vapidPublicKey: string;
   /** A random whole number from 0: rows with the least are drawn as probes first. */
@@ -34,15 +34,15 @@ export interface RowResult {
   /** POSTs: 0 or 1. */
   readonly attempts: 0 | 1;
   /**
-   * `detached`: the answer is still to come; the row is held under the token until it is due. `heldBack`: its push
-   * service is held; where it is open again by now, the row is due at once. `refused`: the push service has refused our
-   * token or key for it (`push-services.ts`); where it is held by now, the row is held back, otherwise tried again.
+   * `detached`: the answer is still to come; the row is leased under the token until it is due. `heldBack`: its push
+   * service is suspended; where it is open again by now, the row is due at once. `refused`: the push service has refused our
+   * token or key for it (`push-services.ts`); where it is suspended by now, so is the row, otherwise tried again.
    */
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
   /** With all but settlements. */
   readonly retry?: StoredRetry | undefined;
   /** With `heldBack` and `refused`. */
-  readonly hold?: HeldBack | undefined;
+  readonly suspension?: Suspension | undefined;
   /** For the attempt log; absent where nothing was sent. */
   readonly record?:
     | Pick<AttemptRecord, 'atMs' | 'attempt' | 'outcome' | 'status' | 'reason' | 'detail'>
@@ -61,7 +61,7 @@ export function isAnswer({ attempts, result, record }: RowResult): boolean {
 }
 
 export interface PageCommit extends Lease {
-  /** Where the rows come from: the slice, whose cursor moves on, or retries held under the token. */
+  /** Where the rows come from: the slice, whose cursor moves on, or retries leased under the token. */
   readonly slice?: { readonly number: number; readonly cursor: number } | undefined;
   readonly rows: readonly RowResult[];
   /** What push services have answered since the worker's last commit. */
@@ -94,7 +94,7 @@ export interface SingleAnswer {
   readonly waitMs?: number | undefined;
 }
 
-/** `deleted`: the subscription left the store. `marked`: it will be judged with the next answers of its origin, or is held
+/** `deleted`: the subscription left the store. `marked`: it is decided with the next answers of its origin, or is held
  *  for an operator. `kept`: it stays, or was not in the store. */
 export type SingleCommit = 'deleted' | 'marked' | 'kept';
 
@@ -106,8 +106,8 @@ export interface Ledger {
    *  gone and unchanged since they were read (`held-deletions.ts`), and finishes the broadcast when nothing is left. */
   commit(page: PageCommit): Promise<CommitAnswer>;
   /** Stores what a push service answered to a single message: a subscription that is gone is marked, and deleted or
-   *  held; an acceptance clears its mark, and the hold of a push service that refused. */
+   *  held; an acceptance clears its mark, and opens a push service that was suspended. */
   recordAnswer(answer: SingleAnswer): Promise<SingleCommit>;
-  /** The push services that are held, or have been. All others are open. */
+  /** The push services that are suspended, or have been. All others are open. */
   pushServices(): Promise<readonly PushServiceState[]>;
 }

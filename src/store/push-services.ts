@@ -2,14 +2,14 @@
 // token or key refuses everybody's message, and is not asked for each row; but some rows, which anybody may have
 // registered, are refused whatever the token is. A refusal alone is therefore never final.
 //
-//   push service   OPEN  messages are sent. `refusalsToHold` refusals in a row, without an acceptance → HELD
-//                  HELD  rows are stored as held back. Now and then a few of them are drawn as probes: rows that the push
+//   push service   OPEN  messages are sent. `refusalsToHold` refusals in a row, without an acceptance → SUSPENDED
+//                  SUSPENDED  rows are stored as suspended. Now and then a few of them are drawn as probes: rows that the push
 //                        service accepted before, as far as there are any, and others at random. One acceptance → OPEN:
-//                        what was held back is due at once, and the next hold takes twice as many refusals
+//                        what was suspended is due at once, and the next suspension takes twice as many refusals
 //
-//   refused row    while HELD: back among the rows that are held back
-//                  while OPEN: tried again, later each time. `judgeRefusal` says what a further refusal means:
-//                    hold    nothing has been accepted since: it counts towards a hold
+//   refused row    while SUSPENDED: back among the suspended rows
+//                  while OPEN: tried again, later each time. `decideRefusal` says what a further refusal means:
+//                    suspend nothing has been accepted since: it counts towards a suspension
 //                    retry   others were accepted since: it is the row's own and counts for nothing else
 //                    reject  the same, and it has been refused `maxRefusals` times. Or nothing was accepted for `patienceMs`, by
 //                            a push service that refuses no row it accepted before, with a key that is good elsewhere:
@@ -30,7 +30,7 @@ export interface PushServiceKey {
 
 export interface PushServiceState extends PushServiceKey {
   readonly isHeld: boolean;
-  /** Refusals in a row that lead to a hold. */
+  /** Refusals in a row that suspend it. */
   readonly refusalsToHold: number;
   /** How long it has asked senders to wait, from now (`Retry-After`); 0: it has not. All senders do. */
   readonly waitMs: number;
@@ -55,7 +55,7 @@ export interface PushServiceAnswers extends PushServiceKey {
 
 export const holdPolicy = {
   refusalsToHold: 20,
-  /** It doubles with each hold that was wrong, up to this. */
+  /** It doubles with each suspension that was wrong, up to this. */
   maxRefusalsToHold: 640,
   probeRows: 4,
   /** How many of these may be rows that were accepted before. */
@@ -76,29 +76,29 @@ export const holdPolicy = {
 } as const;
 
 /** What a further refusal of a row means. */
-export type IfRefused = 'hold' | 'retry' | 'reject';
+export type IfRefused = 'suspend' | 'retry' | 'reject';
 
 /** A row that was refused, or is drawn as a probe. */
 export interface RefusedRow {
   /** So far. */
   readonly refusals: number;
-  /** Since its first refusal, or the beginning of the hold. */
+  /** Since its first refusal, or the beginning of the suspension. */
   readonly waitedMs: number;
   /** Its push service has accepted others since. */
   readonly othersAccepted: boolean;
   /** Its push service has not refused a row that it accepted before, since it last accepted anything. */
-  readonly onlyStrangers: boolean;
+  readonly onlyNeverAccepted: boolean;
   /** A push service has accepted messages with this key. */
   readonly isKeyGood: boolean;
 }
 
-export function judgeRefusal({
+export function decideRefusal({
   refusals,
   waitedMs,
   othersAccepted,
-  onlyStrangers,
+  onlyNeverAccepted: onlyStrangers,
   isKeyGood,
 }: RefusedRow): IfRefused {
   if (othersAccepted) return refusals + 1 >= holdPolicy.maxRefusals ? 'reject' : 'retry';
-  return waitedMs >= holdPolicy.patienceMs && onlyStrangers && isKeyGood ? 'reject' : 'hold';
+  return waitedMs >= holdPolicy.patienceMs && onlyStrangers && isKeyGood ? 'reject' : 'suspend';
 }

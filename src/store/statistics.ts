@@ -50,7 +50,7 @@ export interface Backlog {
   /** Of these: stored to be tried again. */
   readonly waitingRows: number;
   /** Of these: held back, since their push service refuses our token or key. */
-  readonly heldBackRows: number;
+  readonly suspendedRows: number;
   /** How many alarms there are, by reason; of paused broadcasts too. */
   readonly alarms: readonly { readonly reason: string; readonly count: number }[];
 }

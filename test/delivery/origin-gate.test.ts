@@ -12,7 +12,7 @@ const refused = {
   detail: 'BadJwtToken',
 } as const;
 const refuse = (gate: OriginGate, times: number): void => {
-  for (let index = 0; index < times; index += 1) gate.recordOutcome(refused, undefined, 'hold');
+  for (let index = 0; index < times; index += 1) gate.recordOutcome(refused, undefined, 'suspend');
 };
 
 describe('a push service that refuses our token', () => {
@@ -21,14 +21,14 @@ describe('a push service that refuses our token', () => {
     refuse(gate, 19);
     assert.equal(gate.admit(false, 0), undefined);
     refuse(gate, 1);
-    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
+    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' });
     assert.equal(gate.admit(true, 0), undefined);
   });
 
   test('is open again with the first acceptance', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 20);
-    gate.recordOutcome({ kind: 'accepted' }, 7, 'hold');
+    gate.recordOutcome({ kind: 'accepted' }, 7, 'suspend');
     assert.equal(gate.admit(false, 0), undefined);
     refuse(gate, 19);
     assert.equal(gate.admit(false, 0), undefined);
@@ -37,7 +37,7 @@ describe('a push service that refuses our token', () => {
   test('is held as long as the store says so, which knows the answers to all workers', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     gate.setState({ ...key, isHeld: true, refusalsToHold: 20, waitMs: 0 });
-    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
+    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' });
     gate.setState(undefined);
     assert.equal(gate.admit(false, 0), undefined);
   });
@@ -52,10 +52,10 @@ describe('a push service that refuses our token', () => {
       acceptedSubscriptionId: undefined,
     });
     assert.equal(gate.takeAnswers(), undefined, 'each answer is told once');
-    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
+    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' });
     refuse(gate, 20);
     gate.setState(undefined);
-    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' }, 'the store has not heard of the last ones');
+    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' }, 'the store has not heard of the last ones');
   });
 
   test('takes more refusals to be held where a hold was wrong before', () => {
@@ -64,7 +64,7 @@ describe('a push service that refuses our token', () => {
     refuse(gate, 39);
     assert.equal(gate.admit(false, 0), undefined);
     refuse(gate, 1);
-    assert.deepEqual(gate.admit(false, 0), { kind: 'heldBack' });
+    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' });
   });
 
   test('is not held for what is wrong with single messages or addresses', () => {
@@ -72,10 +72,10 @@ describe('a push service that refuses our token', () => {
     for (const reason of ['vapid-key-mismatch', 'bad-request', 'address-blocked'] as const) {
       const scope = reason === 'address-blocked' ? 'origin' : 'message';
       for (let index = 0; index < 100; index += 1) {
-        gate.recordOutcome({ kind: 'rejected', reason, scope, isAlarm: true }, undefined, 'hold');
+        gate.recordOutcome({ kind: 'rejected', reason, scope, isAlarm: true }, undefined, 'suspend');
       }
     }
-    gate.recordOutcome({ kind: 'gone' }, undefined, 'hold');
+    gate.recordOutcome({ kind: 'gone' }, undefined, 'suspend');
     assert.equal(gate.takeAnswers(), undefined);
     assert.equal(gate.admit(false, 0), undefined);
   });
@@ -83,7 +83,7 @@ describe('a push service that refuses our token', () => {
   test('tells the store what it accepted since the last time, with one of the subscriptions', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 3);
-    gate.recordOutcome({ kind: 'accepted' }, 7, 'hold');
+    gate.recordOutcome({ kind: 'accepted' }, 7, 'suspend');
     gate.recordOutcome({ kind: 'accepted' }, undefined, 'retry');
     refuse(gate, 2);
     assert.deepEqual(gate.takeAnswers(), {

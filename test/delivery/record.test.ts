@@ -27,7 +27,7 @@ const rowOf = (changes: Partial<Row> = {}): Row => ({
   broadcast,
   destination: { origin, vapidPublicKey: 'key' } as Row['destination'],
   tries,
-  ifRefused: 'hold',
+  ifRefused: 'suspend',
   sentAtMs,
   ...changes,
 });
@@ -251,11 +251,11 @@ describe('a row that was not posted', () => {
 
   test('is held back under its key, in a random order of whole numbers', () => {
     const third = { ...settings, random: () => 1 / 3 };
-    assert.deepEqual(toRowResult(rowOf(), { kind: 'heldBack' }, third), {
+    assert.deepEqual(toRowResult(rowOf(), { kind: 'suspended' }, third), {
       ...unsent,
       result: 'heldBack',
       retry: { ...tries, delayMs: 0 },
-      hold: { vapidPublicKey: 'key', drawOrder: Math.floor(2 ** 48 / 3) },
+      suspension: { vapidPublicKey: 'key', drawOrder: Math.floor(2 ** 48 / 3) },
     });
   });
 

@@ -1,4 +1,4 @@
-// What every store must do about push services that refuse our token: hold them, draw probes, release what was held
+// What every store must do about push services that refuse our token: suspend them, draw probes, release what was suspended
 // back, for all workers together.
 import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
@@ -54,7 +54,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         attempts: 0,
         result: 'heldBack',
         retry: { delayMs: 0, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 1_800_000 },
-        hold: { vapidPublicKey, drawOrder: drawOrderOf(recipient) },
+        suspension: { vapidPublicKey, drawOrder: drawOrderOf(recipient) },
       });
 
     /** A broadcast to all, each row of which is held back, or would be. */
@@ -218,7 +218,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       assert.equal(await leaseRetries(id), undefined, 'not at once');
       nowMs += 5000;
       let lease = await leaseRetries(id);
-      assert.deepEqual(meaningsOf(lease), ['1 hold'], 'nothing was accepted since');
+      assert.deepEqual(meaningsOf(lease), ['1 suspend'], 'nothing was accepted since');
       await tell({ accepted: 1 });
       for (const meaning of ['1 retry', '2 retry', '3 retry', '4 reject']) {
         await commitAgain(lease!, Number(meaning[0]));
@@ -231,7 +231,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     test('what was accepted before the refusal says nothing of it', async () => {
       const { id } = await refuseAll({ accepted: 1, refusalsInRow: 3 });
       nowMs += 5000;
-      assert.deepEqual(meaningsOf(await leaseRetries(id)), ['1 hold']);
+      assert.deepEqual(meaningsOf(await leaseRetries(id)), ['1 suspend']);
     });
 
     test('a refused probe goes back among the rows that are held back, and is due with them', async () => {
@@ -239,7 +239,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       assert.deepEqual((await store.broadcasts.find(id))?.heldBack, [{ origin, rows }]);
       nowMs += holdPolicy.probePauseMs;
       const lease = await leaseRetries(id);
-      assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, ['1 hold']]);
+      assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, ['1 suspend']]);
       await commitAgain(lease!, 1);
       assert.deepEqual((await store.broadcasts.find(id))?.heldBack, [{ origin, rows }]);
       await tell({ accepted: 1 });
@@ -249,8 +249,8 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
 
     for (const [what, isAccepted, isKnown, meaning] of [
       ['the key is good elsewhere', true, false, 'reject'],
-      ['no push service has accepted the key', false, false, 'hold'],
-      ['a row is refused that was accepted before', true, true, 'hold'],
+      ['no push service has accepted the key', false, false, 'suspend'],
+      ['a row is refused that was accepted before', true, true, 'suspend'],
     ] as const) {
       test(`after an hour without an acceptance a refusal means “${meaning}” where ${what}`, async () => {
         const key = `a key of ${origin}`;
@@ -268,11 +268,11 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         ]);
         const ofKey = (recipient: Recipient): RowResult => {
           const result = refused(recipient);
-          return { ...result, hold: { drawOrder: 7, vapidPublicKey: key } };
+          return { ...result, suspension: { drawOrder: 7, vapidPublicKey: key } };
         };
         await commitSlice(store, slice!, ofKey, leaseMs);
         nowMs += holdPolicy.patienceMs - 1000;
-        assert.deepEqual(meaningsOf(await leaseRetries(broadcast.id)), ['1 hold']);
+        assert.deepEqual(meaningsOf(await leaseRetries(broadcast.id)), ['1 suspend']);
         nowMs += holdPolicy.maxProbePauseMs;
         const lease = await leaseRetries(broadcast.id);
         assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, [`1 ${meaning}`]]);

@@ -152,7 +152,7 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
 
     test('the backlog is what running broadcasts have left; alarms of paused ones stay in it', async () => {
       for (let index = 0; index < 4; index += 1) await put(index);
-      const empty = { pendingRows: 0, waitingRows: 0, heldBackRows: 0, alarms: [] };
+      const empty = { pendingRows: 0, waitingRows: 0, suspendedRows: 0, alarms: [] };
       assert.deepEqual(await store.statistics.backlog(), empty);
       const { id } = await createBroadcast();
       assert.deepEqual(await store.statistics.backlog(), { ...empty, pendingRows: 4 });

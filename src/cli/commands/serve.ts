@@ -142,8 +142,8 @@ export function serveCommand(context: Context): Command {
           }
           const onError = (error: unknown): void =>
             log.error({ event: 'retention interrupted', detail: formatError(error) });
-          const tellReason = (detail: string): void => log.error({ event: 'warning', detail });
-          await underSystemd(context, tellReason, () =>
+          const logReason = (detail: string): void => log.error({ event: 'warning', detail });
+          await underSystemd(context, logReason, () =>
             withRetention(store, configuration, { onError }, () => {
               const report = reportTo(log);
               if (sender === undefined || !configuration.deliver)

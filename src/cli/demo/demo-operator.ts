@@ -17,13 +17,13 @@ export interface DemoOperator {
 
 const usualPort = 8081;
 
-/** Listens on the usual port, or on a free one if that is in use. @param tell is told what happens to broadcasts */
+/** Listens on the usual port, or on a free one if that is in use. @param onEvent is told what happens to broadcasts */
 export async function openDemoOperator(
   data: DataDirectory,
   sender: Sender,
   log: Log,
   host: string,
-  tell: DeliveryReport['event'],
+  onEvent: DeliveryReport['event'],
 ): Promise<DemoOperator> {
   const { token, tokenHash } = generateOperatorToken();
   await data.store.operators.add({ name: 'demo', role: 'full', tokenHash });
@@ -40,7 +40,7 @@ export async function openDemoOperator(
   });
   const stop = new AbortController();
   const report: DeliveryReport = {
-    event: tell,
+    event: onEvent,
     reachability: (event) => log.error({ event: 'push service', detail: formatReachability(event) }),
     error: (error) => log.error({ event: 'delivery interrupted', error }),
   };

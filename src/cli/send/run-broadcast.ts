@@ -48,7 +48,7 @@ export async function runBroadcast(
     pausing.catch(() => {});
   };
   const shown = new AbortController();
-  const tellReachability = async (): Promise<void> => {
+  const reportReachability = async (): Promise<void> => {
     // where the store cannot be read, the broadcast says so
     for await (const reachability of watchPushServices(store.senders, shown.signal, () => {}))
       output.diagnostic(`deskbell: ${formatReachability(reachability)}`);
@@ -56,7 +56,7 @@ export async function runBroadcast(
   stop.addEventListener('abort', pause, { once: true });
   if (stop.aborted) pause();
   try {
-    await Promise.all([showProgress(run, output, json).finally(() => shown.abort()), tellReachability()]);
+    await Promise.all([showProgress(run, output, json).finally(() => shown.abort()), reportReachability()]);
     const broadcast = await run.finished;
     await pausing;
     await showEnd(broadcast, output, json);

@@ -110,9 +110,9 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
 
 /** Rows that are held back wait for their push service to accept messages again; the others for their next attempt. */
 function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {
-  const heldRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   return [
-    ...(waiting > heldRows ? [`${formatCount(waiting - heldRows)} waiting for a retry`] : []),
+    ...(waiting > suspendedRows ? [`${formatCount(waiting - suspendedRows)} waiting for a retry`] : []),
     ...heldBack.map(({ origin, rows }) => `${formatCount(rows)} held back, ${hostOf(origin)} refuses them`),
   ];
 }

@@ -56,16 +56,16 @@ export async function* watchPushServices(
   onError: (error: unknown) => void,
   everyMs = pollEveryMs,
 ): AsyncGenerator<ReachabilityEvent> {
-  let told: ReadonlySet<string> = new Set();
+  let reported: ReadonlySet<string> = new Set();
   let isFailing = false;
   while (!signal.aborted) {
     try {
       const found = findUnreachable(await senders.list());
       const origins = new Set(found.map(({ origin }) => origin));
       for (const unreachable of found)
-        if (!told.has(unreachable.origin)) yield { state: 'unreachable', ...unreachable };
-      for (const origin of told) if (!origins.has(origin)) yield { state: 'reachable', origin };
-      told = origins;
+        if (!reported.has(unreachable.origin)) yield { state: 'unreachable', ...unreachable };
+      for (const origin of reported) if (!origins.has(origin)) yield { state: 'reachable', origin };
+      reported = origins;
       isFailing = false;
     } catch (error) {
       if (!isFailing) onError(error);

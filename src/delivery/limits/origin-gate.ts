@@ -39,8 +39,8 @@ export class OriginGate {
   readonly #detachedSinceMs = new Map<object, number>();
   #isSlow = false;
   #answeredAtMs = 0;
-  #isHeld = false;
-  #refusalsToHold: number = holdPolicy.refusalsToHold;
+  #isSuspended = false;
+  #refusalsToSuspend: number = holdPolicy.refusalsToHold;
   #answers: Answers | undefined;
 
   constructor(settings: GateSettings) {
@@ -52,7 +52,7 @@ export class OriginGate {
    * @returns `undefined` where a message may be sent
    */
   admit(isProbe: boolean, nowMs: number): NotSent | undefined {
-    if (this.#isHeld && !isProbe) return { kind: 'heldBack' };
+    if (this.#isSuspended && !isProbe) return { kind: 'suspended' };
     if (nowMs < this.#waitUntilMs) {
       return { kind: 'deferred', afterMs: this.#waitUntilMs - nowMs, detail: this.#waitReason };
     }
@@ -91,12 +91,12 @@ export class OriginGate {
       if (isOwn) return;
       answers.hasRefused = true;
       answers.refusalsInRow += 1;
-      this.#isHeld ||= answers.refusalsInRow >= this.#refusalsToHold;
+      this.#isSuspended ||= answers.refusalsInRow >= this.#refusalsToSuspend;
     } else {
       answers.accepted += 1;
       answers.refusalsInRow = 0;
       answers.acceptedSubscriptionId = subscriptionId ?? answers.acceptedSubscriptionId;
-      this.#isHeld = false;
+      this.#isSuspended = false;
     }
   }
 
@@ -109,9 +109,9 @@ export class OriginGate {
 
   /** What the store knows from the answers to all workers; `undefined` where that is nothing. */
   setState(state: PushServiceState | undefined): void {
-    this.#refusalsToHold = state?.refusalsToHold ?? holdPolicy.refusalsToHold;
-    const untold = this.#answers?.refusalsInRow ?? 0;
-    this.#isHeld = (state?.isHeld ?? false) || untold >= this.#refusalsToHold;
+    this.#refusalsToSuspend = state?.refusalsToHold ?? holdPolicy.refusalsToHold;
+    const unreported = this.#answers?.refusalsInRow ?? 0;
+    this.#isSuspended = (state?.isHeld ?? false) || unreported >= this.#refusalsToSuspend;
   }
 
   /**

@@ -33,14 +33,14 @@ export interface Destination {
 }
 
 export interface Destinations {
-  /** Whether messages can be signed with this key, and `hold` need not be called for it now. */
-  holds(vapidPublicKey: string): boolean;
+  /** Whether messages can be signed with this key, and `loadKeys` need not be called for it now. */
+  hasKey(vapidPublicKey: string): boolean;
   /**
-   * To be called before `find`: reads the key files again where a key is not held, and gives up keys that are retired.
+   * To be called before `find`: reads the key files again where a key is not loaded, and gives up keys that are retired.
    *
    * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
    */
-  hold(addressees: readonly Pick<Addressee, 'vapidPublicKey'>[]): Promise<void>;
+  loadKeys(addressees: readonly Pick<Addressee, 'vapidPublicKey'>[]): Promise<void>;
   find(addressee: Addressee): Destination;
   /** @returns what push services have answered since this was called before */
   takeAnswers(): readonly PushServiceAnswers[];
@@ -92,10 +92,10 @@ export function createDestinations(
   };
 
   return {
-    holds: signingKeys.holds,
+    hasKey: signingKeys.hasKey,
 
-    async hold(addressees) {
-      const changed = await signingKeys.hold(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
+    async loadKeys(addressees) {
+      const changed = await signingKeys.loadKeys(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
       last = undefined;
       for (const key of changed) for (const byKey of byRoot.values()) byKey.delete(key);
     },

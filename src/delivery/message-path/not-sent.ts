@@ -19,7 +19,7 @@ export type NotSent =
   /** The person has been reached as often as the broadcast allows. */
   | { readonly kind: 'capped' }
   /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
-  | { readonly kind: 'heldBack' }
+  | { readonly kind: 'suspended' }
   /** Its push service has a rate limit, and this is its turn, from now. */
   | { readonly kind: 'putOff'; readonly afterMs: number }
   /** The push service is not to be written to before that. */

@@ -11,18 +11,18 @@ import type { SenderVapid } from '../settings.ts';
 export interface SigningKeys {
   /** The key of subscriptions that name none. */
   readonly current: string;
-  /** Whether `hold` need not be called for this key now. */
-  holds(publicKey: string): boolean;
-  /** @returns `undefined` for a key that is not held */
+  /** Whether `loadKeys` need not be called for this key now. */
+  hasKey(publicKey: string): boolean;
+  /** @returns `undefined` for a key that is not loaded */
   find(publicKey: string): HeaderSource | undefined;
   /**
-   * Sees to it that these keys are held, as far as they are ours, that `current` is right where one is `undefined`, and that
-   * no retired key is held.
+   * Sees to it that these keys are loaded, as far as they are ours, that `current` is right where one is `undefined`, and that
+   * no retired key stays loaded.
    *
-   * @returns the keys that are held from now on, or are no longer held
+   * @returns the keys that are loaded from now on, or no longer are
    * @throws {DeskbellError} as `readKeyRing` does
    */
-  hold(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
+  loadKeys(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
 }
 
 /** What the store knows of keys. */
@@ -79,11 +79,11 @@ export function createSigningKeys(
       return current;
     },
 
-    holds: (publicKey) => isUpToDate() && sources.has(publicKey),
+    hasKey: (publicKey) => isUpToDate() && sources.has(publicKey),
 
     find: (publicKey) => sources.get(publicKey),
 
-    async hold(publicKeys) {
+    async loadKeys(publicKeys) {
       if (keyDirectory === undefined) return [];
       const dropped = await dropRetired();
       const keys = new Set(publicKeys);

@@ -42,7 +42,7 @@ export async function startDueBroadcasts(options: RunSchedulesOptions): Promise<
 async function startDue(schedule: DueSchedule, options: RunSchedulesOptions): Promise<void> {
   const { store, onWarning = () => {} } = options;
   const { readRecurrence } = await import('./recurrence.ts');
-  const { newestMs, nextMs } = judge(schedule, readRecurrence(schedule.cron, schedule.timezone));
+  const { newestMs, nextMs } = decide(schedule, readRecurrence(schedule.cron, schedule.timezone));
   const { id, nextAtMs: fromMs } = schedule;
   if (newestMs !== fromMs) {
     onWarning(
@@ -55,7 +55,7 @@ async function startDue(schedule: DueSchedule, options: RunSchedulesOptions): Pr
 }
 
 /** @returns the newest occurrence until now, unless it is too late for it, and the next one */
-function judge(
+function decide(
   { id, nextAtMs, nowMs }: DueSchedule,
   recurrence: Recurrence,
 ): { readonly newestMs: number | undefined; readonly nextMs: number } {

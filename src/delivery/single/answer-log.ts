@@ -5,14 +5,14 @@ import type { Ledger, SingleAnswer } from '../../store/ledger.ts';
 import type { Addressee, Destination, Destinations } from '../message-path/destinations.ts';
 import type { Result } from '../message-path/post.ts';
 
-const tellAfterMs = 1000;
-const maxUntold = 1000;
+const reportAfterMs = 1000;
+const maxPending = 1000;
 
 export class AnswerLog {
   readonly #ledger: Ledger;
   readonly #destinations: Destinations;
   readonly #onWarning: (warning: string) => void;
-  #untold: SingleAnswer[] = [];
+  #pending: SingleAnswer[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(ledger: Ledger, destinations: Destinations, onWarning: (warning: string) => void) {
@@ -25,32 +25,32 @@ export class AnswerLog {
   async add(subscription: Addressee, { origin, vapidPublicKey }: Destination, result: Result): Promise<void> {
     const answer = readAnswer(result);
     if (answer === undefined) return;
-    this.#untold.push({ subscription, origin, vapidPublicKey, answer });
-    if (answer === 'gone' || this.#untold.length >= maxUntold) await this.#tell();
-    else this.#timer ??= setTimeout(() => void this.#tell(), tellAfterMs).unref();
+    this.#pending.push({ subscription, origin, vapidPublicKey, answer });
+    if (answer === 'gone' || this.#pending.length >= maxPending) await this.#report();
+    else this.#timer ??= setTimeout(() => void this.#report(), reportAfterMs).unref();
   }
 
   close(): Promise<void> {
-    return this.#tell();
+    return this.#report();
   }
 
   /** A store that fails does not change what became of the message. */
-  async #tell(): Promise<void> {
+  async #report(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#untold.length === 0) return;
+    if (this.#pending.length === 0) return;
     const waits = new Map(this.#destinations.takeAnswers().map(({ origin, waitMs }) => [origin, waitMs]));
-    const answers = this.#untold.map((answer) => {
+    const answers = this.#pending.map((answer) => {
       const waitMs = waits.get(answer.origin);
       waits.delete(answer.origin);
       return { ...answer, waitMs };
     });
-    this.#untold = [];
-    const told = await Promise.allSettled([
+    this.#pending = [];
+    const results = await Promise.allSettled([
       ...answers.map((answer) => this.#ledger.recordAnswer(answer)),
       this.#ledger.pushServices().then(this.#destinations.setStates),
     ]);
-    const failed = told.find(({ status }) => status === 'rejected');
+    const failed = results.find(({ status }) => status === 'rejected');
     if (failed?.status !== 'rejected') return;
     this.#onWarning(`The store did not take what push services answered: ${String(failed.reason)}`);
   }

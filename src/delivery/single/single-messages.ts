@@ -80,10 +80,10 @@ export function createSingleMessages({
   /** The recipient with its key, where that must be looked up; `undefined` as a rule. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
     const { vapidPublicKey: named } = recipient;
-    if (named === undefined ? !hasOtherKeys : path.destinations.holds(named)) return undefined;
+    if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;
     return track(async () => {
       const completed = { ...recipient, vapidPublicKey: named ?? (await findKey(recipient)) };
-      await path.destinations.hold([completed]);
+      await path.destinations.loadKeys([completed]);
       return completed;
     });
   };
@@ -148,7 +148,7 @@ function toSendResult(result: Result): SendResult {
       return { outcome, response: undefined };
     }
     case 'notListed':
-    case 'heldBack':
+    case 'suspended':
     case 'putOff':
     case 'expired':
     case 'capped':

@@ -156,7 +156,7 @@ export class Assignment {
       broadcast,
       destination: destinationOf(recipient),
       tries,
-      ifRefused: isRetry ? recipient.ifRefused : 'hold',
+      ifRefused: isRetry ? recipient.ifRefused : 'suspend',
       payload: this.#payloadOf(recipient),
       options: tries.attempts === 0 ? this.#options : { ...this.#options, ttlSeconds: ttlLeft(tries, nowMs) },
       sentAtMs: 0,

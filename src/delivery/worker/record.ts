@@ -2,7 +2,7 @@
 // settled, or stored to be tried again.
 import { isRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
-import type { HeldBack, RowResult } from '../../store/ledger.ts';
+import type { Suspension, RowResult } from '../../store/ledger.ts';
 import type { IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/chrome-limit.ts';
 import type { Destination } from '../message-path/destinations.ts';
@@ -55,8 +55,8 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
       return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.refusal) };
     case 'notListed':
       return toLeftToOthers(row, result.detail, settings);
-    case 'heldBack':
-      return toHeldBack(row, settings);
+    case 'suspended':
+      return toSuspended(row, settings);
     case 'putOff':
       return toPutOff(row, result.afterMs, settings);
     case 'expired':
@@ -98,8 +98,8 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
     return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
   }
   if (isBlocked(outcome)) return toBlocked(row, attempted, outcome, settings);
-  const isTold = isRefusal(outcome) && (row.tries.refusals ?? 0) > 0;
-  if (outcome.kind === 'rejected' && outcome.isAlarm && !isTold)
+  const isReported = isRefusal(outcome) && (row.tries.refusals ?? 0) > 0;
+  if (outcome.kind === 'rejected' && outcome.isAlarm && !isReported)
     return { ...attempted, alarm: toAlarm(outcome) };
   return attempted;
 }
@@ -128,7 +128,7 @@ function toRefused(
   const tries = { ...row.tries, refusals: refusals + 1 };
   const retry = retryAfterRefusal(retryPolicy, tries, 0, now(), random());
   if (typeof retry === 'string') return { ...attempted, result: retry, alarm };
-  return { ...attempted, result: 'refused', retry, hold: toHold(row, random), alarm };
+  return { ...attempted, result: 'refused', retry, suspension: toSuspension(row, random), alarm };
 }
 
 function withRetry(
@@ -166,16 +166,16 @@ function toLeftToOthers(row: Row, detail: string, { retryPolicy, now, random }: 
     : { ...unsent(row), result: 'retry', retry, alarm };
 }
 
-function toHeldBack(row: Row, { random }: RecordSettings): RowResult {
+function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   return {
     ...unsent(row),
     result: 'heldBack',
     retry: { ...row.tries, delayMs: 0 },
-    hold: toHold(row, random),
+    suspension: toSuspension(row, random),
   };
 }
 
-const toHold = ({ destination }: Row, random: () => number): HeldBack => ({
+const toSuspension = ({ destination }: Row, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
   drawOrder: Math.floor(random() * maxDrawOrder),
 });

@@ -63,10 +63,10 @@ export function createRunWorkers({
 
 /** Every thread has the same to say. */
 function onceEach(onWarning: (warning: string) => void = () => {}): (warning: string) => void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (warning) => {
-    if (told.has(warning)) return;
-    told.add(warning);
+    if (reported.has(warning)) return;
+    reported.add(warning);
     onWarning(warning);
   };
 }

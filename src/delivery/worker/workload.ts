@@ -144,7 +144,7 @@ export class Workload {
     const lease = await work.leaseRetries({ leaseMs, limit, broadcastId });
     if (lease === undefined) return false;
     destinations.setStates(await ledger.pushServices());
-    await destinations.hold(lease.rows);
+    await destinations.loadKeys(lease.rows);
     this.assignments.add(new Assignment(lease, receiptKey));
     return lease.rows.length === limit;
   }
@@ -153,7 +153,7 @@ export class Workload {
     if (assignment.slice === undefined) return;
     const { ledger, destinations, settings } = this.#parts;
     const rows = await ledger.readRows(assignment.slice, assignment.readPosition, settings.readRows);
-    await destinations.hold(rows);
+    await destinations.loadKeys(rows);
     assignment.addRead(rows, rows.length < settings.readRows);
   }
 }

@@ -28,9 +28,14 @@ export function createRegistry(client: PrometheusClient, contentType: ContentTyp
   const attempts = counter('attempts_total', 'POSTs, repeats included.', ['origin']);
   const pending = gauge('broadcast_pending_rows', 'Rows of running broadcasts without an outcome.');
   const waiting = gauge('retries_waiting', 'Of these: rows that wait to be tried again.');
-  const heldBack = gauge('rows_held_back', 'Of these: rows held back, since their push service refuses us.');
+  const suspendedRows = gauge(
+    'rows_held_back',
+    'Of these: rows held back, since their push service refuses us.',
+  );
   const alarms = gauge('broadcast_alarms', 'Alarms of broadcasts that are not over.', ['reason']);
-  const held = gauge('push_service_held', 'Whether a push service refuses our token or key.', ['origin']);
+  const suspended = gauge('push_service_held', 'Whether a push service refuses our token or key.', [
+    'origin',
+  ]);
   const deletions = gauge('held_deletions', 'Subscriptions whose deletion waits for an operator.', [
     'origin',
   ]);
@@ -52,7 +57,7 @@ export function createRegistry(client: PrometheusClient, contentType: ContentTyp
   }
 
   const setTotals = ({ outcomes, backlog, ...totals }: Totals): void => {
-    for (const metric of [messages, attempts, alarms, held, deletions, breaker]) metric.reset();
+    for (const metric of [messages, attempts, alarms, suspended, deletions, breaker]) metric.reset();
     for (const { pushService, ...counts } of outcomes) {
       const origin = names.admit(pushService);
       attempts.inc({ origin }, counts.attempts);
@@ -60,10 +65,10 @@ export function createRegistry(client: PrometheusClient, contentType: ContentTyp
     }
     pending.set(backlog.pendingRows);
     waiting.set(backlog.waitingRows);
-    heldBack.set(backlog.heldBackRows);
+    suspendedRows.set(backlog.suspendedRows);
     for (const { reason, count } of backlog.alarms) alarms.set({ reason }, count);
     for (const { origin, isHeld } of totals.pushServices) {
-      held.inc({ origin: names.admit(pushServiceName(origin)) }, Number(isHeld));
+      suspended.inc({ origin: names.admit(pushServiceName(origin)) }, Number(isHeld));
     }
     for (const { origin, subscriptions: count } of totals.heldDeletions) {
       deletions.inc({ origin: names.admit(pushServiceName(origin)) }, count);

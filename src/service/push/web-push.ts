@@ -116,7 +116,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
       if (authBytes === undefined) return reply.code(204).send();
       const stored = onUnsubscribe && (await store.subscriptions.findByEndpoint(endpoint));
       const isRemoved = await store.subscriptions.removeByEndpoint(endpoint, authBytes);
-      if (isRemoved && stored !== undefined) await tellOfRemoval(stored, request, settings);
+      if (isRemoved && stored !== undefined) await reportRemoval(stored, request, settings);
       return reply.code(204).send();
     },
   );
@@ -134,7 +134,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
 }
 
 /** The row is deleted by now, and the response must not show that: what the application throws is logged. */
-async function tellOfRemoval(
+async function reportRemoval(
   stored: StoredSubscription,
   request: FastifyRequest,
   { onUnsubscribe, log }: Settings,

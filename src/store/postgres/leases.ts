@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast } from '../broadcasts.ts';
-import { judgeRefusal, type IfRefused } from '../push-services.ts';
+import { decideRefusal, type IfRefused } from '../push-services.ts';
 import type { WorkSource } from '../leases.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import type { PostgresDatabase } from './database.ts';
@@ -43,14 +43,14 @@ interface RetryRowOfDatabase extends RecipientRow {
 }
 
 /** A row that was refused during a hold has been asked about the push service, not about itself. */
-const judge = (row: RetryRowOfDatabase): IfRefused =>
+const decide = (row: RetryRowOfDatabase): IfRefused =>
   row.waited_ms === null || row.others_accepted === null
-    ? 'hold'
-    : judgeRefusal({
+    ? 'suspend'
+    : decideRefusal({
         refusals: row.are_probes ? 0 : row.refusals,
         waitedMs: row.waited_ms,
         othersAccepted: row.others_accepted,
-        onlyStrangers: row.only_strangers === true,
+        onlyNeverAccepted: row.only_strangers === true,
         isKeyGood: row.is_key_good === true,
       });
 
@@ -115,7 +115,7 @@ export function createPostgresWorkSource(
           deferrals: row.deferrals,
           expiresAtMs: row.expires_at_ms,
           refusals: row.refusals,
-          ifRefused: judge(row),
+          ifRefused: decide(row),
         })),
       };
     },

@@ -156,7 +156,7 @@ function toArrayText(members: readonly (number | boolean | RowResult['result'])[
   return `{${members.join(',')}}`;
 }
 
-function toRetry({ recipient, origin, result, retry, hold }: RowResult): readonly object[] {
+function toRetry({ recipient, origin, result, retry, suspension }: RowResult): readonly object[] {
   if (retry === undefined) return [];
   const { position, subscriptionId, endpoint } = recipient;
   return [
@@ -168,8 +168,8 @@ function toRetry({ recipient, origin, result, retry, hold }: RowResult): readonl
       isDetached: result === 'detached',
       isRefused: result === 'refused',
       origin,
-      heldKey: hold?.vapidPublicKey,
-      drawOrder: hold?.drawOrder,
+      heldKey: suspension?.vapidPublicKey,
+      drawOrder: suspension?.drawOrder,
       subscriptionId,
     },
   ];

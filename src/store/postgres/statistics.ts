@@ -56,7 +56,7 @@ export function createPostgresStatistics(database: PostgresDatabase, functions: 
              from deskbell.origin_counts c where c.broadcast_id = b.id), 0)), 0)
            from deskbell.broadcasts b
            where b.state = 'running' and b.start_at_ms <= ${functions}.clock($1)) as "pendingRows",
-          r.waiting as "waitingRows", r.held_back as "heldBackRows",
+          r.waiting as "waitingRows", r.held_back as "suspendedRows",
           (select jsonb_agg(a order by a.reason) from (
              select a.reason, count(*) as count
              from deskbell.alarms a join deskbell.broadcasts b on b.id = a.broadcast_id
@@ -69,7 +69,7 @@ export function createPostgresStatistics(database: PostgresDatabase, functions: 
       `,
         [database.now()],
       );
-      return { pendingRows: 0, waitingRows: 0, heldBackRows: 0, ...row, alarms: row?.alarms ?? [] };
+      return { pendingRows: 0, waitingRows: 0, suspendedRows: 0, ...row, alarms: row?.alarms ?? [] };
     },
     outcomesOf: (broadcastId) =>
       database.query<OutcomeInterval>(`${selectIntervals} where broadcast_id = $1 ${inOrder}`, [broadcastId]),

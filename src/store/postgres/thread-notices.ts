@@ -28,7 +28,7 @@ export function openNotices(database: PostgresDatabase, options: ConnectionOptio
 /** A thread begins to wait for work. */
 const asking = 'ask';
 
-interface Told {
+interface Notice {
   /** The broadcast, or `everyBroadcast`. */
   readonly id: number;
   readonly isHearing: boolean;
@@ -43,18 +43,18 @@ interface Told {
 export function passNoticesOn(notices: Omit<Notices, 'close'>, place: string): () => void {
   const channel = openChannel(place);
   let endListening: (() => void) | undefined;
-  const tell = (id: number, { isHearing }: Pick<Notices, 'isHearing'> = notices): void => {
+  const notify = (id: number, { isHearing }: Pick<Notices, 'isHearing'> = notices): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
-    channel.postMessage({ id, isHearing } satisfies Told);
+    channel.postMessage({ id, isHearing } satisfies Notice);
   };
   channel.addEventListener('message', ({ data }) => {
     if (data !== asking) return;
-    endListening ??= notices.listen((id) => tell(id));
-    tell(everyBroadcast);
+    endListening ??= notices.listen((id) => notify(id));
+    notify(everyBroadcast);
   });
   return () => {
     endListening?.();
-    if (endListening !== undefined) tell(everyBroadcast, { isHearing: false });
+    if (endListening !== undefined) notify(everyBroadcast, { isHearing: false });
     channel.close();
   };
 }
@@ -70,7 +70,7 @@ export class ThreadNotices implements Notices {
     this.#channel = openChannel(place);
     this.#channel.addEventListener('message', ({ data }) => {
       if (data === asking) return;
-      const { id, isHearing } = data as Told;
+      const { id, isHearing } = data as Notice;
       this.isHearing = isHearing;
       for (const listener of this.#listeners) listener(id);
     });

@@ -70,7 +70,7 @@ export class WorkNotices {
       const proof = randomUUID();
       client.on('notification', ({ payload = '' }) => {
         if (payload === proof) this.#hear(client);
-        else this.#tell(Number(payload));
+        else this.#notify(Number(payload));
       });
       await client.query(`listen ${workChannel}`);
       await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
@@ -86,7 +86,7 @@ export class WorkNotices {
     this.#state = 'HEARING';
     this.#pauseMs = firstPauseMs;
     // what was told while nobody heard
-    this.#tell(everyBroadcast);
+    this.#notify(everyBroadcast);
   }
 
   #fail(client: Client | undefined): void {
@@ -96,10 +96,10 @@ export class WorkNotices {
     this.#after(this.#pauseMs, () => void this.#open());
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
     // whoever waits for a notice polls from now on
-    this.#tell(everyBroadcast);
+    this.#notify(everyBroadcast);
   }
 
-  #tell(broadcastId: number): void {
+  #notify(broadcastId: number): void {
     for (const listener of this.#listeners) listener(broadcastId);
   }
 

@@ -34,7 +34,7 @@ export function createAlarms(database: SqliteDatabase): Alarms {
   };
 }
 
-export const heldAlarm = (origin: string, rows: number): RaisedAlarm => ({
+export const heldDeletionsAlarm = (origin: string, rows: number): RaisedAlarm => ({
   origin,
   reason: heldDeletionsReason,
   detail: heldDeletionsDetail(origin),

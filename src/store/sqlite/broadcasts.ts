@@ -78,7 +78,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
       if (broadcast.state === to) return broadcast;
       if (!from.includes(broadcast.state)) throw wrongBroadcastState(broadcast, from, to);
       statements.setState.run({ id, state: to, finishedAtMs: to === 'cancelled' ? database.now() : null });
-      if (to === 'cancelled') finish.judgeMarks(id);
+      if (to === 'cancelled') finish.decideMarks(id);
       return getOrThrow(id);
     });
 

@@ -8,13 +8,13 @@ import {
   type Settlement,
 } from '../broadcasts.ts';
 import { isAnswer, type CommitAnswer, type PageCommit, type RowResult } from '../ledger.ts';
-import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
+import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
-import { createGoneMarks } from './deletion-guard.ts';
+import { createDeletionGuard } from './deletion-guard.ts';
 import { addCounts, createOutcomeCounts } from './outcome-counts.ts';
 import type { PersonReaches } from './frequency-cap.ts';
-import type { PushServiceHolds } from './push-services.ts';
+import type { PushServices } from './push-services.ts';
 import type { SqliteDatabase } from './database.ts';
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
@@ -41,14 +41,14 @@ type RetryValues = {
 /** @returns a function to be called inside a transaction */
 export function createPageCommit(
   database: SqliteDatabase,
-  holds: PushServiceHolds,
+  pushServices: PushServices,
   reaches: PersonReaches,
 ): (page: PageCommit) => CommitAnswer {
   const statements = prepareStatements(database);
   const log = createAttemptLog(database);
   const finish = createFinish(database);
   const alarmLog = createAlarms(database);
-  const marks = createGoneMarks(database);
+  const marks = createDeletionGuard(database);
   const outcomes = createOutcomeCounts(database);
 
   /** @returns false where the slice is another worker's */
@@ -78,16 +78,16 @@ export function createPageCommit(
       return isFresh || statements.dropRetry.run({ broadcastId, position, fenceToken }) > 0;
     }
     const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0 } = row.retry;
-    const pushService = row.hold && holds.find({ origin: row.origin, ...row.hold });
-    const isHeldBack = pushService?.isHeld === true;
+    const pushService = row.suspension && pushServices.find({ origin: row.origin, ...row.suspension });
+    const isSuspended = pushService?.isHeld === true;
     const values = {
       broadcastId,
       position,
-      dueAtMs: isHeldBack ? expiresAtMs : nowMs + delayMs,
-      pushServiceId: isHeldBack ? pushService.id : null,
-      drawOrder: isHeldBack ? drawOrderOf(row, pushService.id) : null,
+      dueAtMs: isSuspended ? expiresAtMs : nowMs + delayMs,
+      pushServiceId: isSuspended ? pushService.id : null,
+      drawOrder: isSuspended ? drawOrderOf(row, pushService.id) : null,
       // how often it was refused during a hold says nothing of the row
-      refusals: isHeldBack ? Math.min(refusals, 1) : refusals,
+      refusals: isSuspended ? Math.min(refusals, 1) : refusals,
       refusedBy: row.result === 'refused' ? (pushService?.id ?? null) : null,
       refusedSinceMs: row.result === 'refused' ? nowMs : null,
       attempts,
@@ -102,9 +102,9 @@ export function createPageCommit(
   };
 
   /** Rows that the push service accepted before get negative numbers: they are drawn first. */
-  const drawOrderOf = ({ recipient, hold }: RowResult, pushServiceId: number): number => {
-    const { drawOrder = 0 } = hold ?? {};
-    return holds.wasAccepted(pushServiceId, recipient.subscriptionId) ? -1 - drawOrder : drawOrder;
+  const drawOrderOf = ({ recipient, suspension }: RowResult, pushServiceId: number): number => {
+    const { drawOrder = 0 } = suspension ?? {};
+    return pushServices.wasAccepted(pushServiceId, recipient.subscriptionId) ? -1 - drawOrder : drawOrder;
   };
 
   const mark = ({ origin, recipient }: RowResult): void => {
@@ -142,14 +142,14 @@ export function createPageCommit(
   return (page) => {
     const nowMs = database.now();
     const { broadcastId } = page;
-    holds.record(page.answers ?? [], nowMs);
+    pushServices.record(page.answers ?? [], nowMs);
     const head = statements.findHead.first({ broadcastId });
     if (head === undefined || !moveCursor(page, nowMs)) {
       return {
         isLeaseLost: true,
         state: head?.state ?? 'cancelled',
         newAlarms: [],
-        pushServices: holds.states(),
+        pushServices: pushServices.states(),
       };
     }
 
@@ -176,18 +176,18 @@ export function createPageCommit(
       outcomes.addToBroadcast({ id: broadcastId, startAtMs: head.start_at_ms }, counts);
       if (answers === 0) continue;
       const held = marks.count(counts.origin, answers, counts.accepted);
-      if (held > 0) addAlarm(alarms, heldAlarm(counts.origin, held));
+      if (held > 0) addAlarm(alarms, heldDeletionsAlarm(counts.origin, held));
     }
     if (logged.accepted !== head.logged_accepted || logged.others !== head.logged_others) {
       statements.setLogged.run({ broadcastId, accepted: logged.accepted, others: logged.others });
     }
     const raised = [...alarms.values()].filter((alarm) => alarmLog.raise(broadcastId, alarm));
-    const judged = isCancelled ? finish.judgeMarks(broadcastId) : finish.ifOver(broadcastId, nowMs);
+    const decided = isCancelled ? finish.decideMarks(broadcastId) : finish.ifOver(broadcastId, nowMs);
     return {
       isLeaseLost: false,
       state: head.state,
-      newAlarms: [...raised, ...judged].map((alarm) => ({ ...alarm, firstAtMs: nowMs })),
-      pushServices: holds.states(),
+      newAlarms: [...raised, ...decided].map((alarm) => ({ ...alarm, firstAtMs: nowMs })),
+      pushServices: pushServices.states(),
     };
   };
 }

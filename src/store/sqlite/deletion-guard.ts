@@ -1,8 +1,8 @@
 // Marks on subscriptions that their push service called gone, and what becomes of them: see ../held-deletions.ts.
 //
 // Answers of an origin are counted in windows of at least a hundred, by all workers and single sends together. Marks of a
-// window are judged when the next window is complete, or when a broadcast ends: then nothing more comes for a while. Marks
-// of single messages are judged at once.
+// window are decided when the next window is complete, or when a broadcast ends: then nothing more comes for a while. Marks
+// of single messages are decided at once.
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { SqliteDatabase } from './database.ts';
 
@@ -11,7 +11,7 @@ const windowAnswers = 100;
 const answersPerAcceptance = 20;
 /** So few deletions are no mass deletion, whatever the origin's other answers are. */
 const fewMarks = 20;
-/** A window with fewer answers says nothing by itself. */
+/** A window with fewer answers is inconclusive. */
 const minWindowAnswers = 20;
 
 interface AnswerWindow {
@@ -21,7 +21,7 @@ interface AnswerWindow {
 }
 
 /** Everything here is to be called inside a transaction. */
-export interface GoneMarks {
+export interface DeletionGuard {
   /** Marks the subscription, unless it was renewed since it was read. */
   mark(origin: string, id: number, updatedAtMs: number): void;
   /** The same for a subscription that is known by its contents. @returns its id, where it is stored */
@@ -34,27 +34,27 @@ export interface GoneMarks {
   unmarkByEndpoint(endpoint: string): void;
   /** Counts answers of the origin. @returns how many marks are held from now on */
   count(origin: string, answers: number, accepted: number): number;
-  /** Judges a mark that a single message has made: it may be long until the next answers. */
-  judgeSingle(origin: string): void;
-  /** Judges all marks of the origin: nothing more comes for a while. @returns how many are held from now on */
-  judgeAll(origin: string): number;
+  /** Decides a mark that a single message has made: it may be long until the next answers. */
+  decideSingle(origin: string): void;
+  /** Decides all marks of the origin: nothing more comes for a while. @returns how many are held from now on */
+  decideAll(origin: string): number;
   isMarked(id: number): boolean;
 }
 
-export function createGoneMarks(database: SqliteDatabase): GoneMarks {
+export function createDeletionGuard(database: SqliteDatabase): DeletionGuard {
   const statements = prepareStatements(database);
 
   const windowOf = (origin: string): AnswerWindow =>
     statements.lastWindow.first({ origin }) ?? { number: 0, answers: 0, accepted: 0 };
 
-  /** The window is healthy, or says nothing after one that is; its neighbours are healthy, or say nothing. */
-  const isTrusted = (origin: string, number: number): boolean => {
+  /** The window is healthy, or inconclusive after one that is; its neighbours are healthy, or inconclusive. */
+  const isReliable = (origin: string, number: number): boolean => {
     const [before, window, after] = [-1, 0, 1].map((offset) =>
       statements.findWindow.first({ origin, number: number + offset }),
     );
     if (window === undefined) return false;
-    const isHealthyItself = isHealthy(window) || (saysNothing(window) && !saysNothing(before));
-    return isHealthyItself && [before, after].every((each) => saysNothing(each) || isHealthy(each));
+    const isHealthyItself = isHealthy(window) || (isInconclusive(window) && !isInconclusive(before));
+    return isHealthyItself && [before, after].every((each) => isInconclusive(each) || isHealthy(each));
   };
 
   const deleteFew = (origin: string): boolean => {
@@ -65,13 +65,13 @@ export function createGoneMarks(database: SqliteDatabase): GoneMarks {
     return true;
   };
 
-  /** Judges the marks of windows up to `last`. */
-  const judge = (origin: string, last: number): number => {
+  /** Decides the marks of windows up to `last`. */
+  const decide = (origin: string, last: number): number => {
     const windows = statements.markedWindows.all({ origin, last });
     if (windows.length === 0 || deleteFew(origin)) return 0;
     let held = 0;
     for (const { number } of windows) {
-      if (isTrusted(origin, number)) statements.deleteMarked.run({ origin, first: number, last: number });
+      if (isReliable(origin, number)) statements.deleteMarked.run({ origin, first: number, last: number });
       else held += statements.hold.run({ origin, number });
     }
     return held;
@@ -106,18 +106,18 @@ export function createGoneMarks(database: SqliteDatabase): GoneMarks {
       if (window === undefined) throw new Error('The answers were not counted.');
       if (accepted > 0 && isHealthy(window)) statements.resetFew.run({ origin });
       if (window.answers < windowAnswers) return 0;
-      const held = judge(origin, number - 1);
+      const held = decide(origin, number - 1);
       statements.openWindow.run({ origin, number: number + 1 });
       statements.dropWindows.run({ origin, before: number - 1 });
       return held;
     },
-    judgeSingle: (origin) => {
+    decideSingle: (origin) => {
       const window = windowOf(origin);
       if (!deleteFew(origin) && !isHealthy(window)) statements.hold.run({ origin, number: window.number });
     },
-    judgeAll: (origin) => {
-      const held = judge(origin, Number.MAX_SAFE_INTEGER);
-      // what comes next, perhaps days later, is judged by itself
+    decideAll: (origin) => {
+      const held = decide(origin, Number.MAX_SAFE_INTEGER);
+      // what comes next, perhaps days later, is decided by itself
       const number = windowOf(origin).number + 1;
       statements.openWindow.run({ origin, number });
       statements.dropWindows.run({ origin, before: number });
@@ -127,7 +127,7 @@ export function createGoneMarks(database: SqliteDatabase): GoneMarks {
   };
 }
 
-const saysNothing = (window: AnswerWindow | undefined): window is undefined =>
+const isInconclusive = (window: AnswerWindow | undefined): window is undefined =>
   window === undefined || window.answers < minWindowAnswers;
 
 const isHealthy = ({ answers, accepted }: AnswerWindow): boolean =>
@@ -138,7 +138,7 @@ function prepareStatements(database: SqliteDatabase) {
     insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms)
     select id, :origin, :number, :nowMs from subscriptions
   `;
-  // marked again: the new answer is judged, the first mark's time stays
+  // marked again: the new answer is decided, the first mark's time stays
   const markAgain = `
     on conflict (subscription_id) do update set
       origin = excluded.origin, answer_window = excluded.answer_window, is_held = 0

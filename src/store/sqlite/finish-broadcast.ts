@@ -1,7 +1,7 @@
 // When a broadcast is over: nothing of it is left to do, its time has run out, or it was cancelled. What its push services
 // called gone is judged then.
-import { createAlarms, heldAlarm, type RaisedAlarm } from './alarms.ts';
-import { createGoneMarks } from './deletion-guard.ts';
+import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
+import { createDeletionGuard } from './deletion-guard.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */
@@ -12,11 +12,11 @@ export interface Finish {
    *  outcome is expired. */
   overdue(nowMs: number): void;
   /** Judges what was marked. @returns alarms that it has raised */
-  judgeMarks(broadcastId: number): readonly RaisedAlarm[];
+  decideMarks(broadcastId: number): readonly RaisedAlarm[];
 }
 
 export function createFinish(database: SqliteDatabase): Finish {
-  const marks = createGoneMarks(database);
+  const marks = createDeletionGuard(database);
   const alarms = createAlarms(database);
   const finishIfOver = database.prepare<{ broadcastId: number; nowMs: number }>(`
       update broadcasts set state = 'done', finished_at_ms = :nowMs
@@ -50,24 +50,24 @@ export function createFinish(database: SqliteDatabase): Finish {
     'select origin from broadcast_origins where broadcast_id = :broadcastId',
   );
 
-  const judgeMarks = (broadcastId: number): readonly RaisedAlarm[] =>
+  const decideMarks = (broadcastId: number): readonly RaisedAlarm[] =>
     findOrigins.all({ broadcastId }).flatMap(({ origin }) => {
-      const held = marks.judgeAll(origin);
+      const held = marks.decideAll(origin);
       if (held === 0) return [];
-      const alarm = heldAlarm(origin, held);
+      const alarm = heldDeletionsAlarm(origin, held);
       return alarms.raise(broadcastId, alarm) ? [alarm] : [];
     });
 
   return {
-    judgeMarks,
+    decideMarks: decideMarks,
     ifOver: (broadcastId, nowMs) =>
-      finishIfOver.run({ broadcastId, nowMs }) > 0 ? judgeMarks(broadcastId) : [],
+      finishIfOver.run({ broadcastId, nowMs }) > 0 ? decideMarks(broadcastId) : [],
     overdue: (nowMs) => {
       for (const { id: broadcastId } of findOverdue.all({ nowMs })) {
         expire.run({ broadcastId, nowMs });
         dropSlices.run({ broadcastId });
         dropRetries.run({ broadcastId });
-        judgeMarks(broadcastId);
+        decideMarks(broadcastId);
       }
     },
   };

@@ -6,7 +6,7 @@ import type { IfRefused } from '../push-services.ts';
 import type { RetryLease, RetryRow, SliceLease, WorkSource } from '../leases.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createFinish } from './finish-broadcast.ts';
-import { anyBroadcast, createPushServiceHolds } from './push-services.ts';
+import { anyBroadcast, createPushServices } from './push-services.ts';
 import { createRecipients } from './read-page.ts';
 import type { SqliteDatabase } from './database.ts';
 
@@ -20,7 +20,7 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
   const reader = createBroadcastReader(database);
   const recipients = createRecipients(database);
   const finish = createFinish(database);
-  const holds = createPushServiceHolds(database);
+  const pushServices = createPushServices(database);
 
   const getOrThrow = (id: number): Broadcast => {
     const broadcast = reader.find(id);
@@ -44,8 +44,8 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
     };
   };
 
-  const judge = ({ refusals, refused_by: by, refused_since_ms: sinceMs }: DueRow): IfRefused =>
-    by === null || sinceMs === null ? 'hold' : holds.judge({ by, refusals, sinceMs });
+  const decide = ({ refusals, refused_by: by, refused_since_ms: sinceMs }: DueRow): IfRefused =>
+    by === null || sinceMs === null ? 'suspend' : pushServices.decide({ by, refusals, sinceMs });
 
   /** @param ifRefused of probes */
   const take = (
@@ -70,7 +70,7 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
         deferrals: due.deferrals,
         expiresAtMs: due.expires_at_ms,
         refusals: due.refusals,
-        ifRefused: ifRefused ?? judge(due),
+        ifRefused: ifRefused ?? decide(due),
       });
     }
     return { ...lease, broadcast: getOrThrow(broadcastId), rows, areProbes: ifRefused !== undefined };
@@ -87,13 +87,13 @@ export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
       }
     | undefined => {
     const nowMs = database.now();
-    const probes = holds.drawProbes(only);
+    const probes = pushServices.drawProbes(only);
     if (probes !== undefined) {
       const { broadcastId, positions, ifRefused } = probes;
       const dues = positions.flatMap((position) => statements.retryAt.all({ broadcastId, position }));
       return { broadcastId, dues, ifRefused };
     }
-    holds.release(only, limit);
+    pushServices.release(only, limit);
     const broadcastId = statements.findDue.first({ nowMs, broadcastId: only })?.broadcast_id;
     if (broadcastId === undefined) return undefined;
     const dues = statements.dueRetries.all({ broadcastId, nowMs, limit });

@@ -1,20 +1,20 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
 import type { Ledger } from '../ledger.ts';
-import { createGoneMarks } from './deletion-guard.ts';
+import { createDeletionGuard } from './deletion-guard.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './commit-page.ts';
 import { createPersonReaches } from './frequency-cap.ts';
-import { createPushServiceHolds } from './push-services.ts';
+import { createPushServices } from './push-services.ts';
 import { createRecipients } from './read-page.ts';
 import type { SqliteDatabase } from './database.ts';
 
 export function createSqliteLedger(database: SqliteDatabase): Ledger {
   const recipients = createRecipients(database);
-  const marks = createGoneMarks(database);
-  const holds = createPushServiceHolds(database);
+  const marks = createDeletionGuard(database);
+  const pushServices = createPushServices(database);
   const outcomes = createOutcomeCounts(database);
   const reaches = createPersonReaches(database);
-  const commitPage = createPageCommit(database, holds, reaches);
+  const commitPage = createPageCommit(database, pushServices, reaches);
 
   return {
     readRows: ({ broadcastId, throughPosition, broadcast }, afterPosition, limit) => {
@@ -28,7 +28,7 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
         const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
         const hasRefused = answer === 'refused';
         const answers = { origin, vapidPublicKey, accepted, hasRefused, refusalsInRow, waitMs };
-        holds.record([answers], database.now());
+        pushServices.record([answers], database.now());
         const id = answer === 'gone' ? marks.markByKeys(origin, subscription) : undefined;
         if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
         if (!hasRefused) marks.count(origin, 1, accepted);
@@ -43,9 +43,9 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
           capped: 0,
         });
         if (id === undefined) return 'kept';
-        marks.judgeSingle(origin);
+        marks.decideSingle(origin);
         return marks.isMarked(id) ? 'marked' : 'deleted';
       }),
-    pushServices: () => database.read(() => holds.states()),
+    pushServices: () => database.read(() => pushServices.states()),
   };
 }

@@ -1,8 +1,8 @@
-// Holds of push services in SQLite: from the answers that workers report to what is held back, which rows are drawn
+// Suspended push services in SQLite: from the answers that workers report to what is suspended, which rows are drawn
 // as probes, and what is released. All functions are called inside a transaction.
 import {
   holdPolicy,
-  judgeRefusal,
+  decideRefusal,
   type IfRefused,
   type PushServiceAnswers,
   type PushServiceKey,
@@ -10,7 +10,7 @@ import {
 } from '../push-services.ts';
 import type { SqliteDatabase } from './database.ts';
 
-export interface PushServiceHolds {
+export interface PushServices {
   record(answers: readonly PushServiceAnswers[], nowMs: number): void;
   /** Those that are not as every push service is at first. */
   states(): readonly PushServiceState[];
@@ -19,10 +19,10 @@ export interface PushServiceHolds {
   /** Whether the push service is known to have accepted a message for this subscription. */
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
   /** What a further refusal of the row means. */
-  judge(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
+  decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
   /** Rows of one running broadcast whose push service is to be probed now. */
   drawProbes(broadcastId: number): Draw | undefined;
-  /** Makes rows due that are held back for push services which are open again, at most `limit`. */
+  /** Makes rows due that were suspended with push services which are open again, at most `limit`. */
   release(broadcastId: number, limit: number): void;
 }
 
@@ -44,7 +44,7 @@ interface PushServiceRow {
   readonly accepted_at_ms: number;
 }
 
-export function createPushServiceHolds(database: SqliteDatabase): PushServiceHolds {
+export function createPushServices(database: SqliteDatabase): PushServices {
   const statements = prepareStatements(database);
 
   const findOrAdd = ({ origin, vapidPublicKey }: PushServiceKey): PushServiceRow => {
@@ -91,23 +91,23 @@ export function createPushServiceHolds(database: SqliteDatabase): PushServiceHol
       });
     }
     if (inRow < known.refusals_to_hold) return;
-    statements.hold.run({ id, nowMs, pauseMs: holdPolicy.probePauseMs });
+    statements.suspend.run({ id, nowMs, pauseMs: holdPolicy.probePauseMs });
   };
 
-  const judge: PushServiceHolds['judge'] = ({ by, refusals, sinceMs }) => {
+  const decide: PushServices['decide'] = ({ by, refusals, sinceMs }) => {
     const evidence = statements.evidence.first({ id: by, sinceMs });
-    if (evidence === undefined) return 'hold';
-    return judgeRefusal({
+    if (evidence === undefined) return 'suspend';
+    return decideRefusal({
       refusals,
       waitedMs: database.now() - sinceMs,
       othersAccepted: evidence.others_accepted === 1,
-      onlyStrangers: evidence.only_strangers === 1,
+      onlyNeverAccepted: evidence.only_strangers === 1,
       isKeyGood: evidence.is_key_good === 1,
     });
   };
 
   return {
-    record: (answers, nowMs) => answers.forEach((told) => recordOne(told, nowMs)),
+    record: (answers, nowMs) => answers.forEach((each) => recordOne(each, nowMs)),
 
     states: () =>
       statements.states
@@ -126,14 +126,14 @@ export function createPushServiceHolds(database: SqliteDatabase): PushServiceHol
     },
 
     wasAccepted,
-    judge,
+    decide: decide,
 
     drawProbes: (only) => {
       const nowMs = database.now();
       const due = statements.findProbes.first({ nowMs, broadcastId: only });
       if (due === undefined) return undefined;
       const { id, draws, broadcast_id: broadcastId } = due;
-      const ifRefused = judge({ by: id, refusals: 0, sinceMs: due.held_since_ms });
+      const ifRefused = decide({ by: id, refusals: 0, sinceMs: due.held_since_ms });
       const { probeRows, lastProbeRows, knownProbeRows, probePauseMs } = holdPolicy;
       const rows = ifRefused === 'reject' ? lastProbeRows : probeRows;
       const known = statements.drawKnown.all({ id, broadcastId, limit: knownProbeRows });
@@ -216,7 +216,7 @@ function prepareStatements(database: SqliteDatabase) {
                        where q.vapid_public_key = p.vapid_public_key and q.accepted_at_ms > 0) as is_key_good
         from push_services p where p.id = :id
       `),
-    hold: database.prepare<{ id: number; nowMs: number; pauseMs: number }>(`
+    suspend: database.prepare<{ id: number; nowMs: number; pauseMs: number }>(`
         update push_services set
           held_since_ms = :nowMs, draws = 0, probe_at_ms = :nowMs + :pauseMs
         where id = :id and held_since_ms is null and refusals_in_row >= refusals_to_hold

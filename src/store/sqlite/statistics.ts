@@ -68,11 +68,11 @@ export function createSqliteStatistics(database: SqliteDatabase): Statistics {
       ),
     backlog: () =>
       database.read(() => {
-        const { count: waitingRows = 0, held_back: heldBackRows = 0 } = waiting.first({}) ?? {};
+        const { count: waitingRows = 0, held_back: suspendedRows = 0 } = waiting.first({}) ?? {};
         return {
           pendingRows: pending.first({ nowMs: database.now() })?.count ?? 0,
           waitingRows,
-          heldBackRows,
+          suspendedRows,
           alarms: alarms.all({}).map(({ reason, count }) => ({ reason, count })),
         };
       }),

@@ -14,8 +14,8 @@ export type OnFrame = (
 
 export class FrameReader {
   readonly #onFrame: OnFrame;
-  #held: Buffer | undefined;
-  #heldBytes = 0;
+  #buffer: Buffer | undefined;
+  #bufferedBytes = 0;
 
   constructor(onFrame: OnFrame) {
     this.#onFrame = onFrame;
@@ -23,37 +23,37 @@ export class FrameReader {
 
   /** @throws {Http2Fault} FRAME_SIZE_ERROR, and whatever `onFrame` throws */
   read(chunk: Buffer): void {
-    let offset = this.#heldBytes === 0 ? 0 : this.#completeHeld(chunk);
+    let offset = this.#bufferedBytes === 0 ? 0 : this.#completeBuffered(chunk);
     while (chunk.length - offset >= frameHeaderBytes) {
       const end = offset + frameHeaderBytes + payloadBytes(chunk, offset);
       if (end > chunk.length) break;
       this.#dispatch(chunk, offset, end);
       offset = end;
     }
-    if (offset < chunk.length) this.#hold(chunk, offset, chunk.length);
+    if (offset < chunk.length) this.#append(chunk, offset, chunk.length);
   }
 
   /** @returns how much of the chunk belonged to the frame that had begun before it */
-  #completeHeld(chunk: Buffer): number {
-    const held = this.#held as Buffer;
+  #completeBuffered(chunk: Buffer): number {
+    const buffer = this.#buffer as Buffer;
     let offset = 0;
-    if (this.#heldBytes < frameHeaderBytes) {
-      offset = Math.min(frameHeaderBytes - this.#heldBytes, chunk.length);
-      this.#hold(chunk, 0, offset);
-      if (this.#heldBytes < frameHeaderBytes) return offset;
+    if (this.#bufferedBytes < frameHeaderBytes) {
+      offset = Math.min(frameHeaderBytes - this.#bufferedBytes, chunk.length);
+      this.#append(chunk, 0, offset);
+      if (this.#bufferedBytes < frameHeaderBytes) return offset;
     }
-    const frameBytes = frameHeaderBytes + payloadBytes(held, 0);
-    const end = Math.min(offset + frameBytes - this.#heldBytes, chunk.length);
-    this.#hold(chunk, offset, end);
-    if (this.#heldBytes < frameBytes) return end;
-    this.#heldBytes = 0;
-    this.#dispatch(held, 0, frameBytes);
+    const frameBytes = frameHeaderBytes + payloadBytes(buffer, 0);
+    const end = Math.min(offset + frameBytes - this.#bufferedBytes, chunk.length);
+    this.#append(chunk, offset, end);
+    if (this.#bufferedBytes < frameBytes) return end;
+    this.#bufferedBytes = 0;
+    this.#dispatch(buffer, 0, frameBytes);
     return end;
   }
 
-  #hold(chunk: Buffer, start: number, end: number): void {
-    this.#held ??= Buffer.allocUnsafeSlow(frameHeaderBytes + maxFrameBytes);
-    this.#heldBytes += chunk.copy(this.#held, this.#heldBytes, start, end);
+  #append(chunk: Buffer, start: number, end: number): void {
+    this.#buffer ??= Buffer.allocUnsafeSlow(frameHeaderBytes + maxFrameBytes);
+    this.#bufferedBytes += chunk.copy(this.#buffer, this.#bufferedBytes, start, end);
   }
 
   #dispatch(bytes: Buffer, offset: number, end: number): void {

@@ -46,13 +46,13 @@ export class HeaderAssembler {
       if (isLast) return { streamId, endsStream, bytes, start: from, end: to };
       this.#streamId = streamId;
       this.#endsStream = endsStream;
-      this.#hold(bytes, from, to);
+      this.#append(bytes, from, to);
       return undefined;
     }
     if (streamId !== this.#streamId) {
       throw new Http2Fault(ErrorCode.protocolError, 'CONTINUATION without its HEADERS');
     }
-    this.#hold(bytes, start, end);
+    this.#append(bytes, start, end);
     if (!isLast) return undefined;
     const whole = Buffer.concat(this.#parts);
     this.#parts = [];
@@ -60,7 +60,7 @@ export class HeaderAssembler {
     return { streamId, endsStream: this.#endsStream, bytes: whole, start: 0, end: whole.length };
   }
 
-  #hold(bytes: Buffer, start: number, end: number): void {
+  #append(bytes: Buffer, start: number, end: number): void {
     this.#partBytes += end - start;
     if (this.#partBytes > maxBlockBytes || this.#parts.length > maxContinuations) {
       throw new Http2Fault(

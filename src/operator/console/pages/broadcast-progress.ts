@@ -21,7 +21,7 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
   const settled = audience - counts.pending;
   const share = audience === 0 ? 1 : settled / audience;
   const rate = stateOf(broadcast) === 'running' ? rateOf(intervals) : 0;
-  const held = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const left =
     rate > 0 && counts.pending > 0 ? `${formatDuration(counts.pending / rate)} left` : timing(broadcast);
   const speed = rate > 0 ? ` · ${formatCount(Math.round(rate))} a second` : '';
@@ -44,7 +44,7 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
           capitalize(name),
           formatCount(count),
           name === 'pending' && waiting > 0
-            ? `${formatCount(waiting)} to be tried again${held > 0 ? `, ${formatCount(held)} held back` : ''}`
+            ? `${formatCount(waiting)} to be tried again${suspendedRows > 0 ? `, ${formatCount(suspendedRows)} held back` : ''}`
             : countMeanings[name],
         ),
       )}
@@ -93,7 +93,7 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
 
 export function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
   if (origins.length === 0) return empty('Nothing has been sent yet.');
-  const held = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
+  const suspendedRows = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
   const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
   const events = receipts === undefined ? [] : receiptEvents;
   // What none of them has would only take room.
@@ -101,7 +101,9 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
   const figures = [
     ['attempts', ({ attempts }: OriginCounts) => attempts],
     ...outcomes.map((name) => [name, (counts: OriginCounts) => counts[name]] as const),
-    ...(held.size > 0 ? [['held back', ({ origin }: OriginCounts) => held.get(origin) ?? 0] as const] : []),
+    ...(suspendedRows.size > 0
+      ? [['held back', ({ origin }: OriginCounts) => suspendedRows.get(origin) ?? 0] as const]
+      : []),
     ...events.map(
       (event) => [event, ({ origin }: OriginCounts) => reported.get(origin)?.[event] ?? 0] as const,
     ),

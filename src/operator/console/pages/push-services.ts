@@ -37,7 +37,7 @@ export function addPushServicesPage(app: FastifyInstance, { store }: OperatorPar
       entry: 'Push services',
       liveUrl: '/console/live/push-services',
       content: html`
-        ${held.length === 0 ? nothing : card('Deletions that wait for you', renderHeld(held, session))}
+        ${held.length === 0 ? nothing : card('Deletions that wait for you', renderHeldDeletions(held, session))}
         ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
         ${card('What they refused, and why', renderRefusals(attempts))}
       `,
@@ -149,7 +149,7 @@ async function renderHour(store: Store): Promise<Html> {
   );
 }
 
-function renderHeld(held: readonly HeldOrigin[], session: ConsoleSession): Html {
+function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSession): Html {
   const decide = (origin: string, decision: 'confirm' | 'discard', text: string, style: string): Html =>
     html`<form method="post" action="/console/held-deletions/${decision}">
       ${csrfField(session)} <input type="hidden" name="origin" value="${origin}" />

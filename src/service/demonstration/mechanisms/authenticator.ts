@@ -22,7 +22,7 @@ declare module 'fastify' {
 /** Enforces the annotation `config: { authenticator }` on every route of the scope that comes after. */
 export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSession): void {
   /** Requests whose body is being read; their authenticators have not been asked. */
-  const unjudged = new WeakSet<FastifyRequest>();
+  const pending = new WeakSet<FastifyRequest>();
   app.addHook('onRoute', (route) => {
     const authenticator = route.config?.authenticator;
     if (authenticator === undefined) return;
@@ -31,19 +31,19 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
       security: [{ session: [] }],
     });
     const authenticate = async (request: FastifyRequest): Promise<void> => {
-      unjudged.delete(request);
+      pending.delete(request);
       assertPassed(await authenticator(new ActionRequest(request, readSession)));
     };
     const { preParsing = [], preValidation = [], errorHandler } = route;
     route.preParsing = [preParsing].flat().concat((request, _reply, _payload, done) => {
-      unjudged.add(request);
+      pending.add(request);
       done();
     });
     // After the body is parsed, before it is validated.
     route.preValidation = [preValidation, authenticate].flat();
     // A body that cannot be parsed ends the request earlier; without a session it is a 401 as well.
     route.errorHandler = async function authenticateFirst(cause, request, reply): Promise<unknown> {
-      const isUnreadable = unjudged.has(request) && !request.raw.socket.destroyed;
+      const isUnreadable = pending.has(request) && !request.raw.socket.destroyed;
       const fault = isUnreadable ? await authenticate(request).then(() => cause, toError) : cause;
       if (errorHandler === undefined) throw fault;
       return errorHandler.call(this, fault, request, reply);
@@ -75,13 +75,13 @@ export type Authorize = (session: string, request: ActionRequest) => boolean | P
 /** Passes requests with the session entry `SESSION`, even an empty one, unless `authorize` rejects its value. */
 export function createSessionAuthenticator(authorize: Authorize, log?: RecordLog): Authenticator {
   return async (request) => {
-    const verdict = await judge(request, authorize);
+    const verdict = await verdictOf(request, authorize);
     log?.info({ mechanism: 'authenticator', phase: 'request', ...requestRecord(request), verdict });
     return verdict;
   };
 }
 
-async function judge(request: ActionRequest, authorize: Authorize): Promise<Verdict> {
+async function verdictOf(request: ActionRequest, authorize: Authorize): Promise<Verdict> {
   const value = request.session['SESSION'];
   if (value === undefined) return 'unauthenticated';
   return (await authorize(value, request)) ? 'pass' : 'forbidden';
