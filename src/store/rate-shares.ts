@@ -4,6 +4,9 @@
 /** What may be saved up, as seconds of the rate; at least one message. */
 export const burstSeconds = 0.25;
 
+/** So long without a message, the queue is not there: its broadcast was paused or cancelled. */
+export const abandonedAfterMs = 5000;
+
 export interface RateRequest {
   /** As `URL.origin` gives it. */
   readonly origin: string;

@@ -10,7 +10,7 @@ import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { hashEndpoint } from '../../src/store/postgres/endpoint-hash.ts';
-import { describeFunctions, functionGroups } from '../../src/store/postgres/functions/all-functions.ts';
+import { describeFunctions, functionsText } from '../../src/store/postgres/functions/all-functions.ts';
 import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
 import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
@@ -75,7 +75,8 @@ describe('a new PostgreSQL database', () => {
   test('counts what an older version has stored to be tried again, and what it holds', async () => {
     const older = await PostgresDatabase.open({ url: database.url });
     const counted = migrations.findIndex((entry) => entry.includes('create table deskbell.waiting_rows'));
-    await migrate(older, migrations.slice(0, counted));
+    // today's functions would miss columns
+    await migrate(older, migrations.slice(0, counted), describeFunctions(counted, ''));
     await older.query(`
       insert into deskbell.retries
         (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, push_service_id)
@@ -193,9 +194,7 @@ describe('a PostgreSQL store', () => {
   /** What newer code brings that has changed one function and added no migration. */
   const changed = describeFunctions(
     migrations.length,
-    functionGroups.map(
-      (group) => (schema) => group(schema).replace('* 1000)::bigint)', '* 1000)::bigint + 1000000)'),
-    ),
+    functionsText().replace('* 1000)::bigint)', '* 1000)::bigint + 1000000)'),
   );
   const current = describeFunctions();
 
@@ -229,17 +228,17 @@ describe('a PostgreSQL store', () => {
       newer.query(`do $$ begin execute format('comment on schema ${schema} is %L',
         to_char(now() at time zone 'UTC' - interval '${days} days', '"last used "YYYY-MM-DD')); end $$`);
     try {
-      await newer.query('create schema deskbell_functions_7');
+      await newer.query('create schema deskbell_functions_1');
       await setLastUse(current.schema, 30);
       await migrate(newer, migrations, changed);
       assert.deepEqual(await functionSchemas(newer), [
-        'deskbell_functions_7',
+        'deskbell_functions_1',
         changed.schema,
         current.schema,
       ]);
       // the running process of before renews the note for its own
       await keepFunctions(newer, current);
-      await setLastUse('deskbell_functions_7', 31);
+      await setLastUse('deskbell_functions_1', 31);
       await setLastUse(changed.schema, 1);
       await migrate(newer, migrations, changed);
       assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);

@@ -1,13 +1,12 @@
 // The attempt log: what was tried, when, and what came of it. It is bounded, and holds nothing that is secret.
+import { attemptLogLimits } from '../attempt-log.ts';
 import type { AttemptRecord, BroadcastStore } from '../broadcasts.ts';
 import type { RowResult } from '../ledger.ts';
 import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 
-const maxAcceptedPerBroadcast = 1000;
-const maxOthersPerBroadcast = 10_000;
-const maxBroadcasts = 100;
+const { maxAcceptedPerBroadcast, maxOthersPerBroadcast, maxLoggedBroadcasts } = attemptLogLimits;
 
 /** How much of a broadcast has been logged. */
 export interface Logged {
@@ -56,7 +55,7 @@ export function createAttemptLog(database: SqliteDatabase): AttemptLog {
     `);
   const prune = database.prepare<NoValues>(`
       delete from attempts where broadcast_id <=
-        (select id from broadcasts order by id desc limit 1 offset ${maxBroadcasts})
+        (select id from broadcasts order by id desc limit 1 offset ${maxLoggedBroadcasts})
     `);
   const find = ({ broadcastId, subscriptionId, outcome, beforeId, limit }: AttemptFilter) => {
     const conditions = {

@@ -4,15 +4,10 @@
 // window are decided when the next window is complete, or when a broadcast ends: then nothing more comes for a while. Marks
 // of single messages are decided at once.
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { deletionGuardPolicy } from '../held-deletions.ts';
 import type { SqliteDatabase } from './database.ts';
 
-const windowAnswers = 100;
-/** At least one of this many answers was an acceptance: 5 %. */
-const answersPerAcceptance = 20;
-/** So few deletions are no mass deletion, whatever the origin's other answers are. */
-const fewMarks = 20;
-/** A window with fewer answers is inconclusive. */
-const minWindowAnswers = 20;
+const { windowAnswers, answersPerAcceptance, fewMarks, minWindowAnswers } = deletionGuardPolicy;
 
 interface AnswerWindow {
   readonly number: number;

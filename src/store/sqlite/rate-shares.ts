@@ -1,5 +1,11 @@
 // Rate limits in SQLite: a row for each push service that has one.
-import { burstSeconds, type RateRequest, type RateShare, type RateShares } from '../rate-shares.ts';
+import {
+  abandonedAfterMs,
+  burstSeconds,
+  type RateRequest,
+  type RateShare,
+  type RateShares,
+} from '../rate-shares.ts';
 import type { SqliteDatabase } from './database.ts';
 
 interface LimitRow {
@@ -8,9 +14,6 @@ interface LimitRow {
   readonly queued_until_ms: number;
   readonly sent_at_ms: number;
 }
-
-/** So long without a message, the queue is not there: its broadcast was paused or cancelled. */
-const abandonedAfterMs = 5000;
 
 export function createSqliteRateShares(database: SqliteDatabase): RateShares {
   const find = database.prepare<{ origin: string }, LimitRow>(

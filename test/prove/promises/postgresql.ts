@@ -9,7 +9,7 @@ export const postgresql: readonly DocumentedPromise[] = [
       title: 'counts a page once though the answer to its commit was lost',
     },
     changes: {
-      'src/store/postgres/functions/rows.ts': {
+      'src/store/postgres/functions/commit-page.sql': {
         'a repeated commit counts again': ['and last_commit is distinct from its_commit', ''],
       },
     },
@@ -22,7 +22,7 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
     changes: {
       'src/store/postgres/functions/all-functions.ts': {
-        'functions are known by the version of the tables alone': [".update(textIn('functions'))", ''],
+        'functions are known by the version of the tables alone': ['.update(text)', ''],
       },
     },
   },
@@ -73,7 +73,7 @@ export const postgresql: readonly DocumentedPromise[] = [
       title: 'of two processes that register one endpoint at once',
     },
     changes: {
-      'src/store/postgres/functions/subscriptions.ts': {
+      'src/store/postgres/functions/subscriptions.sql': {
         'a row that is there keeps its user': [
           "case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end",
           's.user_name',

@@ -7,22 +7,19 @@ const perPerson = 'test/store/frequency-cap-suite.ts';
 const retryPolicy = 'test/delivery/retry-policy.test.ts';
 const policy = 'src/delivery/worker/retry-policy.ts';
 
-const limit = 'const answersPerAcceptance = 20;';
+const limit = 'answersPerAcceptance: 20,';
 
 export const sending: readonly DocumentedPromise[] = [
   {
     claim:
       'Subscriptions that are gone are deleted where their push service accepts at least 5 %, and held where it accepts less',
     test: { file: heldDeletions, title: 'a push service that accepts' },
-    changes: Object.fromEntries(
-      ['src/store/sqlite/deletion-guard.ts', 'src/store/postgres/functions/gone-marks.ts'].map((file) => [
-        file,
-        {
-          'the limit is 4 %': [limit, 'const answersPerAcceptance = 25;'],
-          'the limit is more than 5 %': [limit, 'const answersPerAcceptance = 19;'],
-        },
-      ]),
-    ),
+    changes: {
+      'src/store/held-deletions.ts': {
+        'the limit is 4 %': [limit, 'answersPerAcceptance: 25,'],
+        'the limit is more than 5 %': [limit, 'answersPerAcceptance: 19,'],
+      },
+    },
   },
   {
     claim:
@@ -46,7 +43,7 @@ export const sending: readonly DocumentedPromise[] = [
       'src/store/sqlite/frequency-cap.ts': {
         'it counts from the last acceptance': ['is_accepted = 1 where is_accepted = 0', 'is_accepted = 1'],
       },
-      'src/store/postgres/functions/person-reaches.ts': {
+      'src/store/postgres/functions/frequency-cap.sql': {
         'it counts from the last acceptance': ['where not r.is_accepted', ''],
       },
     },
@@ -58,7 +55,7 @@ export const sending: readonly DocumentedPromise[] = [
       'src/store/sqlite/frequency-cap.ts': {
         'a pause ends what is reserved': ["b.state in ('running', 'paused')", "b.state = 'running'"],
       },
-      'src/store/postgres/functions/person-reaches.ts': {
+      'src/store/postgres/functions/frequency-cap.sql': {
         'a pause ends what is reserved': ["b.state in ('running', 'paused')", "b.state = 'running'"],
       },
     },

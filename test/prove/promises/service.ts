@@ -3,7 +3,7 @@ import type { DocumentedPromise } from '../promise.ts';
 
 const registrations = 'test/store/registration-suite.ts';
 const right = 'src/store/registration-right.ts';
-const functions = 'src/store/postgres/functions/subscriptions.ts';
+const functions = 'src/store/postgres/functions/subscriptions.sql';
 
 const registration = 'src/service/push/registration.ts';
 const ask = 'const assign = await askApplication(registration, request, settings);';

@@ -1,20 +1,16 @@
-// All functions of the database. Each version of them stands in a schema of its own, named by what they are, so that
-// processes of another version go on with theirs, and a function that changes reaches a database that exists.
+// All functions of the database. They stand in the .sql files of this folder, in a schema that is called `deskbell_functions`
+// there, with the numbers and words of the code as `:name`. Each version of them gets a schema of its own, named by what they
+// are, so that processes of another version go on with theirs, and a function that changes reaches a database that exists.
 import { createHash } from 'node:crypto';
-import { migrations } from '../migrations.ts';
-import { broadcastFunctions } from './broadcasts.ts';
-import { clientRequestFunctions } from './client-requests.ts';
-import { goneMarkFunctions } from './gone-marks.ts';
-import { personReachFunctions } from './person-reaches.ts';
-import { pushServiceFunctions } from './push-services.ts';
-import { rateLimitFunctions } from './rate-limits.ts';
-import { receiptFunctions } from './receipts.ts';
-import { rowFunctions } from './rows.ts';
-import { subscriptionFunctions } from './subscriptions.ts';
-import { workFunctions } from './work.ts';
-
-/** @returns the statements that make the functions in this schema */
-export type FunctionGroup = (schema: string) => string;
+import { readFileSync } from 'node:fs';
+import { attemptLogLimits } from '../../attempt-log.ts';
+import { clientPlaces } from '../../client-requests.ts';
+import { deletionGuardPolicy, heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
+import { holdPolicy } from '../../push-services.ts';
+import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
+import { noAction, receiptWindowMs } from '../../receipts.ts';
+import { broadcastWidths, outcomeWidths } from '../../statistics.ts';
+import { migrations, partitions, workChannel } from '../migrations.ts';
 
 export interface DatabaseFunctions {
   /** Where they are: `deskbell_functions_<version of the tables>_<hash of their text>`. */
@@ -23,30 +19,88 @@ export interface DatabaseFunctions {
   readonly sql: string;
 }
 
+type SqlValue = number | string | readonly number[];
+
 /** In the order of their use of each other. */
-export const functionGroups: readonly FunctionGroup[] = [
-  subscriptionFunctions,
-  pushServiceFunctions,
-  goneMarkFunctions,
-  broadcastFunctions,
-  workFunctions,
-  personReachFunctions,
-  rowFunctions,
-  receiptFunctions,
-  rateLimitFunctions,
-  clientRequestFunctions,
+const files = [
+  './clock.sql',
+  './subscriptions.sql',
+  './audiences.sql',
+  './push-services.sql',
+  './alarms.sql',
+  './deletion-guard.sql',
+  './outcome-counts.sql',
+  './finish-broadcast.sql',
+  './broadcasts.sql',
+  './leases.sql',
+  './frequency-cap.sql',
+  './read-page.sql',
+  './attempt-log.sql',
+  './commit-page.sql',
+  './receipts.sql',
+  './rate-shares.sql',
+  './client-requests.sql',
 ];
+
+// of these, what the databases know
+const { maxRefusals: _inCode, ...pushServicePolicy } = holdPolicy;
+
+/** What stands in the files as `:name`. */
+const values: Readonly<Record<string, SqlValue>> = {
+  ...attemptLogLimits,
+  ...deletionGuardPolicy,
+  ...pushServicePolicy,
+  abandonedAfterMs,
+  burstSeconds,
+  clientPlaces,
+  everyWindow: Number.MAX_SAFE_INTEGER,
+  heldDeletionsDetail: heldDeletionsDetail('{origin}'),
+  heldDeletionsReason,
+  noAction,
+  partitions,
+  receiptWindowMs,
+  workChannel,
+  fineWidthMs: outcomeWidths.fine.widthMs,
+  fineKeptMs: outcomeWidths.fine.keptMs,
+  coarseWidthMs: outcomeWidths.coarse.widthMs,
+  coarseKeptMs: outcomeWidths.coarse.keptMs,
+  broadcastWidthsMs: broadcastWidths.map(({ widthMs }) => widthMs),
+  broadcastWidthsUntilMs: broadcastWidths.map(({ untilMs }) => untilMs).filter(Number.isFinite),
+};
 
 /** Of the hash of their text: enough to tell versions apart. */
 const hashLength = 12;
 
-/** @param version of the tables that they are for */
-export function describeFunctions(
-  version = migrations.length,
-  groups: readonly FunctionGroup[] = functionGroups,
-): DatabaseFunctions {
-  const textIn = (schema: string): string => groups.map((group) => group(schema)).join('\n');
-  const hash = createHash('sha256').update(textIn('functions')).digest('hex').slice(0, hashLength);
+/**
+ * @param version of the tables that they are for
+ * @param text what makes them, in the schema `deskbell_functions`
+ */
+export function describeFunctions(version = migrations.length, text = functionsText()): DatabaseFunctions {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, hashLength);
   const schema = `deskbell_functions_${version}_${hash}`;
-  return { schema, sql: `create schema ${schema};\n${textIn(schema)}` };
+  return { schema, sql: `create schema ${schema};\n${text.replaceAll('deskbell_functions.', `${schema}.`)}` };
+}
+
+/** What makes all functions, in the schema `deskbell_functions`. */
+export const functionsText = (): string =>
+  insertValues(files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n'), values);
+
+/** @throws {Error} where a name has no value, or a value is used nowhere */
+export function insertValues(text: string, known: Readonly<Record<string, SqlValue>>): string {
+  const unused = new Set(Object.keys(known));
+  // not the cast `::bigint`
+  const inserted = text.replaceAll(/(?<![:\w]):([a-zA-Z]\w*)/g, (_, name: string) => {
+    if (!Object.hasOwn(known, name))
+      throw new Error(`The functions of the database name :${name}, which has no value.`);
+    unused.delete(name);
+    return toSql(known[name]!);
+  });
+  if (unused.size > 0) throw new Error(`No function of the database uses ${[...unused].join(', ')}.`);
+  return inserted;
+}
+
+function toSql(value: SqlValue): string {
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
+  return `array[${value.join(', ')}]::bigint[]`;
 }

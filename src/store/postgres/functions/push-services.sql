@@ -1,0 +1,138 @@
+-- Push services that refuse our token: see ../../push-services.ts.
+
+-- Takes note of what push services answered: [{origin, vapidPublicKey, accepted, hasRefused, refusalsInRow,
+-- acceptedSubscriptionId, refusedSubscriptionIds, rejectedSubscriptionIds, waitMs}].
+create function deskbell_functions.record_answers(answers jsonb, now_ms bigint) returns void language plpgsql as $$
+declare
+  told record;
+  known deskbell.push_services;
+  in_row bigint;
+  is_news boolean;
+begin
+  for told in
+    -- in one order, so that commits do not wait for each other in a circle
+    select * from jsonb_to_recordset(answers) as a (
+      "origin" text, "vapidPublicKey" text, "accepted" bigint, "hasRefused" boolean, "refusalsInRow" bigint,
+      "acceptedSubscriptionId" bigint, "refusedSubscriptionIds" bigint[], "rejectedSubscriptionIds" bigint[], "waitMs" bigint)
+    where a."accepted" > 0 or a."refusalsInRow" > 0 or a."waitMs" > 0 or a."rejectedSubscriptionIds" is not null
+    order by a."origin", a."vapidPublicKey"
+  loop
+    select * into known from deskbell.push_services
+      where origin = told."origin" and vapid_public_key = told."vapidPublicKey";
+    if not found then
+      insert into deskbell.push_services (origin, vapid_public_key, refusals_to_hold)
+        values (told."origin", told."vapidPublicKey", :refusalsToHold) on conflict do nothing;
+      select * into known from deskbell.push_services
+        where origin = told."origin" and vapid_public_key = told."vapidPublicKey";
+    end if;
+    if told."acceptedSubscriptionId" is not null then
+      insert into deskbell.accepted_subscriptions (push_service_id, slot, subscription_id)
+        values (known.id, told."acceptedSubscriptionId" % :rememberedRows, told."acceptedSubscriptionId")
+        on conflict (push_service_id, slot) do update set subscription_id = excluded.subscription_id;
+    end if;
+    -- mostly there is nothing to change, and then nobody waits for this row
+    continue when told."accepted" > 0 and told."refusalsInRow" = known.refusals_in_row and not told."hasRefused"
+      and known.held_since_ms is null and told."refusalsInRow" < known.refusals_to_hold and told."waitMs" is null
+      and known.accepted_at_ms > known.refused_at_ms and told."rejectedSubscriptionIds" is null;
+    if told."rejectedSubscriptionIds" is not null then
+      delete from deskbell.accepted_subscriptions
+        where push_service_id = known.id and subscription_id = any (told."rejectedSubscriptionIds");
+    end if;
+    select * into known from deskbell.push_services where id = known.id for no key update;
+    -- an acceptance is news after a refusal only; the refusals that followed it are later
+    is_news := told."accepted" > 0 and (told."hasRefused" or known.accepted_at_ms <= known.refused_at_ms);
+    if told."accepted" > 0 and known.held_since_ms is not null then
+      known.held_since_ms := null;
+      known.refusals_to_hold := least(2 * known.refusals_to_hold, :maxRefusalsToHold);
+    end if;
+    in_row := told."refusalsInRow" + case when told."accepted" > 0 then 0 else known.refusals_in_row end;
+    if in_row >= known.refusals_to_hold and known.held_since_ms is null then
+      known.held_since_ms := now_ms;
+      known.draws := 0;
+      known.probe_at_ms := now_ms + :probePauseMs;
+    end if;
+    update deskbell.push_services set
+      refusals_in_row = in_row, refusals_to_hold = known.refusals_to_hold, held_since_ms = known.held_since_ms,
+      draws = known.draws, probe_at_ms = known.probe_at_ms,
+      known_refused_at_ms = case when exists (
+          select from deskbell.accepted_subscriptions
+          where push_service_id = known.id and subscription_id = any (told."refusedSubscriptionIds"))
+        then now_ms else known.known_refused_at_ms end,
+      refused_at_ms = case when told."hasRefused" then now_ms else known.refused_at_ms end,
+      accepted_at_ms = case when is_news then now_ms - (told."refusalsInRow" > 0)::int else known.accepted_at_ms end,
+      wait_until_ms = greatest(known.wait_until_ms, now_ms + coalesce(told."waitMs", 0))
+    where id = known.id;
+  end loop;
+end $$;
+
+-- those that are not as every push service is at first
+create function deskbell_functions.push_service_states(now_ms bigint) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(jsonb_build_object('origin', origin, 'vapidPublicKey', vapid_public_key,
+    'isHeld', held_since_ms is not null, 'refusalsToHold', refusals_to_hold,
+    'waitMs', greatest(0, wait_until_ms - now_ms))), '[]')
+  from deskbell.push_services
+  where held_since_ms is not null or refusals_to_hold > :refusalsToHold or wait_until_ms > now_ms
+$$;
+
+-- What is known of a push service that has refused a row since a time: see RefusedRow in ../../push-services.ts.
+create function deskbell_functions.refusal_evidence(
+  service int, since_ms bigint, out others_accepted boolean, out only_strangers boolean, out is_key_good boolean
+) language sql stable as $$
+  select p.accepted_at_ms >= since_ms, p.known_refused_at_ms <= p.accepted_at_ms,
+         exists (select from deskbell.push_services q
+                 where q.vapid_public_key = p.vapid_public_key and q.accepted_at_ms > 0)
+  from deskbell.push_services p where p.id = service
+$$;
+
+-- Rows of one running broadcast whose push service is to be probed now. of_one: a broadcast, or 0 for any.
+create function deskbell_functions.draw_probes(
+  of_one bigint, now_ms bigint, out broadcast bigint, out positions bigint[], out service int, out since_ms bigint
+)
+language plpgsql as $$
+declare
+  due record;
+  are_last boolean;
+begin
+  select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms into due
+    from deskbell.push_services p cross join deskbell.broadcasts b
+    where p.held_since_ms is not null and p.probe_at_ms <= now_ms
+      and b.state = 'running' and b.start_at_ms <= now_ms and (of_one = 0 or b.id = of_one)
+      and exists (select from deskbell.retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
+    order by p.probe_at_ms, random() limit 1
+    for no key update of p skip locked;
+  if not found then return; end if;
+  broadcast := due.broadcast_id;
+  service := due.id;
+  since_ms := due.held_since_ms;
+  select now_ms - since_ms >= :patienceMs and e.only_strangers and e.is_key_good into are_last
+    from deskbell_functions.refusal_evidence(service, since_ms) e;
+  positions := array(
+    select position from deskbell.retries
+    where broadcast_id = broadcast and push_service_id = due.id and draw_order < 0
+    order by draw_order limit :knownProbeRows);
+  positions := positions || array(
+    select position from deskbell.retries
+    where broadcast_id = broadcast and push_service_id = due.id and draw_order >= 0
+    order by draw_order limit case when are_last then :lastProbeRows else :probeRows end - cardinality(positions));
+  update deskbell.push_services set
+    draws = due.draws + 1,
+    -- a refusal that ends before the broadcast does is found to have ended
+    probe_at_ms = now_ms + case when are_last then :probePauseMs else greatest(:probePauseMs, least(
+      :maxProbePauseMs, (due.expires_at_ms - now_ms) / 2,
+      :probePauseMs * 2 ^ least(30, greatest(0, due.draws + 1 - :quickDraws))))::bigint end
+  where id = due.id;
+end $$;
+
+-- makes rows due that are held back for push services which are open again
+create function deskbell_functions.release_held_back(of_one bigint, max_rows int, now_ms bigint)
+returns void language sql volatile as $$
+  update deskbell.retries set due_at_ms = now_ms, push_service_id = null, draw_order = null
+  where (broadcast_id, position) in (
+    select r.broadcast_id, r.position
+    from deskbell.push_services p
+    cross join deskbell.broadcasts b
+    join deskbell.retries r on r.broadcast_id = b.id and r.push_service_id = p.id
+    where p.held_since_ms is null and b.state = 'running' and (of_one = 0 or b.id = of_one)
+    limit max_rows
+    for no key update of r skip locked)
+$$;

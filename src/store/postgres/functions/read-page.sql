@@ -1,0 +1,58 @@
+-- Reads the rows of a slice.
+
+-- Rows of a slice behind a position, in order, as one row of texts: reading them takes a third of the time that as many
+-- rows take. What has left the store is left out. keys: p256dh and auth, 81 bytes in hexadecimal digits each.
+create function deskbell_functions.read_rows(of_broadcast bigint, slice int, after bigint, through bigint, max_rows int)
+returns table (
+  positions text, subscription_ids text, endpoints text, keys text, vapid_key_ids text, updated_at_ms text
+) language plpgsql
+-- planning for all partitions takes longer than reading a page of them: it is done once, for the index of ids
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  head record;
+begin
+  select b.rows_in, b.audience_id into head from deskbell.broadcasts b where b.id = of_broadcast;
+  if head.rows_in = 'list' then
+    return query
+      select string_agg(m.position::text, ',' order by m.position),
+             string_agg(coalesce(m.subscription_id::text, ''), ',' order by m.position),
+             string_agg(coalesce(m.endpoint, s.endpoint), chr(10) order by m.position),
+             string_agg(encode(coalesce(m.p256dh, s.p256dh) || coalesce(m.auth, s.auth), 'hex'), '' order by m.position),
+             string_agg(coalesce(s.vapid_key_id::text, ''), ',' order by m.position),
+             string_agg(case when m.endpoint is null then s.updated_at_ms::text else '' end, ',' order by m.position)
+      from (
+        select m.* from deskbell.audience_members m
+        left join deskbell.subscriptions s on s.endpoint_hash = m.endpoint_hash and s.id = m.subscription_id
+        where m.audience_id = head.audience_id and m.position > after and m.position <= through
+          and (m.endpoint is not null or s.id is not null)
+        order by m.position limit max_rows
+      ) m
+      left join deskbell.subscriptions s
+        on s.endpoint_hash = m.endpoint_hash and (m.subscription_id is null or s.id = m.subscription_id);
+    return;
+  end if;
+  if head.rows_in = 'all' then
+    return query
+      select string_agg(s.id::text, ',' order by s.id),
+             null,
+             string_agg(s.endpoint, chr(10) order by s.id),
+             string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
+             string_agg(s.vapid_key_id::text, ',' order by s.id),
+             string_agg(s.updated_at_ms::text, ',' order by s.id)
+      from (select * from deskbell.subscriptions where id > after and id <= through order by id limit max_rows) s;
+    return;
+  end if;
+  return query execute format($page$
+    select string_agg(s.id::text, ',' order by s.id),
+           null,
+           string_agg(s.endpoint, chr(10) order by s.id),
+           string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
+           string_agg(s.vapid_key_id::text, ',' order by s.id),
+           string_agg(s.updated_at_ms::text, ',' order by s.id)
+    from (select * from deskbell.subscriptions_%s where id > $1 and id <= $2 order by id limit $3) s
+  $page$, slice % :partitions)
+    using after, through, max_rows;
+end $$;

@@ -1,0 +1,130 @@
+-- Stores and removes subscriptions.
+
+-- a JSON array of tags as it is stored
+create function deskbell_functions.read_tags(given jsonb) returns text[] language sql immutable strict as $$
+  select array_agg(tag order by tag collate "C") from jsonb_array_elements_text(given) tag
+$$;
+
+-- Takes as long whichever byte differs: what is compared are hashes, of which nobody can choose a beginning.
+create function deskbell_functions.is_same_secret(one bytea, other bytea) returns boolean language sql immutable as $$
+  select sha256(one) = sha256(other)
+$$;
+
+-- Inserts rows, or replaces the keys of those whose endpoint is there; rows that come twice are to be taken as they come
+-- last, and those that are not permitted do not come. No endpoint is given twice. A statement that may need any partition
+-- opens all of them, which costs as much as inserting ten rows: the first one asks what is there, and the others are left
+-- out where they have nothing to do.
+-- options: null, or {assign: {user, tags}} or {former: {hash, auth}}, and {proof: {auth, user}} where the row that is there
+-- may be changed with its auth or by its user alone; with auth in hexadecimal digits.
+create function deskbell_functions.put_subscriptions(
+  given_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
+) returns table (
+  hash uuid, id bigint, created_at_ms bigint, updated_at_ms bigint, user_name text, tags text[]
+)
+language plpgsql
+-- rows are few beside the table, whatever is known of its size at the first call
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  now_ms bigint := deskbell_functions.clock(given_ms);
+  permitted uuid[];
+  others uuid[];
+  changed uuid[] := '{}';
+  refused uuid[] := '{}';
+  inserted int;
+  moved record;
+begin
+  insert into deskbell.vapid_keys (public_key)
+    select distinct given.key from unnest(public_keys) as given (key)
+    where not exists (select from deskbell.vapid_keys v where v.public_key = given.key)
+    on conflict do nothing;
+
+  -- again where another process has inserted or deleted one of them just now
+  loop
+    with there as (
+      select s.endpoint_hash as hash,
+        not coalesce(given.options ? 'proof', false)
+          or deskbell_functions.is_same_secret(s.auth, given.auth)
+          or coalesce(deskbell_functions.is_same_secret(s.auth, decode(given.options #>> '{proof,auth}', 'hex')), false)
+          or coalesce(s.user_name = given.options #>> '{proof,user}', false) as is_permitted
+      from unnest(hashes, auths, options) as given (hash, auth, options)
+      join deskbell.subscriptions s on s.endpoint_hash = given.hash
+      where not given.hash = any (changed || refused)
+      -- nobody changes them between the proof and the update
+      order by s.endpoint_hash for no key update of s
+    )
+    select coalesce(array_agg(hash) filter (where is_permitted), '{}'),
+           coalesce(array_agg(hash) filter (where not is_permitted), '{}')
+      into permitted, others from there;
+    refused := refused || others;
+
+    -- first those that are there: an insert that finds its row would use up an id, and so spread ids thin
+    if cardinality(permitted) > 0 then
+      update deskbell.subscriptions s set
+        p256dh = given.p256dh,
+        auth = given.auth,
+        vapid_key_id = v.id,
+        -- grows with every change of the row, even within one millisecond
+        updated_at_ms = greatest(now_ms, s.updated_at_ms + 1),
+        user_name = case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end,
+        tags = case when given.options ? 'assign' then deskbell_functions.read_tags(given.options #> '{assign,tags}') else s.tags end
+      from unnest(hashes, p256dhs, auths, public_keys, options) as given (hash, p256dh, auth, public_key, options)
+        join deskbell.vapid_keys v on v.public_key = given.public_key
+      where s.endpoint_hash = given.hash and given.hash = any (permitted);
+      changed := changed || permitted;
+    end if;
+
+    exit when cardinality(changed) + cardinality(refused) = cardinality(hashes);
+    return query
+      insert into deskbell.subscriptions as s
+        (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags)
+      select given.hash, now_ms, now_ms, v.id, given.endpoint, given.p256dh, given.auth,
+             given.options #>> '{assign,user}', deskbell_functions.read_tags(given.options #> '{assign,tags}')
+      from unnest(hashes, endpoints, p256dhs, auths, public_keys, options) with ordinality
+          as given (hash, endpoint, p256dh, auth, public_key, options, number)
+        join deskbell.vapid_keys v on v.public_key = given.public_key
+      where not given.hash = any (changed || refused)
+      order by given.number
+      on conflict (endpoint_hash) do nothing
+      returning s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags;
+    get diagnostics inserted = row_count;
+    exit when cardinality(changed) + cardinality(refused) + inserted = cardinality(hashes);
+  end loop;
+
+  -- user and tags of a former subscription move to one that has none
+  if exists (select from unnest(options) as given (options) where given.options ? 'former') then
+    for moved in
+      select given.hash, f.endpoint_hash as former_hash, f.user_name, f.tags
+      from unnest(hashes, options) as given (hash, options)
+      join deskbell.subscriptions f on f.endpoint_hash = (given.options #>> '{former,hash}')::uuid
+        and deskbell_functions.is_same_secret(f.auth, decode(given.options #>> '{former,auth}', 'hex'))
+      where given.options ? 'former' and f.endpoint_hash <> given.hash and not given.hash = any (refused)
+        and (f.user_name is not null or f.tags is not null)
+      for no key update of f
+    loop
+      update deskbell.subscriptions s set user_name = moved.user_name, tags = moved.tags
+        where s.endpoint_hash = moved.hash and s.user_name is null and s.tags is null;
+      if found then
+        update deskbell.subscriptions s set user_name = null, tags = null where s.endpoint_hash = moved.former_hash;
+        changed := array_append(changed, moved.hash);
+      end if;
+    end loop;
+  end if;
+
+  if cardinality(changed) > 0 then
+    return query
+      select s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
+      from unnest(changed) as given (hash)
+      join deskbell.subscriptions s on s.endpoint_hash = given.hash;
+  end if;
+end $$;
+
+-- No index knows in which partition an id is: each is asked, and the row is deleted by its hash.
+create function deskbell_functions.remove_subscription(its_id bigint) returns boolean language plpgsql as $$
+begin
+  delete from deskbell.subscriptions s
+    where s.id = its_id
+      and s.endpoint_hash = (select o.endpoint_hash from deskbell.subscriptions o where o.id = its_id);
+  return found;
+end $$;
