@@ -5,8 +5,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { glob } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { flagOf, settings, variableOf, type SettingName } from '../src/cli/configuration/configuration.ts';
-import { settingGroups } from '../src/cli/configuration/setting-groups.ts';
+import {
+  flagOf,
+  settingGroups,
+  settings,
+  variableOf,
+  type SettingName,
+} from '../src/cli/configuration/configuration.ts';
 import type { Setting } from '../src/cli/configuration/setting.ts';
 import type { CatalogueEntry } from '../src/errors/catalogue-entry.ts';
 import { fieldErrors } from '../src/errors/field-errors.ts';

@@ -14,9 +14,13 @@ const secretBytes = 32;
 
 /** The other files, each of which holds `secretBytes` in base64url, with what is lost where a new one is made. */
 const secretLosses = {
+  /** Seals session cookies. */
   'session-key': 'all sessions end',
+  /** Makes the tokens of receipts. */
   'receipt-key': 'receipts of messages that were sent before are refused',
+  /** Signs subscriber tokens (HS256). */
   'subscriber-token-key': 'subscriber tokens are refused until your backend has the new one',
+  /** Signs what the operator's webhook sends. */
   'webhook-secret': 'receivers of the webhook refuse its events until they have the new one',
 } as const;
 
@@ -72,46 +76,11 @@ export async function writeKeyFile(
 }
 
 /**
- * Reads the key of the session cookies, 32 bytes; creates one where there is none, which ends
- * all sessions and loses nothing else.
+ * Reads a secret of 32 bytes; creates one where there is none, which loses what `secretLosses` says and nothing else.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
-export function loadOrCreateSessionKey(directory: string): Promise<Uint8Array> {
-  return loadOrCreateSecret(directory, 'session-key');
-}
-
-/**
- * Reads the key of receipt tokens, 32 bytes; creates one where there is none, which makes the tokens of messages that were
- * sent before invalid and loses nothing else.
- *
- * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
- */
-export function loadOrCreateReceiptKey(directory: string): Promise<Uint8Array> {
-  return loadOrCreateSecret(directory, 'receipt-key');
-}
-
-/**
- * Reads the key that subscriber tokens are signed with (HS256), 32 bytes; creates one where there is none. Tokens under
- * another key are refused.
- *
- * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
- */
-export function loadOrCreateSubscriberTokenKey(directory: string): Promise<Uint8Array> {
-  return loadOrCreateSecret(directory, 'subscriber-token-key');
-}
-
-/**
- * Reads the secret that the operator's webhook is signed with, 32 bytes; creates one where there is none. Receivers refuse
- * what is signed with another one.
- *
- * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
- */
-export function loadOrCreateWebhookSecret(directory: string): Promise<Uint8Array> {
-  return loadOrCreateSecret(directory, 'webhook-secret');
-}
-
-async function loadOrCreateSecret(directory: string, name: SecretFileName): Promise<Uint8Array> {
+export async function loadOrCreateSecret(directory: string, name: SecretFileName): Promise<Uint8Array> {
   const created = randomBytes(secretBytes);
   const isMade = async () =>
     writePrivateFile(join(directory, name), `${encodeBase64url(created)}\n`, { replace: false });

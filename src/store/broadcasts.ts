@@ -134,6 +134,15 @@ export function repeatBroadcast(
   );
 }
 
+/**
+ * @param broadcast as it was found
+ * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND where it was not
+ */
+export function requireBroadcast(broadcast: Broadcast | undefined, id: number): Broadcast {
+  if (broadcast !== undefined) return broadcast;
+  throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
+}
+
 export function wrongBroadcastState(
   { id, state }: Broadcast,
   from: readonly BroadcastState[],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { settingGroups } from '../../src/cli/configuration/setting-groups.ts';
+import { settingGroups } from '../../src/cli/configuration/configuration.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { runCommand } from './run-command.ts';
 

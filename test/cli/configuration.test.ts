@@ -4,8 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { settingGroups } from '../../src/cli/configuration/setting-groups.ts';
-import { flagOf, settingNames, settings, variableOf } from '../../src/cli/configuration/configuration.ts';
+import {
+  flagOf,
+  settingGroups,
+  settingNames,
+  settings,
+  variableOf,
+} from '../../src/cli/configuration/configuration.ts';
 import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 

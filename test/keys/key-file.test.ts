@@ -22,8 +22,7 @@ import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import {
   loadOrCreateKeyFile,
-  loadOrCreateReceiptKey,
-  loadOrCreateSessionKey,
+  loadOrCreateSecret,
   readKeyFile,
   writeKeyFile,
 } from '../../src/keys/key-file.ts';
@@ -54,7 +53,7 @@ describe('key files', () => {
 
   test('nobody but the owner may read the files', { skip: isWindows }, async () => {
     await loadOrCreateKeyFile(folder);
-    await loadOrCreateSessionKey(folder);
+    await loadOrCreateSecret(folder, 'session-key');
     for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
   });
 
@@ -63,7 +62,7 @@ describe('key files', () => {
     for (const mode of [0o720, 0o702, 0o777, 0o1777]) {
       chmodSync(folder, mode);
       await assert.rejects(readKeyFile(folder), { code: 'ERR_DATA_EXPOSED', message: /chmod go-w/ });
-      await assert.rejects(loadOrCreateSessionKey(folder), { code: 'ERR_DATA_EXPOSED' });
+      await assert.rejects(loadOrCreateSecret(folder, 'session-key'), { code: 'ERR_DATA_EXPOSED' });
       await assert.rejects(openDataDirectory(folder), { code: 'ERR_DATA_EXPOSED' });
     }
     chmodSync(folder, 0o755);
@@ -73,8 +72,8 @@ describe('key files', () => {
   describe('what is no regular file is refused, and nothing waits for it', { skip: isWindows }, () => {
     const load = {
       'vapid-keys.json': readKeyFile,
-      'session-key': loadOrCreateSessionKey,
-      'receipt-key': loadOrCreateReceiptKey,
+      'session-key': (directory: string) => loadOrCreateSecret(directory, 'session-key'),
+      'receipt-key': (directory: string) => loadOrCreateSecret(directory, 'receipt-key'),
     };
     for (const [name, read] of Object.entries(load)) {
       const refused = (kind: RegExp) =>
@@ -182,11 +181,11 @@ describe('key files', () => {
   });
 
   test('a session key is made once; a damaged one is ERR_KEY_FILE_CORRUPT', async () => {
-    const key = await loadOrCreateSessionKey(folder);
+    const key = await loadOrCreateSecret(folder, 'session-key');
     assert.equal(key.length, 32);
-    assert.deepEqual([...(await loadOrCreateSessionKey(folder))], [...key]);
+    assert.deepEqual([...(await loadOrCreateSecret(folder, 'session-key'))], [...key]);
     truncateSync(join(folder, 'session-key'), 20);
-    await assert.rejects(loadOrCreateSessionKey(folder), { code: 'ERR_KEY_FILE_CORRUPT' });
+    await assert.rejects(loadOrCreateSecret(folder, 'session-key'), { code: 'ERR_KEY_FILE_CORRUPT' });
   });
 });
 

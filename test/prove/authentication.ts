@@ -67,8 +67,8 @@ export const authentication: ClaimChanges = {
     }),
     ...changesOf('src/service/options.ts', {
       'the default check refuses a value': [
-        'authorize = () => true',
-        "authorize = (value) => value !== 'ada'",
+        'authorize ?? (() => true)',
+        "authorize ?? ((value) => value !== 'ada')",
       ],
     }),
   ],

@@ -45,7 +45,7 @@ export const service: ClaimChanges = {
       ],
     }),
     ...changesOf('src/service/options.ts', {
-      'the values are left out by default': ['redactSubscriptions = false,', 'redactSubscriptions = true,'],
+      'the values are left out by default': ['redactSubscriptions ?? false,', 'redactSubscriptions ?? true,'],
     }),
     ...changesOf('src/http/log.ts', {
       'the command suppresses the line': [

@@ -1,7 +1,6 @@
 // `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
 import type { Command } from 'commander';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { AttemptRecord } from '../../store/broadcasts.ts';
+import { requireBroadcast, type AttemptRecord } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { broadcastToJson, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { summarize } from '../send/broadcast-summary.ts';
@@ -32,10 +31,7 @@ export function showCommand({ environment, output }: Context): Command {
     .option('--json', 'Prints JSON Lines.')
     .action(async (id: number, flags: ShowFlags) => {
       await withNamedData(flags, environment, async ({ store }) => {
-        const broadcast = await store.broadcasts.find(id);
-        if (broadcast === undefined) {
-          throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}`);
-        }
+        const broadcast = requireBroadcast(await store.broadcasts.find(id), id);
         if (flags.json) await output.line(JSON.stringify(broadcastToJson(broadcast)));
         else {
           const since = new Date(broadcast.createdAtMs).toISOString();

@@ -1,6 +1,6 @@
 // `deskbell webhook-secret`: what receivers of the webhook check its signatures with.
 import type { Command } from 'commander';
-import { loadOrCreateWebhookSecret } from '../../keys/key-file.ts';
+import { loadOrCreateSecret } from '../../keys/key-file.ts';
 import { formatWebhookSecret } from '../../operator/webhook/sign-webhook.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -20,7 +20,7 @@ export function webhookSecretCommand({ environment, output }: Context): Command 
     .action(async (flags: { readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
       await requireData(data);
-      const secret = formatWebhookSecret(await loadOrCreateWebhookSecret(data));
+      const secret = formatWebhookSecret(await loadOrCreateSecret(data, 'webhook-secret'));
       await output.line(flags.json ? JSON.stringify({ secret }) : secret);
     });
 }

@@ -1,4 +1,4 @@
-// The configuration schema: every entry once, with its default and description. Flags, environment variables,
+// The configuration schema: every entry once, in its group, with its default and description. Flags, environment variables,
 // docs/configuration.md and the checks of a configuration file all come from this table.
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
@@ -12,7 +12,9 @@ import { parseListenAddress } from './listen-address.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
 import { boolean, integer, list, enumList, oneOf, orLiteral, text, type Setting } from './setting.ts';
 
-export const settings = {
+type Settings = Record<string, Setting<unknown>>;
+
+const dataSettings = {
   data: text({
     description:
       'Directory of the database and the key files, readable by its owner only. Created by serve and keys generate.',
@@ -70,6 +72,9 @@ export const settings = {
       max: 36_500,
     }),
   ),
+} satisfies Settings;
+
+const serviceSettings = {
   host: text({
     description: 'Address to listen on.',
     default: '127.0.0.1',
@@ -142,6 +147,9 @@ export const settings = {
       max: 1_000_000,
     }),
   ),
+} satisfies Settings;
+
+const subscriberTokensSettings = {
   subscriberTokens: oneOf({
     description:
       'How subscriber tokens are signed; with them an application says whose a subscription is. HS256: with the key in the ' +
@@ -161,6 +169,9 @@ export const settings = {
     default: 'deskbell',
     valid: 'text',
   }),
+} satisfies Settings;
+
+const logSettings = {
   logging: enumList({
     description: 'Logging mechanisms to enable.',
     default: ['filter'],
@@ -179,6 +190,9 @@ export const settings = {
     description: 'Omits endpoint, p256dh and auth of new subscriptions from the log.',
     default: false,
   }),
+} satisfies Settings;
+
+const pushServicesSettings = {
   subject: text({
     description: 'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending.',
     default: undefined,
@@ -224,6 +238,9 @@ export const settings = {
     min: 1,
     max: 600_000,
   }),
+} satisfies Settings;
+
+const deliverySettings = {
   deliver: boolean({
     description: 'Also delivers broadcasts, in threads of their own.',
     default: false,
@@ -248,6 +265,9 @@ export const settings = {
       'with it ask, a service run with it takes the reports.',
     default: false,
   }),
+} satisfies Settings;
+
+const operatorSettings = {
   operator: text({
     description:
       'Address of the operator’s listener: the console and the API to send and to manage with, for those that ' +
@@ -302,7 +322,17 @@ export const settings = {
     valid: 'HOST:PORT, such as 127.0.0.1:9464',
     check: parseListenAddress,
   }),
-} satisfies Record<string, Setting<unknown>>;
+} satisfies Settings;
+
+export const settings = {
+  ...dataSettings,
+  ...serviceSettings,
+  ...subscriberTokensSettings,
+  ...logSettings,
+  ...pushServicesSettings,
+  ...deliverySettings,
+  ...operatorSettings,
+};
 
 export type SettingName = keyof typeof settings;
 
@@ -310,6 +340,17 @@ type ValueOf<Entry> = Entry extends Setting<infer Value> ? Value : never;
 
 /** The configuration as read: every entry has a value. */
 export type Configuration = { readonly [Name in SettingName]: ValueOf<(typeof settings)[Name]> };
+
+/** The groups that entries are shown in, in the help of commands and in docs/configuration.md. */
+export const settingGroups = Object.entries({
+  Data: dataSettings,
+  Service: serviceSettings,
+  'Subscriber tokens': subscriberTokensSettings,
+  Log: logSettings,
+  'Push services': pushServicesSettings,
+  Delivery: deliverySettings,
+  'Operator’s listener': operatorSettings,
+}).map(([heading, entries]) => ({ heading, names: Object.keys(entries) as SettingName[] }));
 
 /** In the order in which the help and docs/configuration.md show them. */
 export const settingNames = Object.keys(settings) as readonly SettingName[];

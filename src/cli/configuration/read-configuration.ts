@@ -1,6 +1,5 @@
 // Reads the configuration: defaults, then a file, then DESKBELL_* variables, then flags, each overriding the one
 // before. Unknown entries and values that are not valid are errors that list what is valid.
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type Configuration,
   type SettingName,
 } from './configuration.ts';
+import { readTextFile } from '../input/read-text-file.ts';
 import type { Setting } from './setting.ts';
 
 export interface ConfigurationSources {
@@ -43,7 +43,7 @@ export async function readConfiguration({
 }
 
 async function readConfigurationFile(path: string): Promise<Record<string, unknown>> {
-  const entries = parseObject(path, await readText(path));
+  const entries = parseObject(path, await readTextFile(path, `The configuration file ${path}`));
   const values: Record<string, unknown> = {};
   for (const [name, input] of Object.entries(entries)) {
     if (!isSettingName(name)) {
@@ -56,14 +56,6 @@ async function readConfigurationFile(path: string): Promise<Record<string, unkno
     values[name] = (settings[name] as Setting<unknown>).isPath ? resolveFrom(dirname(path), value) : value;
   }
   return values;
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new DeskbellError('ERR_FILE', `The configuration file ${path} cannot be read`, { cause });
-  }
 }
 
 function parseObject(path: string, content: string): object {

@@ -6,13 +6,7 @@ import { dirname, join } from 'node:path';
 import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeys } from '../../protocol/vapid-token.ts';
-import {
-  loadOrCreateKeyFile,
-  loadOrCreateReceiptKey,
-  loadOrCreateSessionKey,
-  loadOrCreateSubscriberTokenKey,
-  readKeyFile,
-} from '../../keys/key-file.ts';
+import { loadOrCreateKeyFile, loadOrCreateSecret, readKeyFile } from '../../keys/key-file.ts';
 import { copyCurrentPair, readKeyRing } from '../../keys/key-ring.ts';
 import type { SqliteStoreOptions } from '../../store/sqlite/open-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -83,8 +77,8 @@ export async function openDataDirectory(
   const databasePath = options.database === undefined ? databasePathOf(directory) : undefined;
   // the pair comes first, so that a first run cut short never leaves a database file without one
   if (databasePath !== undefined) await readPair(directory, !existsSync(databasePath));
-  const sessionKey = await loadOrCreateSessionKey(directory);
-  const receiptKey = await loadOrCreateReceiptKey(directory);
+  const sessionKey = await loadOrCreateSecret(directory, 'session-key');
+  const receiptKey = await loadOrCreateSecret(directory, 'receipt-key');
   const store = await openStore(directory, options);
   try {
     const pair = await readPair(directory, (await store.vapidKeys.current()) === undefined);
@@ -95,7 +89,7 @@ export async function openDataDirectory(
       vapidKeys,
       sessionKey,
       receiptKey,
-      subscriberTokenKey: () => loadOrCreateSubscriberTokenKey(directory),
+      subscriberTokenKey: () => loadOrCreateSecret(directory, 'subscriber-token-key'),
       close: () => store.close(),
     };
   } catch (error) {

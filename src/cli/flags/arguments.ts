@@ -1,5 +1,6 @@
 // Parses the values of flags and arguments that are not configuration.
 import { InvalidArgumentError } from 'commander';
+import { parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { parsePerPerson } from '../../store/frequency-cap.ts';
 
 export function parsePositiveInteger(text: string): number {
@@ -43,18 +44,13 @@ export function parseOrigin(text: string): string {
   return url.origin;
 }
 
-/** ISO 8601 with a zone: a time without one would mean another moment on another machine. */
+/** A time with a zone. */
 export function parseTime(text: string): Date {
-  const time = new Date(text);
-  if (
-    !/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) ||
-    Number.isNaN(time.getTime())
-  ) {
-    throw new InvalidArgumentError(
-      'It must be a time with a zone, such as 2027-01-01T09:00:00Z or 2027-01-01T09:00+01:00.',
-    );
-  }
-  return time;
+  const timeMs = parseIsoTime(text);
+  if (timeMs !== undefined) return new Date(timeMs);
+  throw new InvalidArgumentError(
+    'It must be a time with a zone, such as 2027-01-01T09:00:00Z or 2027-01-01T09:00+01:00.',
+  );
 }
 
 /** A cap per person, as it is stored. */

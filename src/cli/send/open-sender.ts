@@ -1,6 +1,6 @@
 // Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readTextFile } from '../input/read-text-file.ts';
 import type { Sender, SenderOptions } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { variableOf, type Configuration, type SettingName } from '../configuration/configuration.ts';
@@ -72,12 +72,7 @@ export const readCertificates = (paths: readonly string[]): Promise<string[]> =>
   Promise.all(paths.map(readCertificate));
 
 async function readCertificate(path: string): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new DeskbellError('ERR_FILE', `The certificate file ${path} cannot be read`, { cause });
-  }
+  const text = await readTextFile(path, `The certificate file ${path}`);
   try {
     // TLS would silently ignore a file without a certificate.
     void new X509Certificate(text);

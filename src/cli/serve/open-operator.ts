@@ -1,6 +1,5 @@
 // Opens the operator's listener from the configuration.
 import { createHmac, hkdfSync } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { ReadWarnings } from '../../delivery/installation-warnings.ts';
@@ -10,7 +9,8 @@ import type { TlsFiles } from '../../http/create-http-server.ts';
 import type { Log } from '../../http/log.ts';
 import type { Metrics } from '../../operator/metrics/metrics.ts';
 import type { Store } from '../../store/store.ts';
-import { loadOrCreateWebhookSecret } from '../../keys/key-file.ts';
+import { readTextFile } from '../input/read-text-file.ts';
+import { loadOrCreateSecret } from '../../keys/key-file.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import type { Configuration, SettingName } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
@@ -114,7 +114,7 @@ async function openWebhook(
     store,
     log,
     target: parseWebhookUrl(url),
-    secret: await loadOrCreateWebhookSecret(vapidKeys.keyDirectory),
+    secret: await loadOrCreateSecret(vapidKeys.keyDirectory, 'webhook-secret'),
     transport: { ca: await readCertificates(ca), connectTimeoutMs, ...proxyFromEnvironment(environment) },
   });
 }
@@ -175,15 +175,7 @@ async function readTls({
   if (operatorCert === undefined || operatorKey === undefined) {
     throw new DeskbellError('ERR_CONFIGURATION', 'Give both --operator-cert and --operator-key, or neither');
   }
-  return { cert: await readPem(operatorCert), key: await readPem(operatorKey) };
-}
-
-async function readPem(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new DeskbellError('ERR_FILE', `${path} cannot be read`, { cause });
-  }
+  return { cert: await readTextFile(operatorCert), key: await readTextFile(operatorKey) };
 }
 
 /** The key is made from the installation's own, so that nobody else can try ids out. */

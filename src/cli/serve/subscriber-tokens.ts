@@ -1,8 +1,8 @@
 // Subscriber tokens as the configuration has them: which algorithm, whose key, and for whom.
-import { readFile } from 'node:fs/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { SubscriberTokens } from '../../service/push/subscriber-token.ts';
 import type { Configuration, SettingName } from '../configuration/configuration.ts';
+import { readTextFile } from '../input/read-text-file.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 
 /** The configuration entries of subscriber tokens. */
@@ -30,13 +30,6 @@ export async function readSubscriberTokens(
       'EdDSA needs the application’s public key: give --subscriber-token-key with a PEM file',
     );
   }
-  return { algorithm, publicKey: await readPublicKey(subscriberTokenKey), audience };
-}
-
-async function readPublicKey(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new DeskbellError('ERR_FILE', `The public key ${path} cannot be read`, { cause });
-  }
+  const publicKey = await readTextFile(subscriberTokenKey, `The public key ${subscriberTokenKey}`);
+  return { algorithm, publicKey, audience };
 }

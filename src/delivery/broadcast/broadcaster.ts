@@ -2,7 +2,7 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { isOver, type Broadcast } from '../../store/broadcasts.ts';
+import { isOver, requireBroadcast, type Broadcast } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { Audience } from './audience.ts';
 import { createBroadcast, type BroadcastOptions } from './create-broadcast.ts';
@@ -50,11 +50,8 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
   const runWorkers = createRunWorkers(options);
   const jobs = new Jobs();
 
-  const getOrThrow = async (id: number): Promise<Broadcast> => {
-    const broadcast = await broadcasts.find(id);
-    if (broadcast !== undefined) return broadcast;
-    throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
-  };
+  const getOrThrow = async (id: number): Promise<Broadcast> =>
+    requireBroadcast(await broadcasts.find(id), id);
 
   const startRun = (broadcast: Broadcast, isNew: boolean): BroadcastRun => {
     const { id, counts } = broadcast;

@@ -1,5 +1,5 @@
 // /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
-import { broadcastToJson } from '../../delivery/broadcast/format-broadcast.ts';
+import { broadcastToJson, parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
@@ -7,7 +7,7 @@ import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { searchBroadcasts } from '../../store/broadcast-search.ts';
-import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
+import { requireBroadcast } from '../../store/broadcasts.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorParts } from '../context.ts';
@@ -137,7 +137,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
       },
     },
     async ({ params: { id } }, reply) =>
-      sendJson(reply, broadcastToJson(await findBroadcast(broadcasts, id))),
+      sendJson(reply, broadcastToJson(requireBroadcast(await broadcasts.find(id), id))),
   );
 
   app.get(
@@ -157,7 +157,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
       },
     },
     async ({ params: { id }, query: { limit, cursor, outcome, subscription } }, reply) => {
-      await findBroadcast(broadcasts, id);
+      requireBroadcast(await broadcasts.find(id), id);
       const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
       const { items, next } = await readPage(limit, (count) =>
         broadcasts.attempts({ ...filter, limit: count }),
@@ -174,7 +174,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
       config: { operation: eventsOperation },
     },
     async ({ params: { id }, headers, operator }, reply) => {
-      await findBroadcast(broadcasts, id);
+      requireBroadcast(await broadcasts.find(id), id);
       const seen = readLastEventId(headers['last-event-id']);
       // Tells a browser not to come back.
       if (seen.isDone) return reply.code(204).send();
@@ -213,21 +213,9 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
 const targetOf = ({ params }: { readonly params: unknown }): string =>
   `broadcast ${(params as { readonly id: number }).id}`;
 
-/** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND */
-export async function findBroadcast(
-  broadcasts: Pick<BroadcastStore, 'find'>,
-  id: number,
-): Promise<Broadcast> {
-  const broadcast = await broadcasts.find(id);
-  if (broadcast !== undefined) return broadcast;
-  throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
-}
-
-/** ISO 8601 with a zone: a time without one would mean another moment on another machine. */
 function readTime(text: string, name: string): number {
-  const timeMs = Date.parse(text);
-  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(timeMs))
-    return timeMs;
+  const timeMs = parseIsoTime(text);
+  if (timeMs !== undefined) return timeMs;
   const detail = `${name} is not a time with a zone, such as 2027-01-01T09:00:00Z.`;
   throw new DeskbellError('ERR_FIELD_VALUE', detail, {
     fields: [{ pointer: `/${name}`, code: 'ERR_FIELD_VALUE', detail }],

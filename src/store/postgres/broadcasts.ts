@@ -11,6 +11,7 @@ import {
   type BroadcastStore,
   type KeyedBroadcast,
   type NewBroadcast,
+  requireBroadcast,
 } from '../broadcasts.ts';
 import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
@@ -26,11 +27,7 @@ const deleteBatchRows = 20_000;
 export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastStore {
   const reader = createBroadcastReader(database);
 
-  const getOrThrow = async (id: number): Promise<Broadcast> => {
-    const broadcast = await reader.find(id);
-    if (broadcast !== undefined) return broadcast;
-    throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
-  };
+  const getOrThrow = async (id: number): Promise<Broadcast> => requireBroadcast(await reader.find(id), id);
 
   const findByKey = async (key: string): Promise<KeyedBroadcast | undefined> => {
     const row = await database.first<{ readonly id: number; readonly content_hash: Uint8Array }>(

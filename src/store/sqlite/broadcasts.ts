@@ -1,5 +1,4 @@
 // Broadcasts in SQLite: creating and controlling them.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
   repeatBroadcast,
   wrongBroadcastState,
@@ -7,6 +6,7 @@ import {
   type BroadcastState,
   type BroadcastStore,
   type NewBroadcast,
+  requireBroadcast,
 } from '../broadcasts.ts';
 import { cutSlices } from '../slices.ts';
 import { receiptWindowMs } from '../receipts.ts';
@@ -66,11 +66,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
     return { broadcast: getOrThrow(row.id), isNew: true };
   };
 
-  const getOrThrow = (id: number): Broadcast => {
-    const broadcast = reader.find(id);
-    if (broadcast !== undefined) return broadcast;
-    throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
-  };
+  const getOrThrow = (id: number): Broadcast => requireBroadcast(reader.find(id), id);
 
   const change = (id: number, to: BroadcastState, from: readonly BroadcastState[]) =>
     database.write(() => {
