@@ -75,7 +75,7 @@ function encryptGroup(
   results: (Uint8Array | DeskbellError)[],
 ): void {
   const first = results.length;
-  const places: number[] = [];
+  const slots: number[] = [];
   const plaintexts: Uint8Array[] = [];
   const keys = Buffer.allocUnsafe(messages.length * keysBytes);
   let bodiesBytes = 0;
@@ -87,7 +87,7 @@ function encryptGroup(
     if (fault !== undefined) continue;
     keys.set(p256dh, plaintexts.length * keysBytes);
     keys.set(auth, plaintexts.length * keysBytes + p256dh.length);
-    places.push(results.length - 1);
+    slots.push(results.length - 1);
     plaintexts.push(plaintext);
     bodiesBytes += plaintext.length + overheadBytes;
   }
@@ -97,17 +97,17 @@ function encryptGroup(
   const bodies = Buffer.allocUnsafeSlow(bodiesBytes);
   const usedKeys = keys.subarray(0, count * keysBytes);
   const usedFixed = fixed?.subarray(fixedBytes * first, fixedBytes * (first + count));
-  const refused =
+  const offCurveIndexes =
     usedFixed === undefined
       ? addon.encryptBatch(bodies, plaintexts, usedKeys, usesMultiBuffer)
       : addon.encryptBatch(bodies, plaintexts, usedKeys, usesMultiBuffer, usedFixed);
   let start = 0;
-  for (const [index, place] of places.entries()) {
+  for (const [index, slot] of slots.entries()) {
     const end = start + plaintexts[index]!.length + overheadBytes;
-    results[place] = bodies.subarray(start, end);
+    results[slot] = bodies.subarray(start, end);
     start = end;
   }
-  for (const index of refused ?? []) results[places[index]!] = offCurve();
+  for (const index of offCurveIndexes ?? []) results[slots[index]!] = offCurve();
 }
 
 function findFault(

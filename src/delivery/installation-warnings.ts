@@ -15,7 +15,7 @@ export interface InstallationWarning {
 export type ReadWarnings = () => Promise<readonly InstallationWarning[]>;
 
 /** They are asked for by everybody who looks at a page, and change seldom. */
-const keptForMs = 5000;
+const cacheMs = 5000;
 
 /**
  * @param keyDirectory whose key files are compared with what the store needs; without it they are not
@@ -25,14 +25,14 @@ export function createWarningReader(
   store: Pick<Store, 'sending' | 'vapidKeys' | 'senders'>,
   keyDirectory?: string,
 ): ReadWarnings {
-  let kept: ReturnType<ReadWarnings> | undefined;
+  let cached: ReturnType<ReadWarnings> | undefined;
   let readAtMs = 0;
   return () => {
-    if (kept !== undefined && performance.now() - readAtMs < keptForMs) return kept;
+    if (cached !== undefined && performance.now() - readAtMs < cacheMs) return cached;
     readAtMs = performance.now();
     const reading = readAll(store, keyDirectory);
-    kept = reading;
-    reading.catch(() => (kept = undefined));
+    cached = reading;
+    reading.catch(() => (cached = undefined));
     return reading;
   };
 }

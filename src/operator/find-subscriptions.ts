@@ -17,8 +17,8 @@ export interface FoundSubscriptions {
 }
 
 /** Rows that one call looks at, at most: some milliseconds. */
-const searchedAtOnce = 10_000;
-const readAtOnce = 1000;
+const searchBatchSize = 10_000;
+const readBatchSize = 1000;
 
 /** @param range `limit`: how many to find at most */
 export async function findSubscriptions(
@@ -29,8 +29,8 @@ export async function findSubscriptions(
   const subscriptions: StoredSubscription[] = [];
   let { afterId = 0 } = range;
   const prefix = pushService === undefined ? undefined : `${pushService}/`;
-  const readCount = pushService === undefined ? range.limit + 1 : readAtOnce;
-  for (let searched = 0; searched < searchedAtOnce; searched += readCount) {
+  const readCount = pushService === undefined ? range.limit + 1 : readBatchSize;
+  for (let searched = 0; searched < searchBatchSize; searched += readCount) {
     const rows = await store.page({ afterId, limit: readCount, matching });
     for (const row of rows) {
       if (subscriptions.length === range.limit) return { subscriptions, nextAfterId: afterId };

@@ -1,7 +1,7 @@
 // What the response of a push service means, by its status. The reason that it gives for a refusal is read by
 // refusal-reason.ts.
 import type { PushResponse } from './push-response.ts';
-import { readRefusal, type RejectionReason } from './refusal-reason.ts';
+import { readRejection, type RejectionReason } from './refusal-reason.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 import { isWindowsPushService } from './vendor.ts';
 
@@ -60,7 +60,7 @@ export type Outcome =
     };
 
 /** Whether the push service refuses our token or key, which it then does for other messages as well. */
-export const isRefusal = (outcome: Outcome): boolean =>
+export const isVapidRefusal = (outcome: Outcome): boolean =>
   outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
 
 /** What the meaning of a response depends on, beside the response. */
@@ -91,8 +91,8 @@ function notAccepted(
   nowMs: number,
 ): Outcome {
   const { status, headers } = response;
-  const refusal = readRefusal(response);
-  const detail = refusal.text === '' ? {} : { detail: refusal.text };
+  const rejection = readRejection(response);
+  const detail = rejection.text === '' ? {} : { detail: rejection.text };
   const retry = (reason: RetryReason, slowsOrigin: boolean): Outcome => {
     const afterMs = readRetryAfterMs(headers['retry-after'], nowMs);
     return { kind: 'retry', reason, slowsOrigin, ...(afterMs === undefined ? {} : { afterMs }), ...detail };
@@ -113,12 +113,12 @@ function notAccepted(
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
   // A subscription that was made with another key says nothing about the others: anyone can register one.
-  if ((status === 400 || status === 401 || status === 403) && refusal.reason === 'vapid-key-mismatch') {
+  if ((status === 400 || status === 401 || status === 403) && rejection.reason === 'vapid-key-mismatch') {
     return reject('vapid-key-mismatch');
   }
   switch (status) {
     case 400:
-      return reject(refusal.reason ?? 'bad-request');
+      return reject(rejection.reason ?? 'bad-request');
     case 401:
       return reject('vapid-refused', 'origin');
     case 403:

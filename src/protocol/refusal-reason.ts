@@ -24,8 +24,8 @@ export type RejectionReason =
   | 'address-blocked'
   | 'unexpected-status';
 
-/** What an answer says about a refusal. */
-export interface Refusal {
+/** What an answer says about a rejection. */
+export interface Rejection {
   readonly text: string;
   readonly reason?: RejectionReason;
 }
@@ -50,17 +50,17 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
 ]);
 
 /**
- * Reads the reason of a refusal.
+ * Reads the reason of a rejection.
  *
  * @returns `text`: one line of at most 200 characters without paths, tokens or control characters, empty where the
  *   response has no text; `reason`: set where the push service names a known one
  */
-export function readRefusal({ headers, body }: PushResponse): Refusal {
-  const refusal = readAnyRefusal(headers, body);
-  return keyMismatch.test(refusal.text) ? { ...refusal, reason: 'vapid-key-mismatch' } : refusal;
+export function readRejection({ headers, body }: PushResponse): Rejection {
+  const rejection = readAnyRejection(headers, body);
+  return keyMismatch.test(rejection.text) ? { ...rejection, reason: 'vapid-key-mismatch' } : rejection;
 }
 
-function readAnyRefusal(headers: PushResponse['headers'], body: string): Refusal {
+function readAnyRejection(headers: PushResponse['headers'], body: string): Rejection {
   const windowsDescription = headers['x-wns-error-description'];
   if (windowsDescription !== undefined) {
     const text = clean(windowsDescription);

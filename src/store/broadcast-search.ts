@@ -19,8 +19,8 @@ export interface FoundBroadcasts {
 }
 
 /** Broadcasts that one call looks at, at most: some milliseconds. */
-export const searchedAtOnce = 5000;
-const readAtOnce = 500;
+export const searchBatchSize = 5000;
+const readBatchSize = 500;
 
 /** @param range `limit`: how many to find at most */
 export async function searchBroadcasts(
@@ -32,15 +32,15 @@ export async function searchBroadcasts(
   const fits = compile(filter, nowMs);
   const broadcasts: Broadcast[] = [];
   let { beforeId } = range;
-  for (let searched = 0; searched < searchedAtOnce; searched += readAtOnce) {
-    const heads = await store.heads({ beforeId, limit: readAtOnce });
+  for (let searched = 0; searched < searchBatchSize; searched += readBatchSize) {
+    const heads = await store.heads({ beforeId, limit: readBatchSize });
     for (const head of heads) {
       if (broadcasts.length === range.limit) return { broadcasts, nextBeforeId: beforeId };
       beforeId = head.id;
       const broadcast = fits(head) ? await store.find(head.id) : undefined;
       if (broadcast !== undefined) broadcasts.push(broadcast);
     }
-    if (heads.length < readAtOnce) return { broadcasts };
+    if (heads.length < readBatchSize) return { broadcasts };
   }
   return { broadcasts, nextBeforeId: beforeId };
 }

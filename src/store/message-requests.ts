@@ -8,7 +8,7 @@ import { run, type PortableDatabase } from './portable-sql.ts';
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** How many that are older are forgotten with each new one. */
-const forgottenAtOnce = 100;
+const pruneBatchSize = 100;
 
 export interface MessageRequests {
   /**
@@ -35,7 +35,7 @@ export function createMessageRequests(database: PortableDatabase): MessageReques
         yield* run(
           `delete from deskbell.message_requests where at_ms < :beforeMs and (key = :key or key in (
              select key from deskbell.message_requests where at_ms < :beforeMs
-             order by at_ms limit ${forgottenAtOnce}))`,
+             order by at_ms limit ${pruneBatchSize}))`,
           { key, beforeMs: nowMs - keyLifetimeMs },
         );
         // a conflict writes the row, so that it is there to be returned whoever has just added it

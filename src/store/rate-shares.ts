@@ -1,5 +1,5 @@
 // Limits on how many messages a push service gets in a time, for all workers of all processes together. Workers take shares
-// of a limit, each of a fraction of a second, and say how many rows they have put off. Types and numbers only.
+// of a limit, each of a fraction of a second, and say how many rows wait for it. Types and numbers only.
 
 /** What may be saved up, as seconds of the rate; at least one message. */
 export const burstSeconds = 0.25;
@@ -14,14 +14,14 @@ export interface RateRequest {
   readonly perSecond: number;
   /** Messages that the worker could send now. */
   readonly wanted: number;
-  /** Rows that the worker has put off since its last request, each by one place. */
-  readonly putOff: number;
+  /** Rows that the worker found over the limit since its last request: each lengthens the queue by one. */
+  readonly rateLimited: number;
 }
 
 export interface RateShare {
   /** Messages that may be sent now, at most `wanted`. */
   readonly permits: number;
-  /** Until when, from now, the rows that all workers have put off take all of the rate; 0: there are none. */
+  /** Until when, from now, the rows of all workers that wait take all of the rate; 0: there are none. */
   readonly queueMs: number;
 }
 

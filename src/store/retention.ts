@@ -11,7 +11,7 @@ export interface RetentionLimits {
   /** Audit records from before. */
   readonly auditBeforeMs?: number | undefined;
   /** When persons were reached by broadcasts with a cap before, which no cap looks back to any more. */
-  readonly reachesBeforeMs?: number | undefined;
+  readonly contactsBeforeMs?: number | undefined;
 }
 
 export interface Retention {
@@ -28,13 +28,13 @@ export function createRetention(database: PortableDatabase, shrink: Retention['s
   return {
     prune: (limits) =>
       database.transaction(function* () {
-        const { broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs, reachesBeforeMs } = limits;
+        const { broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs, contactsBeforeMs } = limits;
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
           (auditBeforeMs !== undefined && (yield* pruneRows('audit', 'id', auditBeforeMs))) ||
-          (reachesBeforeMs !== undefined &&
-            (yield* pruneRows('person_reaches', 'person, broadcast_id', reachesBeforeMs)))
+          (contactsBeforeMs !== undefined &&
+            (yield* pruneRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)))
         );
       }),
     shrink,

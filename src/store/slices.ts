@@ -15,11 +15,11 @@ export interface Slice {
   readonly throughPosition: number;
 }
 
-/** Ranges of equal width, of about `sliceRows` rows each. @param most how many there may be */
-export function cutSlices(extent: Extent, sliceRows: number, most = maxSlices): readonly Slice[] {
+/** Ranges of equal width, of about `sliceRows` rows each. @param max how many there may be */
+export function cutSlices(extent: Extent, sliceRows: number, max = maxSlices): readonly Slice[] {
   if (extent.rows === 0) return [];
   const { firstPosition, lastPosition } = extent;
-  const count = Math.min(most, Math.ceil(extent.rows / sliceRows));
+  const count = Math.min(max, Math.ceil(extent.rows / sliceRows));
   const width = Math.ceil((lastPosition - firstPosition + 1) / count);
   const slices = [];
   for (let afterPosition = firstPosition - 1; afterPosition < lastPosition; afterPosition += width) {

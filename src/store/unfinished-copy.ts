@@ -6,18 +6,18 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 export const unfinishedCopy = 'unfinished_copy';
 
 /** The refusal of everybody but the copy itself. */
-export const isUnfinished = (place: string): DeskbellError =>
-  new DeskbellError('ERR_COPY_UNFINISHED', `The database ${place} is a copy that is not complete`);
+export const isUnfinished = (label: string): DeskbellError =>
+  new DeskbellError('ERR_COPY_UNFINISHED', `The database ${label} is a copy that is not complete`);
 
 /** @throws {DeskbellError} ERR_COPY_UNFINISHED */
-export function assertSameSchema(place: string, source: string, begunFor: number, now: number): void {
+export function assertSameSchema(label: string, source: string, begunFor: number, now: number): void {
   if (begunFor === now) return;
   throw new DeskbellError(
     'ERR_COPY_UNFINISHED',
-    `The copy of ${source} to ${place} was begun by a Deskbell with schema ${begunFor}; this one has schema ${now}. ` +
+    `The copy of ${source} to ${label} was begun by a Deskbell with schema ${begunFor}; this one has schema ${now}. ` +
       'Begin again with an empty target',
   );
 }
 
-export const notEmpty = (place: string, table: string): DeskbellError =>
-  new DeskbellError('ERR_STORE_NOT_EMPTY', `The database ${place} has rows already, in its table ${table}`);
+export const notEmpty = (label: string, table: string): DeskbellError =>
+  new DeskbellError('ERR_STORE_NOT_EMPTY', `The database ${label} has rows already, in its table ${table}`);

@@ -40,7 +40,7 @@ export interface WebhookOutbox {
 }
 
 /** What could not be delivered for so long is dropped. */
-const webhookEventKeptMs = 3 * 24 * 60 * 60 * 1000;
+const webhookEventRetentionMs = 3 * 24 * 60 * 60 * 1000;
 
 interface WebhookEventRow {
   readonly id: string;
@@ -71,7 +71,7 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
           { nowMs },
         );
         yield* run('delete from deskbell.webhook_events where at_ms < :beforeMs', {
-          beforeMs: nowMs - webhookEventKeptMs,
+          beforeMs: nowMs - webhookEventRetentionMs,
         });
       }),
 

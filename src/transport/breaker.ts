@@ -93,11 +93,11 @@ export class Breaker {
   /**
    * Opens at once: the origin cannot be connected to, or breaks HTTP.
    *
-   * @param leastMs for at least so long
+   * @param minMs for at least so long
    */
-  open(reason: string, nowMs: number, leastMs = 0): boolean {
+  open(reason: string, nowMs: number, minMs = 0): boolean {
     const wasOpen = this.#state === 'OPEN';
-    const askedMs = Math.max(this.#retryAfterMs, leastMs);
+    const askedMs = Math.max(this.#retryAfterMs, minMs);
     if (this.#retryAfterMs > 0) this.#askedUntilMs = nowMs + this.#retryAfterMs;
     this.#openUntilMs = wasOpen
       ? Math.max(this.#openUntilMs, nowMs + askedMs)

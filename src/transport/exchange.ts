@@ -10,7 +10,7 @@ export interface Exchange {
   readonly request: PushRequest;
   readonly done: (result: TransportResult) => void;
   /** How often a push service has handed it back unprocessed. */
-  refusals: number;
+  timesHandedBack: number;
   /** Ends it, where its sender gave it a time. */
   timeout?: Timer | undefined;
   isSettled: boolean;
@@ -21,8 +21,8 @@ export interface Session {
   /** How many requests it carries at a time; undefined as long as the push service has not said so. */
   readonly capacity: number | undefined;
   /** How many more requests it takes now. */
-  readonly room: number;
-  /** It takes requests, or will when there is room. */
+  readonly freeCapacity: number;
+  /** It takes requests, or will when there is capacity. */
   readonly isOpen: boolean;
   /** Whether it was ever given a request. */
   readonly wasUsed: boolean;
@@ -40,8 +40,8 @@ export interface SessionEvents {
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
   /** The push service certainly did not process it: it may be sent again. */
-  refused(exchange: Exchange): void;
-  /** There may be more room or none at all any more, or something to flush. */
+  handedBack(exchange: Exchange): void;
+  /** There may be more capacity or none at all any more, or something to flush. */
   changed(session: Session): void;
   /** The connection has ended. Called once, last. */
   closed(session: Session, reason: DeskbellError): void;

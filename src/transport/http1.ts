@@ -67,7 +67,7 @@ export class Http1Session implements Session {
     reader.read((chunk) => this.#read(chunk));
   }
 
-  get room(): number {
+  get freeCapacity(): number {
     return this.#isRetired || this.#request !== undefined ? 0 : 1;
   }
 

@@ -1,7 +1,7 @@
 // One push service: its queue and its connections. Whether and how much may be sent is decided in admission.ts.
 //
 // A request is
-//   QUEUED    waits for a connection with room, and until pacing permits one more
+//   QUEUED    waits for a connection with capacity, and until pacing permits one more
 //   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED
 // and ends as exactly one result:
 //   response  any status
@@ -31,7 +31,7 @@ const maxHttp2Connections = maxLimit / maxStreams;
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
 /** A request that is handed back so often fails. */
-const maxRefusals = 10;
+const maxTimesHandedBack = 10;
 /** After a connection attempt that failed while other connections are open. */
 const reconnectAfterMs = 1000;
 /** When to ask again after a full queue. */
@@ -47,7 +47,7 @@ export class Origin implements SessionEvents {
   readonly #settings: OriginSettings;
   readonly #queue = new Fifo<Exchange>();
   /** Handed back by the push service; sent before the queue. */
-  readonly #refused = new Fifo<Exchange>();
+  readonly #handedBack = new Fifo<Exchange>();
   readonly #sessions = new Set<Session>();
   readonly #admission: Admission;
   readonly #aborted = new AbortController();
@@ -66,7 +66,7 @@ export class Origin implements SessionEvents {
   }
 
   get #queued(): number {
-    return this.#queue.length + this.#refused.length;
+    return this.#queue.length + this.#handedBack.length;
   }
 
   /** It holds no requests and no connections: it may be dropped. */
@@ -107,7 +107,7 @@ export class Origin implements SessionEvents {
 
   /** Ends a request whose time is over: one that is queued is not sent, one that is in flight may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
-    const wasQueued = this.#queue.remove(exchange) || this.#refused.remove(exchange);
+    const wasQueued = this.#queue.remove(exchange) || this.#handedBack.remove(exchange);
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
@@ -155,13 +155,13 @@ export class Origin implements SessionEvents {
     this.#pumpSoon();
   }
 
-  refused(exchange: Exchange): void {
+  handedBack(exchange: Exchange): void {
     this.#inFlight -= 1;
-    exchange.refusals += 1;
+    exchange.timesHandedBack += 1;
     const isWanted = !exchange.isSettled && !this.#aborted.signal.aborted;
-    if (isWanted && exchange.refusals < maxRefusals) this.#refused.push(exchange);
+    if (isWanted && exchange.timesHandedBack < maxTimesHandedBack) this.#handedBack.push(exchange);
     else {
-      const message = `${this.#url.host} handed the request back ${exchange.refusals} times without looking at it.`;
+      const message = `${this.#url.host} handed the request back ${exchange.timesHandedBack} times without looking at it.`;
       this.#fail(exchange, new DeskbellError('ERR_CONNECTION', message), false);
     }
     this.#pumpSoon();
@@ -196,9 +196,9 @@ export class Origin implements SessionEvents {
 
   #pump(): void {
     for (const session of this.#sessions) {
-      let room = Math.min(session.room, this.#admission.maxInFlight - this.#inFlight, this.#queued);
-      this.#inFlight += Math.max(0, room);
-      for (; room > 0; room -= 1) session.add(this.#next());
+      let free = Math.min(session.freeCapacity, this.#admission.maxInFlight - this.#inFlight, this.#queued);
+      this.#inFlight += Math.max(0, free);
+      for (; free > 0; free -= 1) session.add(this.#next());
       session.flush();
     }
     if (this.#queued === 0) return;
@@ -207,7 +207,7 @@ export class Origin implements SessionEvents {
   }
 
   #next(): Exchange {
-    const exchange = this.#refused.shift() ?? this.#queue.shift();
+    const exchange = this.#handedBack.shift() ?? this.#queue.shift();
     if (exchange === undefined) throw new Error('More requests were taken than are queued.');
     return exchange;
   }

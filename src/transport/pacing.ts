@@ -31,7 +31,7 @@ export class Pacing {
   #baseUntilMs = 0;
   #roundAnswers = 0;
   #roundLatencyMs = 0;
-  #roundLeastMs = Number.POSITIVE_INFINITY;
+  #minRoundMs = Number.POSITIVE_INFINITY;
   #wasReached = false;
   /** The limit of before the round that measures the base; 0 in all other rounds. */
   #limitToRestore = 0;
@@ -53,7 +53,7 @@ export class Pacing {
   }
 
   recordAnswer(latencyMs: number, nowMs: number): void {
-    if (latencyMs < this.#roundLeastMs) this.#roundLeastMs = latencyMs;
+    if (latencyMs < this.#minRoundMs) this.#minRoundMs = latencyMs;
     this.#roundLatencyMs += latencyMs;
     this.#roundAnswers += 1;
     // With a limit to restore, answers to requests from before the round come first.
@@ -82,17 +82,17 @@ export class Pacing {
       this.#limit = latencyFloor;
     } else {
       if (isBaseDue) this.#setBase(nowMs);
-      this.#baseMs = Math.min(this.#baseMs, this.#roundLeastMs);
+      this.#baseMs = Math.min(this.#baseMs, this.#minRoundMs);
       this.#adjustLimit(nowMs);
     }
     this.#roundLatencyMs = 0;
-    this.#roundLeastMs = Number.POSITIVE_INFINITY;
+    this.#minRoundMs = Number.POSITIVE_INFINITY;
     this.#roundAnswers = 0;
     this.#wasReached = false;
   }
 
   #setBase(nowMs: number): void {
-    this.#baseMs = this.#roundLeastMs;
+    this.#baseMs = this.#minRoundMs;
     this.#baseUntilMs = nowMs + baseLifetimeMs;
   }
 

@@ -2,7 +2,7 @@
 // encryption left to a batch.
 import { supportedContentEncodings } from './content-encodings.ts';
 import { checkEncryptionArguments, encrypt } from './encrypt.ts';
-import { createTokenKeeper } from './token-cache.ts';
+import { createTokenCache } from './token-cache.ts';
 import { readOptions, type Defaults } from './request-options.ts';
 import type { PushSubscription, RequestDetails, RequestOptions } from './types.ts';
 
@@ -18,7 +18,7 @@ export interface PreparedRequest {
   readonly plaintext: Plaintext | undefined;
 }
 
-const getKeptVapidHeaders = createTokenKeeper();
+const getCachedVapidHeaders = createTokenCache();
 
 /**
  * Checks everything and makes the header fields.
@@ -110,7 +110,7 @@ function addAuthorization(
     }
   } else if (vapidDetails) {
     const { protocol, host } = new URL(endpoint);
-    const vapidHeaders = getKeptVapidHeaders(`${protocol}//${host}`, vapidDetails, contentEncoding);
+    const vapidHeaders = getCachedVapidHeaders(`${protocol}//${host}`, vapidDetails, contentEncoding);
     headers['Authorization'] = vapidHeaders.Authorization;
     const key = vapidHeaders['Crypto-Key'];
     if (key !== undefined) {

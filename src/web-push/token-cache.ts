@@ -6,27 +6,27 @@ import { getVapidHeaders } from './vapid.ts';
 export type VapidHeaders = ReturnType<typeof getVapidHeaders>;
 
 /** A token is good for twelve hours; the push service's clock may be ahead of ours. */
-const keptForMs = 11 * 60 * 60 * 1000;
-const maxKept = 1024;
+const cacheMs = 11 * 60 * 60 * 1000;
+const maxCached = 1024;
 
 /**
  * Makes a `getVapidHeaders` that signs again only after eleven hours.
  *
  * @param now milliseconds since 1970
  */
-export function createTokenKeeper(
+export function createTokenCache(
   now: () => number = Date.now,
 ): (audience: string, details: VapidDetails, contentEncoding: ContentEncoding) => VapidHeaders {
-  const kept = new Map<string, { readonly headers: VapidHeaders; readonly signedAtMs: number }>();
+  const cached = new Map<string, { readonly headers: VapidHeaders; readonly signedAtMs: number }>();
   return (audience, { subject, publicKey, privateKey }, contentEncoding) => {
     const key = JSON.stringify([audience, subject, publicKey, privateKey, contentEncoding]);
     const nowMs = now();
-    const found = kept.get(key);
+    const found = cached.get(key);
     // A clock that was ahead when the token was signed must not keep it for longer.
-    if (found && nowMs >= found.signedAtMs && nowMs < found.signedAtMs + keptForMs) return found.headers;
+    if (found && nowMs >= found.signedAtMs && nowMs < found.signedAtMs + cacheMs) return found.headers;
     const headers = getVapidHeaders(audience, subject, publicKey, privateKey, contentEncoding);
-    if (kept.size >= maxKept) kept.clear();
-    kept.set(key, { headers, signedAtMs: nowMs });
+    if (cached.size >= maxCached) cached.clear();
+    cached.set(key, { headers, signedAtMs: nowMs });
     return headers;
   };
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { describeRoom, examineData, examineSubject } from '../../src/cli/doctor/check-data.ts';
+import { describeDiskSpace, examineData, examineSubject } from '../../src/cli/doctor/check-data.ts';
 import { examineOpenFiles } from '../../src/cli/doctor/check-machine.ts';
 import { examineNetwork, vendorOrigins } from '../../src/cli/doctor/check-network.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
@@ -181,7 +181,7 @@ suite('deskbell doctor', () => {
     assert.match(examineSubject(undefined).cure ?? '', /DESKBELL_SUBJECT/);
     assert.match(examineSubject('mailto:a@host.local').detail, /BadJwtToken/);
     assert.deepEqual(
-      [2e9, 5e8, 1e6].map((bytes) => describeRoom(bytes).status),
+      [2e9, 5e8, 1e6].map((bytes) => describeDiskSpace(bytes).status),
       ['ok', 'warning', 'fault'],
     );
     const file = join(await temporaryFolder(), 'limits');

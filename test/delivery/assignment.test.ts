@@ -22,7 +22,7 @@ const destination: Destination = {
   origin: 'https://fcm.googleapis.com',
   vapidPublicKey: 'key',
   notListed: undefined,
-  refusal: undefined,
+  notSendable: undefined,
   gate: new OriginGate(defaultWorkerSettings),
   headersFor: () => ({}),
 };

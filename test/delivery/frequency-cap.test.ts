@@ -7,9 +7,9 @@ import { assertDone, message, openBroadcastBench, timesReceived } from './broadc
 describe('a cap per person', () => {
   test('names a number per hour, day or week', () => {
     const hourMs = 3_600_000;
-    assert.deepEqual(parsePerPerson('1/hour'), { maxReaches: 1, windowMs: hourMs });
-    assert.deepEqual(parsePerPerson('3/day'), { maxReaches: 3, windowMs: 24 * hourMs });
-    assert.deepEqual(parsePerPerson('9999/week'), { maxReaches: 9999, windowMs: 7 * 24 * hourMs });
+    assert.deepEqual(parsePerPerson('1/hour'), { maxContacts: 1, windowMs: hourMs });
+    assert.deepEqual(parsePerPerson('3/day'), { maxContacts: 3, windowMs: 24 * hourMs });
+    assert.deepEqual(parsePerPerson('9999/week'), { maxContacts: 9999, windowMs: 7 * 24 * hourMs });
     for (const wrong of [
       '',
       '3',

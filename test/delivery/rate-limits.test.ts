@@ -21,12 +21,12 @@ test('the only row that is left is sent soon, however often others took its shar
   let isSent = false;
   for (; !isSent && nowMs < freeUntilMs; nowMs += stepMs) {
     // other workers take everything
-    if (nowMs < busyUntilMs) await store.rates.take({ origin, perSecond, wanted: perSecond, putOff: 0 });
+    if (nowMs < busyUntilMs) await store.rates.take({ origin, perSecond, wanted: perSecond, rateLimited: 0 });
     await limits.replenish(nowMs);
     if (nowMs < dueMs) continue;
     const notSent = limits.admit(origin, true, nowMs);
     isSent = notSent === undefined;
-    if (notSent?.kind === 'putOff') dueMs = nowMs + notSent.afterMs;
+    if (notSent?.kind === 'rateLimited') dueMs = nowMs + notSent.afterMs;
     if (notSent?.kind === 'deferred') {
       tries.deferrals += 1;
       const retry = retryAfterDeferral(defaultRetryPolicy, tries, notSent.afterMs, nowMs, 0);

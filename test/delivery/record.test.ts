@@ -195,9 +195,9 @@ describe('a row that was not posted', () => {
   }
 
   test('is rejected with an alarm where it may not be sent', () => {
-    const refusal = { reason: 'address-blocked', detail: 'loopback' } as const;
-    const result = toRowResult(rowOf(), { kind: 'refused', refusal }, settings);
-    assert.deepEqual(result, { ...unsent, result: 'rejected', alarm: refusal });
+    const fault = { reason: 'address-blocked', detail: 'loopback' } as const;
+    const result = toRowResult(rowOf(), { kind: 'notSendable', fault }, settings);
+    assert.deepEqual(result, { ...unsent, result: 'rejected', alarm: fault });
   });
 
   test('is left to another sender for as long as it takes where its push service is not listed here', () => {

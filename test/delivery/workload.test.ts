@@ -23,7 +23,7 @@ const parts = {
   ledger: { readRows: async () => sliceRows, pushServices: async () => [] },
   destinations: {
     find: () => ({ origin, gate: new OriginGate(settings) }),
-    hold: async () => {},
+    loadKeys: async () => {},
     setStates: () => {},
   } as unknown as Destinations,
   onSlice: () => {},

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
-import type { Place } from '../../src/store/copy/copied-table.ts';
+import type { TableMapping } from '../../src/store/copy/copied-table.ts';
 import { copiedTables, leftOutTables, sequences } from '../../src/store/copy/copied-tables.ts';
 import type { CopySource, CopyTarget, Progress } from '../../src/store/copy/source-and-target.ts';
 import { copyStore, type CopyOptions } from '../../src/store/copy/copy-store.ts';
@@ -76,7 +76,7 @@ async function query(url: string, sql: string): Promise<readonly Record<string, 
 /** What the list says of a database's columns, by table. */
 const knownColumns = (database: 'sqlite' | 'postgres'): Map<string, Set<string>> => {
   const known = new Map<string, Set<string>>();
-  for (const { name, columns, [database]: place = {} as Place } of copiedTables) {
+  for (const { name, columns, [database]: place = {} as TableMapping } of copiedTables) {
     const { table = name, names = {}, added = {}, leftOut = [], made = [], read = {} } = place;
     // what is made and read in a way of its own may be no column of this database
     const stored = Object.keys(columns).filter((column) => !(made.includes(column) && column in read));

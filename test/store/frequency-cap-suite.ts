@@ -195,12 +195,12 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       nowMs += dayMs;
       await pruneAll({ broadcastsBeforeMs: nowMs });
       assert.equal(await store.broadcasts.find(1), undefined);
-      await pruneAll({ reachesBeforeMs: nowMs - dayMs });
+      await pruneAll({ contactsBeforeMs: nowMs - dayMs });
       assert.deepEqual(await settle(await start('1/week')), { capped: 2 });
       await store.people.remove('ada');
       await put(3, 'ada');
       assert.deepEqual(await settle(await start('1/week')), { accepted: 1, capped: 1 });
-      await pruneAll({ reachesBeforeMs: nowMs + 1 });
+      await pruneAll({ contactsBeforeMs: nowMs + 1 });
       assert.deepEqual(await settle(await start('1/week')), { accepted: 2 });
     });
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openForEachTest, type StoreUnderTest } from './store-under-test.ts';
 
-const limit = { origin: 'https://fcm.googleapis.com', perSecond: 100, wanted: 25, putOff: 0 };
+const limit = { origin: 'https://fcm.googleapis.com', perSecond: 100, wanted: 25, rateLimited: 0 };
 
 export function describeRateShares(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`rate limits: ${name}`, () => {
@@ -29,7 +29,7 @@ export function describeRateShares(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('may be far below one message a second, and hold for each push service by itself', async () => {
-      const slow = { origin: 'https://web.push.apple.com', perSecond: 1 / 60, wanted: 1, putOff: 0 };
+      const slow = { origin: 'https://web.push.apple.com', perSecond: 1 / 60, wanted: 1, rateLimited: 0 };
       const permits: number[] = [];
       for (const passMs of [0, 0, 59_000, 1000]) {
         nowMs += passMs;
@@ -41,13 +41,13 @@ export function describeRateShares(name: string, prepare: () => Promise<StoreUnd
 
     test('have a queue that grows with the rows that are put off, and is over when it was abandoned', async () => {
       await store.rates.take(limit);
-      assert.equal((await store.rates.take({ ...limit, putOff: 300 })).queueMs, 3000);
-      assert.equal((await store.rates.take({ ...limit, putOff: 100 })).queueMs, 4000);
+      assert.equal((await store.rates.take({ ...limit, rateLimited: 300 })).queueMs, 3000);
+      assert.equal((await store.rates.take({ ...limit, rateLimited: 100 })).queueMs, 4000);
       nowMs += 1000;
       assert.equal((await store.rates.take(limit)).queueMs, 3000);
       nowMs += 3000;
       assert.equal((await store.rates.take(limit)).queueMs, 0);
-      await store.rates.take({ ...limit, putOff: 100_000 });
+      await store.rates.take({ ...limit, rateLimited: 100_000 });
       nowMs += 6000;
       assert.equal((await store.rates.take(limit)).queueMs, 0, 'nothing was sent for so long');
     });

@@ -41,7 +41,7 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
   const events: SessionEvents = {
     answered: (exchange, { status }) => report(exchange, String(status)),
     failed: (exchange) => report(exchange, 'failed'),
-    refused: (exchange) => report(exchange, 'refused'),
+    handedBack: (exchange) => report(exchange, 'refused'),
     changed: () => {},
     closed: () => (isClosed = true),
   };
@@ -52,11 +52,11 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
       : new Http1Session(connection, 'push.example.org', events, settings60s);
   let received = 0;
   for (const chunk of chunks) {
-    while (session.room > 0 && results.size < requests) {
+    while (session.freeCapacity > 0 && results.size < requests) {
       const exchange: Exchange = {
         request: { origin: 'https://push.example.org', path: '/x', headers: pushHeaders, body: pushBody },
         done: () => {},
-        refusals: 0,
+        timesHandedBack: 0,
         isSettled: false,
       };
       results.set(exchange, []);

@@ -98,7 +98,7 @@ async function exchangeWith(
     {
       answered: (_exchange, { status, body }) => (outcome = `${status} ${body}`),
       failed: (_exchange, error, inDoubt) => (outcome = `${error.code}${inDoubt ? ' in doubt' : ''}`),
-      refused: () => {},
+      handedBack: () => {},
       changed: () => {},
       closed: () => {},
     },
@@ -108,7 +108,7 @@ async function exchangeWith(
   session.add({
     request: { origin, path: '/', headers: pushHeaders, body: pushBody },
     done() {},
-    refusals: 0,
+    timesHandedBack: 0,
     isSettled: false,
   });
   for (const piece of pieces) {
@@ -116,7 +116,7 @@ async function exchangeWith(
     socket.receive(piece);
   }
   await new Promise((resolve) => setImmediate(resolve));
-  const isReusable = session.room === 1;
+  const isReusable = session.freeCapacity === 1;
   socket.destroy();
   await new Promise((resolve) => setImmediate(resolve));
   return { outcome, isReusable };

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { refuseDatabase } from '../data/require-sqlite.ts';
+import { requireSqlite } from '../data/require-sqlite.ts';
 import { dataSettings, requireData } from '../data/open-data.ts';
 import { formatBytes } from '../output/format-bytes.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
@@ -30,7 +30,7 @@ export function backupCommand({ environment, output }: Context): Command {
     .option('--json', 'Prints JSON.')
     .action(async (file: string, flags: BackupFlags) => {
       const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
-      refuseDatabase(database, 'pg_dump');
+      requireSqlite(database, 'pg_dump');
       await requireData(data);
       const { backUp } = await import('../data/back-up.ts');
       const withKeys = flags.withKeys ?? false;

@@ -4,7 +4,7 @@ import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { refuseDatabase } from '../data/require-sqlite.ts';
+import { requireSqlite } from '../data/require-sqlite.ts';
 import { dataSettings } from '../data/open-data.ts';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
@@ -23,7 +23,7 @@ export function restoreCommand(context: Context): Command {
     .option('--json', 'Prints JSON.')
     .action(async (file: string, flags: { readonly json?: true }) => {
       const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
-      refuseDatabase(database, 'pg_restore');
+      requireSqlite(database, 'pg_restore');
       const { restore } = await import('../data/back-up.ts');
       const restored = await restore(file, data);
       const { subscriptions, resumption } = restored;

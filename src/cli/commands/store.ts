@@ -8,7 +8,7 @@ import type { Progress } from '../../store/copy/source-and-target.ts';
 import type { CopyState } from '../../store/copy/copy-store.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import type { CopyPlace, CopyPlaces } from '../data/copy-locations.ts';
+import type { CopyLocation, CopyLocations } from '../data/copy-locations.ts';
 import { dataSettings } from '../data/open-data.ts';
 import type { Output } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
@@ -49,29 +49,29 @@ function copyCommand({ environment, output, stop }: Context): Command {
     .option('--json', 'Prints JSON, with rows and checksum of each table.')
     .action(async ({ from, to, json, ...flags }: CopyFlags) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      const { readPlaces } = await import('../data/copy-locations.ts');
-      const places = readPlaces({ from, to }, configuration);
-      const copied = await copy(places, { output, stop });
-      const names = { from: places.from.label, to: places.to.label };
+      const { readCopyLocations } = await import('../data/copy-locations.ts');
+      const locations = readCopyLocations({ from, to }, configuration);
+      const copied = await copy(locations, { output, stop });
+      const names = { from: locations.from.label, to: locations.to.label };
       if (json) {
         const tables = Object.entries(copied).map(([name, tally]) => ({ name, ...tally }));
         await output.line(JSON.stringify({ ...names, tables }));
       } else {
         await output.line(formatResult(names, copied));
       }
-      for (const note of notesOn(places.to, copied)) output.diagnostic(note);
+      for (const note of notesOn(locations.to, copied)) output.diagnostic(note);
     });
 }
 
 async function copy(
-  places: CopyPlaces,
+  locations: CopyLocations,
   { output, stop }: Pick<Context, 'output' | 'stop'>,
 ): Promise<Progress> {
   const { openCopySource, openCopyTarget } = await import('../data/copy-locations.ts');
   const { copyStore } = await import('../../store/copy/copy-store.ts');
-  const from = await openCopySource(places.from);
+  const from = await openCopySource(locations.from);
   try {
-    const to = await openCopyTarget(places.to);
+    const to = await openCopyTarget(locations.to);
     try {
       return await copyStore({ from, to, onProgress: createReport(output), signal: stop });
     } finally {
@@ -109,7 +109,7 @@ function formatResult({ from, to }: Record<'from' | 'to', string>, copied: Progr
   );
 }
 
-function notesOn({ kind, text }: CopyPlace, copied: Progress): readonly string[] {
+function notesOn({ kind, text }: CopyLocation, copied: Progress): readonly string[] {
   const notes = [];
   if (kind === 'directory' && !existsSync(join(text, vapidFileName))) {
     notes.push(

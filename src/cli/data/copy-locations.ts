@@ -7,7 +7,7 @@ import { checkDatabaseUrl, describeDatabase } from '../../store/postgres/databas
 import { requireData, type DataSettings } from './open-data.ts';
 import { databasePathOf, makeDirectory } from './data-directory.ts';
 
-export interface CopyPlace {
+export interface CopyLocation {
   readonly kind: 'directory' | 'database';
   /** A path, or a URL with its password. */
   readonly text: string;
@@ -15,9 +15,9 @@ export interface CopyPlace {
   readonly label: string;
 }
 
-export interface CopyPlaces {
-  readonly from: CopyPlace;
-  readonly to: CopyPlace;
+export interface CopyLocations {
+  readonly from: CopyLocation;
+  readonly to: CopyLocation;
 }
 
 /**
@@ -25,26 +25,26 @@ export interface CopyPlaces {
  *
  * @throws {DeskbellError} ERR_CONFIGURATION
  */
-export function readPlaces(
+export function readCopyLocations(
   given: { readonly from?: string | undefined; readonly to?: string | undefined },
   { data, database }: DataSettings,
-): CopyPlaces {
-  const otherThan = (place: CopyPlace | undefined): CopyPlace => {
-    if (place?.kind === 'database') return directory(data);
-    if (database !== undefined) return toPlace('database', database);
+): CopyLocations {
+  const otherThan = (location: CopyLocation | undefined): CopyLocation => {
+    if (location?.kind === 'database') return directory(data);
+    if (database !== undefined) return toLocation('database', database);
     throw new DeskbellError(
       'ERR_CONFIGURATION',
       'There is no database to copy from or to: name it with --from or --to, or set "database"',
     );
   };
-  const source = given.from === undefined ? undefined : toPlace('--from', given.from);
-  const to = given.to === undefined ? otherThan(source ?? directory(data)) : toPlace('--to', given.to);
+  const source = given.from === undefined ? undefined : toLocation('--from', given.from);
+  const to = given.to === undefined ? otherThan(source ?? directory(data)) : toLocation('--to', given.to);
   const from = source ?? otherThan(to);
   if (from.label !== to.label) return { from, to };
   throw new DeskbellError('ERR_CONFIGURATION', `The source and the target are both ${from.label}`);
 }
 
-function toPlace(name: string, text: string): CopyPlace {
+function toLocation(name: string, text: string): CopyLocation {
   if (!/^[a-z][a-z\d+.-]+:\/\//i.test(text)) return directory(text);
   try {
     checkDatabaseUrl(text);
@@ -55,10 +55,10 @@ function toPlace(name: string, text: string): CopyPlace {
   return { kind: 'database', text, label: describeDatabase(text) };
 }
 
-const directory = (path: string): CopyPlace => ({ kind: 'directory', text: path, label: resolve(path) });
+const directory = (path: string): CopyLocation => ({ kind: 'directory', text: path, label: resolve(path) });
 
 /** @throws {DeskbellError} ERR_DATA_MISSING, ERR_COPY_SOURCE, ERR_STORE_IN_USE, and what opening a store throws */
-export async function openCopySource({ kind, text }: CopyPlace): Promise<CopySource> {
+export async function openCopySource({ kind, text }: CopyLocation): Promise<CopySource> {
   if (kind === 'database') {
     const { openPostgresSource } = await import('../../store/copy/postgres-copy.ts');
     return openPostgresSource({ url: text });
@@ -71,7 +71,7 @@ export async function openCopySource({ kind, text }: CopyPlace): Promise<CopySou
 }
 
 /** @throws {DeskbellError} ERR_STORE_IN_USE, and what opening a store throws */
-export async function openCopyTarget({ kind, text }: CopyPlace): Promise<CopyTarget> {
+export async function openCopyTarget({ kind, text }: CopyLocation): Promise<CopyTarget> {
   if (kind === 'database') {
     const { openPostgresTarget } = await import('../../store/copy/postgres-copy.ts');
     return openPostgresTarget({ url: text });

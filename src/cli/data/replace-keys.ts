@@ -19,7 +19,7 @@ export async function replaceKeys(
   const isThere = database !== undefined || (await exists(databasePathOf(directory)));
   const store = isThere ? await openStore(directory, { database }) : undefined;
   try {
-    if (store !== undefined && !force) await refuseToLoseSubscribers(directory, store, keys);
+    if (store !== undefined && !force) await assertNoSubscribersLost(directory, store, keys);
     await makeDirectory(directory);
     await writeKeyFile(directory, keys, { force });
     const isCurrent = (await store?.vapidKeys.current()) === keys.publicKey;
@@ -33,7 +33,7 @@ export async function replaceKeys(
 }
 
 /** A lost key file beside a database with subscribers asks for a backup, not for a new pair. */
-async function refuseToLoseSubscribers(
+async function assertNoSubscribersLost(
   directory: string,
   { subscriptions, vapidKeys }: Store,
   keys: VapidKeys,

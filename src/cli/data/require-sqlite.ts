@@ -2,7 +2,7 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /** @throws {DeskbellError} ERR_CONFIGURATION where the data are in PostgreSQL */
-export function refuseDatabase(database: string | undefined, tool: 'pg_dump' | 'pg_restore'): void {
+export function requireSqlite(database: string | undefined, tool: 'pg_dump' | 'pg_restore'): void {
   if (database === undefined) return;
   throw new DeskbellError(
     'ERR_CONFIGURATION',

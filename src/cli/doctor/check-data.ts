@@ -18,8 +18,8 @@ import { formatBytes } from '../output/format-bytes.ts';
 import { examine, type Finding } from './finding.ts';
 
 /** Below the first a broadcast may fill it soon; below the second commits fail. */
-const littleRoomBytes = 1e9;
-const noRoomBytes = 50e6;
+const lowDiskSpaceBytes = 1e9;
+const minDiskSpaceBytes = 50e6;
 
 /** Without a directory there is nothing else to look at. */
 export async function examineData(directory: string, url: string | undefined): Promise<readonly Finding[]> {
@@ -40,7 +40,7 @@ export async function examineData(directory: string, url: string | undefined): P
     return describeDatabase(inspected, path);
   });
   const keys = await examine('keys', () => examineKeys(directory, content));
-  const disk = await examine('disk', () => examineRoom(directory, url !== undefined));
+  const disk = await examine('disk', () => checkDiskSpace(directory, url !== undefined));
   return [rights, disk, database, keys, ...(content === undefined ? [] : [describeSending(content)])];
 }
 
@@ -80,7 +80,7 @@ async function examineRights(directory: string): Promise<Finding> {
 }
 
 /** @param hasOnlyKeys where the database is elsewhere */
-async function examineRoom(directory: string, hasOnlyKeys: boolean): Promise<Finding> {
+async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Finding> {
   if (isOnReadOnlyDisk(directory)) {
     return {
       subject: 'disk',
@@ -90,16 +90,16 @@ async function examineRoom(directory: string, hasOnlyKeys: boolean): Promise<Fin
     };
   }
   const { bavail, bsize } = await statfs(directory);
-  return describeRoom(bavail * bsize);
+  return describeDiskSpace(bavail * bsize);
 }
 
-export function describeRoom(bytes: number): Finding {
+export function describeDiskSpace(bytes: number): Finding {
   const subject = 'disk';
   const detail = `${formatBytes(bytes)} free`;
-  if (bytes >= littleRoomBytes) return { subject, status: 'ok', detail };
+  if (bytes >= lowDiskSpaceBytes) return { subject, status: 'ok', detail };
   return {
     subject,
-    status: bytes < noRoomBytes ? 'fault' : 'warning',
+    status: bytes < minDiskSpaceBytes ? 'fault' : 'warning',
     detail,
     cure: 'Make room. Sending stops while the disk is full, and goes on when there is room.',
   };
@@ -116,7 +116,7 @@ function describeDatabase({ schema, newestSchema }: DatabaseState, path: string)
   };
 }
 
-function describePostgres(state: PostgresState, place: string): Finding {
+function describePostgres(state: PostgresState, label: string): Finding {
   const { schema, newestSchema, warnings, strangers } = state;
   const subject = 'database';
   const [warning] = warnings;
@@ -127,18 +127,18 @@ function describePostgres(state: PostgresState, place: string): Finding {
     return {
       subject,
       status: 'warning',
-      detail: `every user of its server may connect to ${place}, such as "${strangers[0]}", and stop registrations by holding a lock`,
+      detail: `every user of its server may connect to ${label}, such as "${strangers[0]}", and stop registrations by holding a lock`,
       cure: 'revoke connect on database … from public; grant it to those that need it (docs/postgresql.md).',
     };
   }
-  if (schema === newestSchema) return { subject, status: 'ok', detail: `${place}, schema ${schema}` };
+  if (schema === newestSchema) return { subject, status: 'ok', detail: `${label}, schema ${schema}` };
   return {
     subject,
     status: 'warning',
     detail:
       schema === 0
-        ? `${place} has no tables of Deskbell yet`
-        : `${place} has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
+        ? `${label} has no tables of Deskbell yet`
+        : `${label} has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
     cure: 'The next command or start migrates it. An older Deskbell does not open it after that: back it up before.',
   };
 }

@@ -59,7 +59,7 @@ const maxLateMs = 60_000;
 /** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
 const sliceRows = 2000;
 /** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
-const leastLifetimeMs = 60 * 60 * 1000;
+const minLifetimeMs = 60 * 60 * 1000;
 const occurrencePrefix = 'schedule/';
 /** The same message is the same content, though it gets another ID each time. */
 const noId = (): string => '';
@@ -125,7 +125,7 @@ export async function createBroadcast(
     user,
     contentHash: hashContent(hash),
     startAtMs,
-    expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, leastLifetimeMs),
+    expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, minLifetimeMs),
     receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,
     perPerson,
     sliceRows,

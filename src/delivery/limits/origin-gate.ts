@@ -7,7 +7,7 @@
 //           deferred, so that other push services are served meanwhile
 //   HELD    the push service refuses our token or key, as all workers together have found: messages are held back,
 //           except for the probes that the store draws (store/push-services.ts)
-import { isRefusal, type Outcome } from '../../protocol/outcome.ts';
+import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import { holdPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { WorkerSettings } from '../settings.ts';
@@ -82,7 +82,7 @@ export class OriginGate {
    * @param ifRefused what a refusal means for this row
    */
   recordOutcome(outcome: Outcome, subscriptionId: number | undefined, ifRefused: IfRefused): void {
-    if (outcome.kind !== 'accepted' && (!isRefusal(outcome) || ifRefused === 'retry')) return;
+    if (outcome.kind !== 'accepted' && (!isVapidRefusal(outcome) || ifRefused === 'retry')) return;
     const answers = (this.#answers ??= noAnswers());
     if (outcome.kind !== 'accepted') {
       const isOwn = ifRefused === 'reject';
@@ -118,10 +118,10 @@ export class OriginGate {
    * True where one more row may be detached from its page. A push service has room for some; when it turns out to be
    * slow, all that were sent to it are detached and no more follow.
    *
-   * @param hasRoom false where what is left of the room is for those of slow push services
+   * @param hasCapacity false where what is left of the room is for those of slow push services
    */
-  mayDetach(nowMs: number, hasRoom: boolean): boolean {
-    return (hasRoom && this.#detachedSinceMs.size < this.#settings.slowRows) || this.#isSlowNow(nowMs);
+  mayDetach(nowMs: number, hasCapacity: boolean): boolean {
+    return (hasCapacity && this.#detachedSinceMs.size < this.#settings.slowRows) || this.#isSlowNow(nowMs);
   }
 
   /** The row is stored by itself until it is answered. */

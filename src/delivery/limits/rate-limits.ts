@@ -1,6 +1,6 @@
 // Keeps a worker within the rate limits of the store. It takes shares of a limit before it sends. Where its share is used
-// up, a row is put off to a place in the queue that all workers make together, so that other push services are served
-// meanwhile and each row is put off once, as a rule. A row that has been put off and still gets no permit comes back soon,
+// up, a row is stored with its time in the queue that all workers make together, so that other push services are served
+// meanwhile and each row waits once, as a rule. A row that has waited and still gets no permit comes back soon,
 // however often that happens: a share is taken when it asks, and must not have run out by then.
 import { burstSeconds, type RateShares } from '../../store/rate-shares.ts';
 import type { MaxRates } from './max-rate.ts';
@@ -13,17 +13,17 @@ const comesBackAfterMs = 500;
 const askEveryMs = 50;
 /** A push service that nothing was to be sent to for so long needs no share. */
 const idleAfterMs = 1000;
-/** Each row that is put off is stored. */
-const leastWaitMs = 50;
+/** Each row that waits is stored. */
+const minWaitMs = 50;
 
 interface Limit {
   readonly origin: string;
   readonly perSecond: number;
   permits: number;
   permitsUntilMs: number;
-  /** The next place in the queue. */
-  placeMs: number;
-  putOff: number;
+  /** When the next row of the queue is due. */
+  queueAtMs: number;
+  rateLimited: number;
   askedAtMs: number;
   usedAtMs: number;
 }
@@ -34,7 +34,7 @@ export class RateLimits {
 
   constructor(rates: MaxRates, shares: RateShares) {
     this.#shares = shares;
-    const unused = { permits: 0, permitsUntilMs: 0, placeMs: 0, putOff: 0, askedAtMs: 0 };
+    const unused = { permits: 0, permitsUntilMs: 0, queueAtMs: 0, rateLimited: 0, askedAtMs: 0 };
     this.#limits = new Map(
       Array.from(rates, ([origin, perSecond]) => [
         origin,
@@ -49,37 +49,37 @@ export class RateLimits {
       const hasShare = limit.permits > 0 && nowMs < limit.permitsUntilMs;
       const isIdle = nowMs - limit.usedAtMs > idleAfterMs;
       const mayAsk = nowMs - limit.askedAtMs >= askEveryMs;
-      if (mayAsk && !isIdle && (!hasShare || limit.putOff > 0)) await this.#take(limit, nowMs);
+      if (mayAsk && !isIdle && (!hasShare || limit.rateLimited > 0)) await this.#take(limit, nowMs);
     }
   }
 
   /**
-   * @param isReturning the row was put off or tried before
+   * @param isReturning the row was rate limited or tried before
    * @returns `undefined` where a message may be sent
    */
   admit(origin: string, isReturning: boolean, nowMs: number): NotSent | undefined {
     const limit = this.#limits.get(origin);
     if (limit === undefined) return undefined;
     limit.usedAtMs = nowMs;
-    const isItsTurn = isReturning || limit.placeMs <= nowMs;
+    const isItsTurn = isReturning || limit.queueAtMs <= nowMs;
     if (isItsTurn && limit.permits > 0 && nowMs < limit.permitsUntilMs) {
       limit.permits -= 1;
       return undefined;
     }
-    if (isReturning) return { kind: 'putOff', afterMs: comesBackAfterMs };
-    limit.placeMs = Math.max(nowMs, limit.placeMs) + 1000 / limit.perSecond;
-    limit.putOff += 1;
-    return { kind: 'putOff', afterMs: Math.max(leastWaitMs, Math.ceil(limit.placeMs - nowMs)) };
+    if (isReturning) return { kind: 'rateLimited', afterMs: comesBackAfterMs };
+    limit.queueAtMs = Math.max(nowMs, limit.queueAtMs) + 1000 / limit.perSecond;
+    limit.rateLimited += 1;
+    return { kind: 'rateLimited', afterMs: Math.max(minWaitMs, Math.ceil(limit.queueAtMs - nowMs)) };
   }
 
   async #take(limit: Limit, nowMs: number): Promise<void> {
-    const { origin, perSecond, putOff } = limit;
+    const { origin, perSecond, rateLimited } = limit;
     const wanted = Math.max(1, Math.ceil(perSecond * burstSeconds));
     limit.askedAtMs = nowMs;
-    limit.putOff = 0;
-    const { permits, queueMs } = await this.#shares.take({ origin, perSecond, wanted, putOff });
+    limit.rateLimited = 0;
+    const { permits, queueMs } = await this.#shares.take({ origin, perSecond, wanted, rateLimited });
     limit.permits = permits;
     limit.permitsUntilMs = nowMs + shareLastsMs;
-    limit.placeMs = queueMs === 0 ? 0 : nowMs + queueMs;
+    limit.queueAtMs = queueMs === 0 ? 0 : nowMs + queueMs;
   }
 }

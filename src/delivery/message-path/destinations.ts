@@ -7,7 +7,7 @@ import type { Subscription } from '../../protocol/subscription.ts';
 import { isApplePushService } from '../../protocol/vendor.ts';
 import type { PushServiceAnswers, PushServiceState } from '../../store/push-services.ts';
 import type { PushHeaders, Transport } from '../../transport/transport.ts';
-import type { Refusal } from './not-sent.ts';
+import type { NotSendable } from './not-sent.ts';
 import { OriginGate, type GateSettings } from '../limits/origin-gate.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
@@ -25,7 +25,7 @@ export interface Destination {
   /** Why this process's configuration does not list the push service; another sender's may. */
   readonly notListed: string | undefined;
   /** Set where nothing may be sent at all. */
-  readonly refusal: Refusal | undefined;
+  readonly notSendable: NotSendable | undefined;
   /** Whether to send now. */
   readonly gate: OriginGate;
   /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
@@ -78,7 +78,7 @@ export function createDestinations(
       origin,
       vapidPublicKey,
       notListed: fault && notListedDetail,
-      refusal: headers === undefined ? foreignKey : findSubjectRefusal(origin, subject),
+      notSendable: headers === undefined ? foreignKey : findSubjectFault(origin, subject),
       gate: new OriginGate(gateSettings),
       headersFor: (options) => headers?.(origin, options) ?? {},
     };
@@ -146,7 +146,7 @@ export function pathOf(endpoint: string): string {
 }
 
 /** Apple's answer to every message is known before the first. */
-function findSubjectRefusal(origin: string, subject: string): Refusal | undefined {
+function findSubjectFault(origin: string, subject: string): NotSendable | undefined {
   const detail = isApplePushService(origin) ? findAppleSubjectFault(subject) : undefined;
   return detail === undefined ? undefined : { reason: 'vapid-refused', detail };
 }
@@ -154,7 +154,7 @@ function findSubjectRefusal(origin: string, subject: string): Refusal | undefine
 const notListedDetail =
   'its messages wait for a process that lists it in "pushServices"; the configuration of one that delivers does not.';
 
-const foreignKey: Refusal = {
+const foreignKey: NotSendable = {
   reason: 'vapid-key-mismatch',
   detail: 'The subscription was made with a VAPID key that is not ours.',
 };

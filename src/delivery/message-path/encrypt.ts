@@ -19,7 +19,7 @@ export function encrypt(
   return messages.map(({ origin, path, headers }, index) => {
     const body = bodies[index]!;
     return body instanceof DeskbellError
-      ? { kind: 'refused', refusal: { reason: 'bad-encryption', detail: body.message } }
+      ? { kind: 'notSendable', fault: { reason: 'bad-encryption', detail: body.message } }
       : { origin, path, headers, body };
   });
 }

@@ -6,7 +6,7 @@ import type { VapidAuthorizer } from '../../protocol/vapid-token.ts';
 
 export type HeaderSource = (origin: string, options: PushOptions) => PushHeaders;
 
-interface Kept {
+interface CachedHeaders {
   readonly options: PushOptions;
   readonly authorization: string;
   readonly headers: PushHeaders;
@@ -20,21 +20,21 @@ const maxPerOrigin = 8;
 
 /** Gives the same object again for the same origin and options until the origin's token is renewed. */
 export function createHeaderSource(authorize: VapidAuthorizer): HeaderSource {
-  const kept = new Map<string, Kept[]>();
+  const cached = new Map<string, CachedHeaders[]>();
 
-  const keptFor = (origin: string): Kept[] => {
-    let found = kept.get(origin);
+  const cachedFor = (origin: string): CachedHeaders[] => {
+    let found = cached.get(origin);
     if (found === undefined) {
-      if (kept.size >= maxOrigins) kept.clear();
+      if (cached.size >= maxOrigins) cached.clear();
       found = [];
-      kept.set(origin, found);
+      cached.set(origin, found);
     }
     return found;
   };
 
   return (origin, options) => {
     const authorization = authorize(origin);
-    const ofOrigin = keptFor(origin);
+    const ofOrigin = cachedFor(origin);
     for (const one of ofOrigin) {
       if (one.authorization === authorization && isSame(one.options, options)) return one.headers;
     }

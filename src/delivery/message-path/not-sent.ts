@@ -5,13 +5,13 @@ import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 export const notListedReason = 'not-listed';
 
 /** Never to be sent. */
-export interface Refusal {
+export interface NotSendable {
   readonly reason: RejectionReason;
   readonly detail: string;
 }
 
 export type NotSent =
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'notSendable'; readonly fault: NotSendable }
   /** This process's configuration does not list the push service: it is for a sender whose configuration does. */
   | { readonly kind: 'notListed'; readonly detail: string }
   /** Its time is over. */
@@ -21,7 +21,7 @@ export type NotSent =
   /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
   | { readonly kind: 'suspended' }
   /** Its push service has a rate limit, and this is its turn, from now. */
-  | { readonly kind: 'putOff'; readonly afterMs: number }
+  | { readonly kind: 'rateLimited'; readonly afterMs: number }
   /** The push service is not to be written to before that. */
   | {
       readonly kind: 'deferred';

@@ -33,7 +33,7 @@ export function select<Message extends PushMessage>(
   const { recipient, destination, payload, options } = message;
   const { notListed } = destination;
   if (notListed !== undefined) return { kind: 'notListed', detail: notListed };
-  if (destination.refusal !== undefined) return { kind: 'refused', refusal: destination.refusal };
+  if (destination.notSendable !== undefined) return { kind: 'notSendable', fault: destination.notSendable };
   const notNow = admit(message);
   if (notNow !== undefined) return notNow;
   return {

@@ -143,13 +143,13 @@ function toSendResult(result: Result): SendResult {
       const outcome: Outcome = { kind: 'retry', reason: 'deferred', afterMs, slowsOrigin: true, detail };
       return { outcome, response: undefined };
     }
-    case 'refused': {
-      const outcome: Outcome = { kind: 'rejected', scope: 'message', isAlarm: true, ...result.refusal };
+    case 'notSendable': {
+      const outcome: Outcome = { kind: 'rejected', scope: 'message', isAlarm: true, ...result.fault };
       return { outcome, response: undefined };
     }
     case 'notListed':
     case 'suspended':
-    case 'putOff':
+    case 'rateLimited':
     case 'expired':
     case 'capped':
       throw new Error(`A single message is never ${result.kind}.`);

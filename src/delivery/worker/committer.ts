@@ -88,9 +88,9 @@ export class Committer {
     const mayStayMs = pageRows <= pageLimit / 2 ? maxCommitDelayMs : crowdedCommitDelayMs;
     if (nowMs - row.sentAtMs < mayStayMs || detachedRows >= maxDetachedRows) return false;
     // the last of the room takes a whole page, so that push services which all hang at once cannot fill everything
-    const hasRoom = detachedRows < maxDetachedRows - maxPageRows;
+    const hasCapacity = detachedRows < maxDetachedRows - maxPageRows;
     const { gate } = row.destination;
-    if (!gate.mayDetach(nowMs, hasRoom)) return false;
+    if (!gate.mayDetach(nowMs, hasCapacity)) return false;
     gate.addDetached(row, row.sentAtMs);
     return true;
   };

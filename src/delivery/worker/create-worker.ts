@@ -11,7 +11,7 @@ import { createMessagePath } from '../message-path/message-path.ts';
 import { RateLimits } from '../limits/rate-limits.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { defaultWorkerSettings, type DeliverySettings } from '../settings.ts';
-import { waitForRoom } from './wait-for-disk-space.ts';
+import { waitForDiskSpace } from './wait-for-disk-space.ts';
 import { startSenderReport } from '../sender-report.ts';
 import { runWorker } from './worker.ts';
 
@@ -67,7 +67,12 @@ export function createWorker(
 
   return {
     async run(signal) {
-      const { work, ledger, rates } = waitForRoom(store, { clock: { startTimer }, now, onWarning, signal });
+      const { work, ledger, rates } = waitForDiskSpace(store, {
+        clock: { startTimer },
+        now,
+        onWarning,
+        signal,
+      });
       const reporting = figures && setInterval(report, reportEveryMs).unref();
       const endReport = startSenderReport(store.senders, transport, 'worker', clockCheck);
       try {

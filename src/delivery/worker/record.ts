@@ -1,17 +1,17 @@
 // Last step of a message's path, for rows of broadcasts: what came of it becomes what the ledger stores. A row is
 // settled, or stored to be tried again.
-import { isRefusal, type Outcome } from '../../protocol/outcome.ts';
+import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
 import type { Suspension, RowResult } from '../../store/ledger.ts';
 import type { IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/chrome-limit.ts';
 import type { Destination } from '../message-path/destinations.ts';
-import { notListedReason, type Refusal } from '../message-path/not-sent.ts';
+import { notListedReason, type NotSendable } from '../message-path/not-sent.ts';
 import type { Posted, Result } from '../message-path/post.ts';
 import {
   retryAfterAttempt,
   retryAfterDeferral,
-  retryAfterRefusal,
+  retryAfterVapidRefusal,
   retryElsewhere,
   type RetryPolicy,
   type Tries,
@@ -51,14 +51,14 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
       return toAttempted(row, result, settings);
     case 'deferred':
       return toDeferred(row, result, settings);
-    case 'refused':
-      return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.refusal) };
+    case 'notSendable':
+      return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.fault) };
     case 'notListed':
       return toLeftToOthers(row, result.detail, settings);
     case 'suspended':
       return toSuspended(row, settings);
-    case 'putOff':
-      return toPutOff(row, result.afterMs, settings);
+    case 'rateLimited':
+      return toRateLimited(row, result.afterMs, settings);
     case 'expired':
     case 'capped':
       return { ...unsent(row), result: result.kind };
@@ -82,7 +82,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
     detail: 'detail' in outcome ? outcome.detail : undefined,
   };
   const { origin } = destination;
-  if (isRefusal(outcome) && row.ifRefused !== 'reject') {
+  if (isVapidRefusal(outcome) && row.ifRefused !== 'reject') {
     const refused: RowResult = {
       recipient,
       origin,
@@ -90,7 +90,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
       result: 'retry',
       record: { ...record, outcome: 'retry' },
     };
-    return toRefused(row, refused, outcome, settings);
+    return toVapidRefused(row, refused, outcome, settings);
   }
   const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
   if (outcome.kind === 'retry') {
@@ -98,7 +98,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
     return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
   }
   if (isBlocked(outcome)) return toBlocked(row, attempted, outcome, settings);
-  const isReported = isRefusal(outcome) && (row.tries.refusals ?? 0) > 0;
+  const isReported = isVapidRefusal(outcome) && (row.tries.refusals ?? 0) > 0;
   if (outcome.kind === 'rejected' && outcome.isAlarm && !isReported)
     return { ...attempted, alarm: toAlarm(outcome) };
   return attempted;
@@ -117,7 +117,7 @@ function toBlocked(row: Row, rejected: RowResult, outcome: Outcome, settings: Re
 }
 
 /** The token or key was refused, which says nothing final of the row. */
-function toRefused(
+function toVapidRefused(
   row: Row,
   attempted: RowResult,
   outcome: Outcome,
@@ -126,7 +126,7 @@ function toRefused(
   const { refusals = 0 } = row.tries;
   const alarm = refusals === 0 && outcome.kind === 'rejected' ? toAlarm(outcome) : undefined;
   const tries = { ...row.tries, refusals: refusals + 1 };
-  const retry = retryAfterRefusal(retryPolicy, tries, 0, now(), random());
+  const retry = retryAfterVapidRefusal(retryPolicy, tries, 0, now(), random());
   if (typeof retry === 'string') return { ...attempted, result: retry, alarm };
   return { ...attempted, result: 'refused', retry, suspension: toSuspension(row, random), alarm };
 }
@@ -181,7 +181,7 @@ const toSuspension = ({ destination }: Row, random: () => number): Suspension =>
 });
 
 /** To a time of its own, which needs no spreading; nothing has failed. */
-function toPutOff(row: Row, delayMs: number, { now }: RecordSettings): RowResult {
+function toRateLimited(row: Row, delayMs: number, { now }: RecordSettings): RowResult {
   if (now() + delayMs >= row.tries.expiresAtMs) return { ...unsent(row), result: 'expired' };
   return { ...unsent(row), result: 'retry', retry: { ...row.tries, delayMs } };
 }
@@ -193,7 +193,10 @@ function unsent({
   return { recipient, origin, attempts: 0 };
 }
 
-function toAlarm({ reason, detail = '' }: Omit<Refusal, 'detail'> & Partial<Refusal>): RowResult['alarm'] {
+function toAlarm({
+  reason,
+  detail = '',
+}: Omit<NotSendable, 'detail'> & Partial<NotSendable>): RowResult['alarm'] {
   return { reason, detail };
 }
 

@@ -59,7 +59,7 @@ export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => 
 };
 
 /** After a refusal of our token or key, which may end at any time: until the row's own time ends. */
-export const retryAfterRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
+export const retryAfterVapidRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(
     policy.firstDelayMs,
     tries,
@@ -82,14 +82,14 @@ function doubled(firstMs: number, times: number, maxMs: number): number {
 
 /** Never later than in the middle of what is left, as long as that is at least `leastMs`. */
 function scheduleBefore(
-  leastMs: number,
+  minMs: number,
   tries: Tries,
   waitMs: number,
   nowMs: number,
   random: number,
 ): StoredRetry | 'expired' {
   const leftMs = tries.expiresAtMs - nowMs;
-  return schedule(tries, leftMs < leastMs ? waitMs : Math.min(waitMs, leftMs / 2), nowMs, random);
+  return schedule(tries, leftMs < minMs ? waitMs : Math.min(waitMs, leftMs / 2), nowMs, random);
 }
 
 function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {

@@ -16,7 +16,7 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-export function waitForRoom(
+export function waitForDiskSpace(
   { work, ledger, rates }: Pick<Store, 'work' | 'ledger' | 'rates'>,
   { clock, now, onWarning, signal }: WaitOptions,
 ): Pick<Store, 'work' | 'ledger' | 'rates'> {

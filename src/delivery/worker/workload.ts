@@ -59,7 +59,7 @@ export class Workload {
     return rows;
   }
 
-  get #hasRoomForRetries(): boolean {
+  get #hasCapacityForRetries(): boolean {
     const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
     let retryRows = 0;
     for (const { slice, detachedRows } of this.assignments) if (!slice) retryRows += detachedRows;
@@ -82,7 +82,7 @@ export class Workload {
   async replenish(nowMs: number): Promise<void> {
     this.#adjustPageLimit(nowMs);
     const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
-    if (nowMs >= this.#leaseRetriesNotBeforeMs && this.#hasRoomForRetries) {
+    if (nowMs >= this.#leaseRetriesNotBeforeMs && this.#hasCapacityForRetries) {
       const isFull = await this.#leaseRetries();
       const pauseMs = isFull && !hasSliceRows ? 0 : this.#parts.settings.leaseRetriesEveryMs;
       this.#leaseRetriesNotBeforeMs = nowMs + pauseMs;
@@ -101,8 +101,8 @@ export class Workload {
     const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
       // retries have their room already
-      const room = assignment.slice ? this.#pageLimit - this.pageRows : batchRows;
-      const end = Math.min(batchRows, rows.length + room);
+      const capacity = assignment.slice ? this.#pageLimit - this.pageRows : batchRows;
+      const end = Math.min(batchRows, rows.length + capacity);
       while (rows.length < end) {
         const row = assignment.takeRow(destinations.find, nowMs);
         if (row === undefined) break;

@@ -43,7 +43,7 @@ export const delaysMs = [
 const timeoutMs = 15 * second;
 /** Longer than a try takes. */
 const leaseMs = minute;
-const postedAtOnce = 10;
+const postBatchSize = 10;
 const watchEveryMs = hour;
 
 /** @returns ends it; what is being posted then may be posted again */
@@ -84,9 +84,9 @@ export function startWebhook(options: WebhookOptions): { close(): Promise<void> 
       await webhooks.watch();
       watchedAtMs = performance.now();
     }
-    const events = await webhooks.lease({ limit: postedAtOnce, leaseMs });
+    const events = await webhooks.lease({ limit: postBatchSize, leaseMs });
     await Promise.all(events.map(deliver));
-    return events.length === postedAtOnce;
+    return events.length === postBatchSize;
   };
 
   const run = async (): Promise<void> => {

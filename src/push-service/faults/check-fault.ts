@@ -3,9 +3,9 @@ import type { Fault, FaultKind, FaultScope } from './fault.ts';
 
 type Check = { readonly allowed: string; readonly isAllowed: (value: unknown) => boolean };
 
-const integer = (least: number, most: number): Check => ({
-  allowed: `an integer from ${least} to ${most}`,
-  isAllowed: (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
+const integer = (min: number, max: number): Check => ({
+  allowed: `an integer from ${min} to ${max}`,
+  isAllowed: (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
 });
 const text: Check = { allowed: 'a string', isAllowed: (value) => typeof value === 'string' };
 const dayMs = 24 * 60 * 60 * 1000;

@@ -141,9 +141,9 @@ function readContentHeaders(
 /** What keeps a user agent from decrypting, as far as it can be seen without the keys (RFC 8291 §4). */
 function findBodyFault(body: Uint8Array): string | undefined {
   const headerBytes = 16 + 4 + 1 + 65; // salt, rs, idlen, keyid
-  const leastRecordBytes = 1 + 16; // padding delimiter, tag
-  if (body.byteLength < headerBytes + leastRecordBytes) {
-    return `an aes128gcm body has at least ${headerBytes + leastRecordBytes} bytes, this one ${body.byteLength}`;
+  const minRecordBytes = 1 + 16; // padding delimiter, tag
+  if (body.byteLength < headerBytes + minRecordBytes) {
+    return `an aes128gcm body has at least ${headerBytes + minRecordBytes} bytes, this one ${body.byteLength}`;
   }
   if (body[20] !== 65 || body[21] !== 0x04) return 'the keyid of the body must be a 65-byte P-256 point';
   const recordSize = new DataView(body.buffer, body.byteOffset).getUint32(16);

@@ -56,9 +56,9 @@ export class Sinks {
    * @throws {RangeError} `count` is not a positive integer, or too many sinks
    */
   create(count: number, applicationServerKey: string | undefined): Iterable<PushSubscriptionJson> {
-    const room = this.#limits.maxSinks - this.#size;
-    if (!Number.isSafeInteger(count) || count < 1 || count > room) {
-      throw new RangeError(`the number of sinks must be an integer from 1 to ${room}, not ${count}`);
+    const capacity = this.#limits.maxSinks - this.#size;
+    if (!Number.isSafeInteger(count) || count < 1 || count > capacity) {
+      throw new RangeError(`the number of sinks must be an integer from 1 to ${capacity}, not ${count}`);
     }
     const name = randomBytes(8).toString('hex');
     this.#batches.set(name, { name, applicationServerKey, counts: new Uint32Array(count) });
@@ -67,9 +67,9 @@ export class Sinks {
   }
 
   lookUp(token: string): RecipientLookup {
-    const place = this.#place(token);
-    if (place === undefined) return undefined;
-    const { batch, index } = place;
+    const slot = this.#slotOf(token);
+    if (slot === undefined) return undefined;
+    const { batch, index } = slot;
     const count = batch.counts[index] ?? goneMark;
     if (count === goneMark) return 'gone';
     return {
@@ -83,9 +83,9 @@ export class Sinks {
 
   /** From now on this sink is gone (410). */
   expire(token: string): boolean {
-    const place = this.#place(token);
-    if (place === undefined || place.batch.counts[place.index] === goneMark) return false;
-    place.batch.counts[place.index] = goneMark;
+    const slot = this.#slotOf(token);
+    if (slot === undefined || slot.batch.counts[slot.index] === goneMark) return false;
+    slot.batch.counts[slot.index] = goneMark;
     return true;
   }
 
@@ -108,7 +108,7 @@ export class Sinks {
     this.#size = 0;
   }
 
-  #place(token: string): { batch: Batch; index: number } | undefined {
+  #slotOf(token: string): { batch: Batch; index: number } | undefined {
     const [, name = '', digits = ''] = tokenForm.exec(token) ?? [];
     const batch = this.#batches.get(name);
     const index = Number(digits);

@@ -117,7 +117,7 @@ export function createReadSubscriberToken(tokens: SubscriberTokens | undefined):
     try {
       return await verify(token ?? '');
     } catch (error) {
-      throw refusal(error, tokens);
+      throw tokenError(error, tokens);
     }
   };
 }
@@ -169,7 +169,7 @@ function readClaims({ sub, tags, exp = 0 }: JWTPayload): UserAndTags {
 }
 
 /** Says what is wrong, without anything of the token. Other faults are passed through. */
-function refusal(error: unknown, { algorithm, audience }: SubscriberTokens): unknown {
+function tokenError(error: unknown, { algorithm, audience }: SubscriberTokens): unknown {
   if (!(error instanceof errors.JOSEError || error instanceof DeskbellError)) return error;
   return new DeskbellError(
     'ERR_SUBSCRIBER_TOKEN',

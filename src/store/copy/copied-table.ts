@@ -9,7 +9,7 @@ export type CopyRow = readonly CopyValue[];
 export type Kind = 'integer' | 'real' | 'text' | 'bytes' | 'boolean' | 'json' | 'uuid';
 
 /** Where one database keeps the table. In SQL, `t` is the table that is read, and `r` the rows that are written. */
-export interface Place {
+export interface TableMapping {
   /** Default: the name of the copied table. */
   readonly table?: string;
   /** What rows are read from, with `t` in it. Default: the table. */
@@ -35,11 +35,11 @@ export interface CopiedTable {
   readonly columns: Readonly<Record<string, Kind>>;
   /** Columns that make a row unique: rows are copied and compared in their order. */
   readonly order: readonly string[];
-  readonly sqlite?: Place & {
+  readonly sqlite?: TableMapping & {
     /** Run for each row too, with `:column` for its values. */
     readonly also?: string;
   };
-  readonly postgres?: Place & {
+  readonly postgres?: TableMapping & {
     /** Columns that are written otherwise than by their kind. */
     readonly write?: Readonly<Record<string, string>>;
     /** Takes the place of an insert of all rows `r`. */
@@ -50,7 +50,7 @@ export interface CopiedTable {
 /** The expressions of the table's columns, each under the column's own name. */
 export function selectList(
   { columns }: CopiedTable,
-  { names = {}, read = {} }: Place,
+  { names = {}, read = {} }: TableMapping,
   toValue: (kind: Kind, expression: string) => string,
 ): string {
   return Object.entries(columns)
@@ -61,7 +61,7 @@ export function selectList(
 /** The columns that are written, with their names here. */
 export function writtenColumns(
   { columns }: CopiedTable,
-  { names = {}, made = [] }: Place,
+  { names = {}, made = [] }: TableMapping,
 ): readonly { readonly name: string; readonly column: string; readonly kind: Kind }[] {
   return Object.entries(columns)
     .filter(([name]) => !made.includes(name))

@@ -30,7 +30,7 @@ export interface CopyOptions {
  */
 export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptions): Promise<Progress> {
   const copy = async (reader: TableReader): Promise<Progress> => {
-    let progress = await to.begin(from.place);
+    let progress = await to.begin(from.label);
     for (const table of copiedTables) {
       const total = await reader.count(table);
       progress = await copyTable({ from, to, reader, table, progress, total, onProgress, signal });
@@ -72,7 +72,7 @@ async function copyTable({
     if (isSame(tally, written)) return;
     throw new DeskbellError(
       'ERR_COPY_DIFFERS',
-      `The table ${name} of ${from.place} is not as it was when the copy to ${to.place} began`,
+      `The table ${name} of ${from.label} is not as it was when the copy to ${to.label} began`,
     );
   };
   let tally = noRows;
@@ -110,7 +110,7 @@ async function compareAll(
     if (isSame(tally, expected)) continue;
     throw new DeskbellError(
       'ERR_COPY_DIFFERS',
-      `The table ${name} of the copy ${to.place} has ${tally.rows} rows with the checksum ${tally.checksum || 'none'}, ` +
+      `The table ${name} of the copy ${to.label} has ${tally.rows} rows with the checksum ${tally.checksum || 'none'}, ` +
         `its source ${expected.rows} with ${expected.checksum || 'none'}`,
     );
   }

@@ -35,15 +35,15 @@ export interface PostgresCopyOptions {
 export function openPostgresSource({ url, waitForOthersMs }: PostgresCopyOptions): Promise<CopySource> {
   // what has begun to be read cannot be read on by another connection
   return open({ url, retryForMs: 0 }, async (database) => {
-    const version = await database.transaction((query) => readVersion(query, database.place));
+    const version = await database.transaction((query) => readVersion(query, database.label));
     if (version === 0) {
-      throw new DeskbellError('ERR_COPY_SOURCE', `The database ${database.place} has no tables of Deskbell`);
+      throw new DeskbellError('ERR_COPY_SOURCE', `The database ${database.label} has no tables of Deskbell`);
     }
     await migrate(database);
     await assertAlone(database, waitForOthersMs);
     return sourceOf(database, async (query) => {
-      await lockAll(query, database.place);
-      await assertNothingLeased(query, database.place);
+      await lockAll(query, database.label);
+      await assertNothingLeased(query, database.label);
     });
   });
 }
@@ -95,7 +95,7 @@ function sourceOf(
   prepare: (query: Query) => Promise<void> = async () => {},
 ): CopySource {
   return {
-    place: database.place,
+    label: database.label,
     read: (work) =>
       database.transaction(async (query) => {
         await query('set transaction isolation level repeatable read');
@@ -122,7 +122,7 @@ async function assertAlone(
     if (performance.now() >= endMs) {
       throw new DeskbellError(
         'ERR_STORE_IN_USE',
-        `The database ${database.place} is used by ${count} other connection${count === 1 ? '' : 's'} of Deskbell`,
+        `The database ${database.label} is used by ${count} other connection${count === 1 ? '' : 's'} of Deskbell`,
       );
     }
     await sleep(50);
@@ -130,21 +130,21 @@ async function assertAlone(
 }
 
 /** Others can read, and write only when all is copied. */
-async function lockAll(query: Query, place: string): Promise<void> {
+async function lockAll(query: Query, label: string): Promise<void> {
   const tables = new Set(copiedTables.filter(({ postgres }) => postgres?.insert === undefined).map(nameOf));
   await query(`set local lock_timeout = ${lockTimeoutMs}`);
   try {
     await query(`lock table ${[...tables].join(', ')} in exclusive mode`);
   } catch (error) {
     if (codeOf(error) !== '55P03') throw error;
-    throw new DeskbellError('ERR_STORE_IN_USE', `The database ${place} is written by another process`, {
+    throw new DeskbellError('ERR_STORE_IN_USE', `The database ${label} is written by another process`, {
       cause: error,
     });
   }
 }
 
 /** A worker that is cut off from the database, or was killed, may be sending what it has leased. */
-async function assertNothingLeased(query: Query, place: string): Promise<void> {
+async function assertNothingLeased(query: Query, label: string): Promise<void> {
   const [leased] = await query<{ readonly broadcast_id: number; readonly seconds: number }>(`
     select l.broadcast_id, ceil((max(l.until_ms) - n.now_ms) / 1000.0)::int as seconds
     from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms) n
@@ -154,7 +154,7 @@ async function assertNothingLeased(query: Query, place: string): Promise<void> {
   if (leased === undefined) return;
   throw new DeskbellError(
     'ERR_STORE_IN_USE',
-    `A worker has leased rows of broadcast ${leased.broadcast_id} in ${place} for ${leased.seconds} s: it may be sending, or ` +
+    `A worker has leased rows of broadcast ${leased.broadcast_id} in ${label} for ${leased.seconds} s: it may be sending, or ` +
       'was killed',
   );
 }
@@ -178,7 +178,7 @@ async function* pagesOf(query: Query, table: CopiedTable): AsyncGenerator<readon
   await query('close copied');
 }
 
-async function begin(query: Query, { place }: PostgresDatabase, source: string): Promise<Progress> {
+async function begin(query: Query, { label }: PostgresDatabase, source: string): Promise<Progress> {
   const [known] = await query(`select from pg_tables where schemaname = 'deskbell' and tablename = $1`, [
     unfinishedCopy,
   ]);
@@ -189,12 +189,12 @@ async function begin(query: Query, { place }: PostgresDatabase, source: string):
       readonly progress: string;
     }>(`select source, schema_version, progress from deskbell.${unfinishedCopy}`);
     if (row === undefined) throw new Error('The mark of the copy has no row.');
-    assertSameSchema(place, row.source, row.schema_version, migrations.length);
+    assertSameSchema(label, row.source, row.schema_version, migrations.length);
     return JSON.parse(row.progress) as Progress;
   }
   for (const table of tablesToBeEmpty('postgres')) {
     const [row] = await query(`select from deskbell.${table} limit 1`);
-    if (row !== undefined) throw notEmpty(place, table);
+    if (row !== undefined) throw notEmpty(label, table);
   }
   await query('delete from deskbell.vapid_keys');
   await query(

@@ -11,7 +11,7 @@ export interface TableReader {
 
 interface CopyEnd {
   /** For messages: without user and password. */
-  readonly place: string;
+  readonly label: string;
   /** Nobody writes while `work` reads. */
   read<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;

@@ -53,19 +53,19 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
   };
 }
 
-function sourceOf(database: DatabaseSync, place: string): CopySource {
+function sourceOf(database: DatabaseSync, label: string): CopySource {
   const reader: TableReader = {
     count: async (table) =>
       Number(database.prepare(`select count(*) as rows from ${fromOf(table)}`).get()?.['rows']),
     pages: (table) => pagesOf(database, table),
   };
   return {
-    place,
+    label: label,
     read: async (work) => {
       try {
         return await work(reader);
       } catch (error) {
-        throw toStoreError(error, place);
+        throw toStoreError(error, label);
       }
     },
     close: async () => database.close(),

@@ -42,9 +42,9 @@ export async function cutAudience(
     // so few that a slice of one partition would be short: each reads from all of them
     return { rows, rowsIn: 'all', slices: numbered(cutSlices(join(extents), sliceRows)) };
   }
-  const most = Math.floor(maxSlices / partitions);
+  const max = Math.floor(maxSlices / partitions);
   const slices = extents.flatMap((extent, partition) =>
-    cutSlices(extent, sliceRows, most).map((slice, index) => ({
+    cutSlices(extent, sliceRows, max).map((slice, index) => ({
       ...slice,
       number: index * partitions + partition,
     })),

@@ -30,7 +30,7 @@ const networkErrors = new Set([
 
 /** All that PgBouncer says itself has this code; what passes is that it has lost its server, or waits for it. */
 const protocolViolation = '08P01';
-const isRefusal = /unsupported startup parameter|no such (database|user)|password|auth|not allowed/i;
+const isRefusalByServer = /unsupported startup parameter|no such (database|user)|password|auth|not allowed/i;
 
 /** `pg` gives these no code. */
 const isWithoutTls = /^The server does not support SSL connections/;
@@ -39,7 +39,7 @@ const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
 /** True where the same call may succeed in a moment, perhaps on another server. */
 export function isPassing(error: unknown): boolean {
   const code = codeOf(error);
-  if (code === protocolViolation) return !isRefusal.test((error as Error).message);
+  if (code === protocolViolation) return !isRefusalByServer.test((error as Error).message);
   if (code !== undefined) return passing.has(code) || networkErrors.has(code) || code.startsWith('08');
   return (
     error instanceof Error &&
@@ -48,14 +48,14 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** The fault as Deskbell names it; what PostgreSQL or the network did not raise is passed through. */
-export function toStoreError(error: unknown, place: string): unknown {
+export function toStoreError(error: unknown, label: string): unknown {
   const code = codeOf(error);
   if (error instanceof DeskbellError || !(error instanceof Error)) return error;
   const isNamed = isWithoutTls.test(error.message) || error.message.startsWith('Query read timeout');
   if (code === undefined && !isPassing(error) && !isNamed) return error;
   const cause = withoutValues(error, code);
   const unavailable = (detail: string) =>
-    new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${place} ${detail}.`, { cause });
+    new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${label} ${detail}.`, { cause });
   if (isWithoutTls.test(error.message)) return unavailable('has no TLS, which its sslmode asks for');
   if (code === undefined) return unavailable('does not answer, or has ended the connection');
   if (networkErrors.has(code) || code === 'ENOTFOUND')
@@ -70,7 +70,7 @@ export function toStoreError(error: unknown, place: string): unknown {
     case '23':
       return new DeskbellError('ERR_FIELD_VALUE', `The row was not stored: ${describe(error)}.`, { cause });
     case 'XX':
-      return new DeskbellError('ERR_STORE_CORRUPT', `The database ${place} is damaged (${code}).`, { cause });
+      return new DeskbellError('ERR_STORE_CORRUPT', `The database ${label} is damaged (${code}).`, { cause });
     case '28':
       return unavailable(`refuses the user or password (${code})`);
     default:

@@ -35,7 +35,7 @@ export class PostgresDatabase {
   #pending = 0;
   #onIdle: (() => void) | undefined;
   /** For messages: without user and password. */
-  readonly place: string;
+  readonly label: string;
   /** The time that statements are given: `null` where it is the database's own. */
   readonly now: () => number | null;
   /** The same time, as this process knows it. */
@@ -46,7 +46,7 @@ export class PostgresDatabase {
     this.#options = options;
     this.#freeConnections = options.maxConnections ?? defaultMaxConnections;
     this.#retryForMs = options.retryForMs ?? defaultRetryForMs;
-    this.place = describeDatabase(options.url);
+    this.label = describeDatabase(options.url);
     this.now = options.now ?? (() => null);
     this.clock = options.now
       ? { now: options.now, learn: async () => {} }
@@ -142,7 +142,7 @@ export class PostgresDatabase {
         } catch (error) {
           const mayPass = (await this.#adaptTo(error)) || isPassing(error);
           const isOver = this.#closing.signal.aborted || performance.now() + pauseMs >= endMs;
-          if (!mayPass || isOver) throw toStoreError(error, this.place);
+          if (!mayPass || isOver) throw toStoreError(error, this.label);
           await sleep(pauseMs * (0.5 + Math.random() / 2));
         }
       }

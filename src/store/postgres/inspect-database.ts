@@ -36,7 +36,7 @@ export async function inspectDatabase(url: string): Promise<DatabaseState> {
   const database = await PostgresDatabase.open({ url, maxConnections: 1, retryForMs: 0 });
   try {
     await checkServer(database, (warning) => warnings.push(warning), { isPatient: false });
-    const schema = await database.transaction((query) => readVersion(query, database.place));
+    const schema = await database.transaction((query) => readVersion(query, database.label));
     const content = schema === migrations.length ? await readContent(database) : undefined;
     const strangers = await database.query<{ readonly name: string }>(findStrangers);
     return {

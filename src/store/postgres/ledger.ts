@@ -24,7 +24,7 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
   const recipients = createRecipients(database);
   const fullLogs = new Set<string>();
 
-  const rememberRoom = (broadcastId: number, answer: StoredAnswer): void => {
+  const rememberLogCapacity = (broadcastId: number, answer: StoredAnswer): void => {
     if (fullLogs.size > maxRemembered) fullLogs.clear();
     if (answer.hasRoomForAccepted === false) fullLogs.add(`${broadcastId} accepted`);
     if (answer.hasRoomForOthers === false) fullLogs.add(`${broadcastId} others`);
@@ -40,10 +40,16 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     perPerson: string,
     rows: readonly Recipient[],
   ): Promise<readonly Recipient[]> => {
-    const { maxReaches, windowMs } = parsePerPerson(perPerson);
+    const { maxContacts, windowMs } = parsePerPerson(perPerson);
     const answer = await database.first<{ readonly capped: readonly number[] }>(
       `select ${functions}.reserve_reaches($1, $2, $3, $4, $5) as capped`,
-      [database.now(), broadcastId, rows.map(({ endpoint }) => hashEndpoint(endpoint)), maxReaches, windowMs],
+      [
+        database.now(),
+        broadcastId,
+        rows.map(({ endpoint }) => hashEndpoint(endpoint)),
+        maxContacts,
+        windowMs,
+      ],
     );
     const capped = new Set(answer?.capped);
     return rows.map((row, index) => (capped.has(index + 1) ? { ...row, isCapped: true } : row));
@@ -70,7 +76,7 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
         [database.now(), ...toValues(page, logged)],
       );
       if (row === undefined) throw new Error('The page was not committed.');
-      rememberRoom(page.broadcastId, row.answer);
+      rememberLogCapacity(page.broadcastId, row.answer);
       const { isLeaseLost, state, newAlarms, pushServices } = row.answer;
       return { isLeaseLost, state, newAlarms, pushServices };
     },

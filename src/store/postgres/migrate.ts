@@ -18,15 +18,15 @@ export async function migrate(
 ): Promise<void> {
   // as almost always: no lock is needed to see that there is nothing to do
   const isDone = await database.transaction(async (query) => {
-    const version = await readVersion(query, database.place, entries.length);
+    const version = await readVersion(query, database.label, entries.length);
     return version === entries.length && (await areInUse(query, functions));
   });
   if (isDone) return;
   await database.transaction(async (query) => {
     await query('set local statement_timeout = 0');
     await lockMigrations(query);
-    const version = await readVersion(query, database.place, entries.length);
-    if (version === 0) await createSchema(query, database.place);
+    const version = await readVersion(query, database.label, entries.length);
+    if (version === 0) await createSchema(query, database.label);
     for (const entry of entries.slice(version)) await query(entry);
     await installFunctions(query, functions);
     if (version < entries.length)
@@ -39,31 +39,31 @@ export async function migrate(
  * @returns 0 where nothing of ours is there
  * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_COPY_UNFINISHED
  */
-export async function readVersion(query: Query, place: string, newest = migrations.length): Promise<number> {
+export async function readVersion(query: Query, label: string, newest = migrations.length): Promise<number> {
   // asked of the table itself: names that were looked up in vain are remembered until a transaction ends
   const known = await query<{ readonly relname: string }>(
     `${tablesOfOurs} and c.relname in ('schema_version', '${unfinishedCopy}')`,
   );
   if (known.length === 0) return 0;
-  if (known.some(({ relname }) => relname === unfinishedCopy)) throw isUnfinished(place);
+  if (known.some(({ relname }) => relname === unfinishedCopy)) throw isUnfinished(label);
   const [row] = await query<{ readonly version: number }>('select version from deskbell.schema_version');
   const version = row?.version ?? 0;
   if (version <= newest) return version;
   throw new DeskbellError(
     'ERR_STORE_TOO_NEW',
-    `The database ${place} has schema ${version}; this Deskbell knows schemas up to ${newest}.`,
+    `The database ${label} has schema ${version}; this Deskbell knows schemas up to ${newest}.`,
   );
 }
 
 const tablesOfOurs = `
   select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'deskbell'`;
 
-async function createSchema(query: Query, place: string): Promise<void> {
+async function createSchema(query: Query, label: string): Promise<void> {
   const [other] = await query(`${tablesOfOurs} limit 1`);
   if (other !== undefined) {
     throw new DeskbellError(
       'ERR_STORE_CORRUPT',
-      `The database ${place} has a schema "deskbell" of another program.`,
+      `The database ${label} has a schema "deskbell" of another program.`,
     );
   }
   await query('create schema if not exists deskbell');

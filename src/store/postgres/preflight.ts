@@ -39,7 +39,7 @@ export async function checkServer(
   const answeredAtMs = Date.now();
   if (server === undefined) throw new Error('The server does not describe itself.');
   const refuse = (detail: string): never => {
-    throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${database.place} ${detail}.`);
+    throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${database.label} ${detail}.`);
   };
   if (server.version < minVersion)
     refuse(`is PostgreSQL ${server.version}; version ${minVersion} or newer is needed`);
@@ -53,7 +53,7 @@ export async function checkServer(
   const differenceMs = Math.max(askedAtMs - server.now_ms, server.now_ms - answeredAtMs);
   if (differenceMs > maxClockDifferenceMs) {
     onWarning(
-      `The clock of the database ${database.place} differs from this machine's by ${Math.round(differenceMs / 1000)} s: ` +
+      `The clock of the database ${database.label} differs from this machine's by ${Math.round(differenceMs / 1000)} s: ` +
         'messages, schedules and tokens of push services go by the time of the database. Synchronize both.',
     );
   }

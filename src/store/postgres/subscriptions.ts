@@ -59,7 +59,7 @@ export function createPostgresSubscriptions(
     return row?.rows ?? 0;
   };
 
-  const takeRoom = async (inserts: InsertBudget, rows: readonly NewRow[]): Promise<void> => {
+  const takeCapacity = async (inserts: InsertBudget, rows: readonly NewRow[]): Promise<void> => {
     const known = await database.first<{ rows: number }>(
       'select count(*) as rows from deskbell.subscriptions where endpoint_hash = any ($1)',
       [rows.map(({ hash }) => hash)],
@@ -72,7 +72,7 @@ export function createPostgresSubscriptions(
 
   /** Writes rows with different endpoints, all that are permitted or none. @returns those in the same order */
   const putRows = async (rows: readonly NewRow[]): Promise<readonly (StoredSubscription | undefined)[]> => {
-    if (budget !== undefined) await takeRoom(budget, rows);
+    if (budget !== undefined) await takeCapacity(budget, rows);
     const stored = await database.query<PutRow>(
       `select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
       [

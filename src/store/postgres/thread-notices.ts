@@ -10,9 +10,9 @@ export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;
 
 /** Those of this thread. */
 export function openNotices(database: PostgresDatabase, options: ConnectionOptions): Notices {
-  if (!isMainThread) return new ThreadNotices(database.place);
+  if (!isMainThread) return new ThreadNotices(database.label);
   const notices = new WorkNotices(database, options);
-  const endPassing = passNoticesOn(notices, database.place);
+  const endPassing = passNoticesOn(notices, database.label);
   return {
     get isHearing() {
       return notices.isHearing;
@@ -37,11 +37,11 @@ interface Notice {
 /**
  * In the main thread: begins to listen once another thread asks for it.
  *
- * @param place of the database
+ * @param label of the database
  * @returns ends it
  */
-export function passNoticesOn(notices: Omit<Notices, 'close'>, place: string): () => void {
-  const channel = openChannel(place);
+export function passNoticesOn(notices: Omit<Notices, 'close'>, label: string): () => void {
+  const channel = openChannel(label);
   let endListening: (() => void) | undefined;
   const notify = (id: number, { isHearing }: Pick<Notices, 'isHearing'> = notices): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
@@ -66,8 +66,8 @@ export class ThreadNotices implements Notices {
   #hasAsked = false;
   isHearing = false;
 
-  constructor(place: string) {
-    this.#channel = openChannel(place);
+  constructor(label: string) {
+    this.#channel = openChannel(label);
     this.#channel.addEventListener('message', ({ data }) => {
       if (data === asking) return;
       const { id, isHearing } = data as Notice;
@@ -89,8 +89,8 @@ export class ThreadNotices implements Notices {
   }
 }
 
-function openChannel(place: string): BroadcastChannel {
-  const channel = new BroadcastChannel(`deskbell work ${place}`);
+function openChannel(label: string): BroadcastChannel {
+  const channel = new BroadcastChannel(`deskbell work ${label}`);
   // it alone does not keep the process running
   (channel as BroadcastChannel & { unref(): void }).unref();
   return channel;

@@ -13,7 +13,7 @@ import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createFinish } from './finish-broadcast.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { addCounts, createOutcomeCounts } from './outcome-counts.ts';
-import type { PersonReaches } from './frequency-cap.ts';
+import type { FrequencyCaps } from './frequency-cap.ts';
 import type { PushServices } from './push-services.ts';
 import type { SqliteDatabase } from './database.ts';
 
@@ -42,7 +42,7 @@ type RetryValues = {
 export function createPageCommit(
   database: SqliteDatabase,
   pushServices: PushServices,
-  reaches: PersonReaches,
+  caps: FrequencyCaps,
 ): (page: PageCommit) => CommitAnswer {
   const statements = prepareStatements(database);
   const log = createAttemptLog(database);
@@ -164,7 +164,7 @@ export function createPageCommit(
       if (row.result === 'gone') mark(row);
       if (row.result === 'accepted' && counts.hasMarks) unmark(row.recipient);
       if (row.result === 'accepted' && head.per_person !== null)
-        reaches.accept(broadcastId, row.recipient, nowMs);
+        caps.accept(broadcastId, row.recipient, nowMs);
       if (row.alarm !== undefined) addAlarm(alarms, { origin: row.origin, ...row.alarm, rows: 1 });
       if (row.record !== undefined) {
         log.add(broadcastId, row, row.record, logged);

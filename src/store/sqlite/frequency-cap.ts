@@ -1,20 +1,20 @@
-// How often persons were reached, in SQLite: reserved when a page is read, and kept once a message was accepted.
+// How often persons were contacted by broadcasts with a cap, in SQLite: reserved when a page is read, and kept once a message was accepted.
 import type { Broadcast, Recipient } from '../broadcasts.ts';
 import { parsePerPerson } from '../frequency-cap.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */
-export interface PersonReaches {
+export interface FrequencyCaps {
   /** @returns the rows of a page, those of persons who have been reached often enough as capped */
   reserve(broadcast: Broadcast, rows: readonly Recipient[]): readonly Recipient[];
   accept(broadcastId: number, recipient: Recipient, nowMs: number): void;
 }
 
-export function createPersonReaches(database: SqliteDatabase): PersonReaches {
+export function createFrequencyCaps(database: SqliteDatabase): FrequencyCaps {
   const findPerson = database.prepare<{ endpoint: string }, { person: string }>(`
     select coalesce('user:' || user, 'subscription:' || id) as person from subscriptions where endpoint = :endpoint
   `);
-  const isReached = database.prepare<{ person: string; broadcastId: number }, { at_ms: number }>(
+  const findContact = database.prepare<{ person: string; broadcastId: number }, { at_ms: number }>(
     'select at_ms from person_reaches where person = :person and broadcast_id = :broadcastId',
   );
   const count = database.prepare<{ person: string; sinceMs: number }, { reaches: number }>(`
@@ -32,15 +32,15 @@ export function createPersonReaches(database: SqliteDatabase): PersonReaches {
     on conflict (person, broadcast_id) do update set at_ms = excluded.at_ms, is_accepted = 1 where is_accepted = 0
   `);
 
-  const reserve: PersonReaches['reserve'] = ({ id: broadcastId, perPerson }, rows) => {
+  const reserve: FrequencyCaps['reserve'] = ({ id: broadcastId, perPerson }, rows) => {
     if (perPerson === undefined) return rows;
-    const { maxReaches, windowMs } = parsePerPerson(perPerson);
+    const { maxContacts, windowMs } = parsePerPerson(perPerson);
     const nowMs = database.now();
     const isCapped = ({ endpoint }: Recipient): boolean => {
       const person = findPerson.first({ endpoint })?.person;
-      if (person === undefined || isReached.first({ person, broadcastId }) !== undefined) return false;
-      const reaches = count.first({ person, sinceMs: nowMs - windowMs })?.reaches ?? 0;
-      if (reaches >= maxReaches) return true;
+      if (person === undefined || findContact.first({ person, broadcastId }) !== undefined) return false;
+      const contacts = count.first({ person, sinceMs: nowMs - windowMs })?.reaches ?? 0;
+      if (contacts >= maxContacts) return true;
       reserveOne.run({ person, broadcastId, nowMs });
       return false;
     };

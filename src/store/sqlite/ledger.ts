@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './commit-page.ts';
-import { createPersonReaches } from './frequency-cap.ts';
+import { createFrequencyCaps } from './frequency-cap.ts';
 import { createPushServices } from './push-services.ts';
 import { createRecipients } from './read-page.ts';
 import type { SqliteDatabase } from './database.ts';
@@ -13,14 +13,14 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
   const marks = createDeletionGuard(database);
   const pushServices = createPushServices(database);
   const outcomes = createOutcomeCounts(database);
-  const reaches = createPersonReaches(database);
-  const commitPage = createPageCommit(database, pushServices, reaches);
+  const caps = createFrequencyCaps(database);
+  const commitPage = createPageCommit(database, pushServices, caps);
 
   return {
     readRows: ({ broadcastId, throughPosition, broadcast }, afterPosition, limit) => {
       const page = () => recipients.page(broadcastId, afterPosition, throughPosition, limit);
       if (broadcast.perPerson === undefined) return database.read(page);
-      return database.write(() => reaches.reserve(broadcast, page()));
+      return database.write(() => caps.reserve(broadcast, page()));
     },
     commit: (page) => database.write(() => commitPage(page)),
     recordAnswer: ({ subscription, origin, vapidPublicKey, answer, waitMs }) =>

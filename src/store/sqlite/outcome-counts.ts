@@ -54,8 +54,8 @@ export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
   const dropOld = (nowMs: number): void => {
     if (nowMs < pruneAtMs) return;
     pruneAtMs = nowMs + outcomeWidths.coarse.widthMs;
-    for (const { widthMs, keptMs } of Object.values(outcomeWidths)) {
-      prune.run({ widthMs, beforeMs: nowMs - keptMs });
+    for (const { widthMs, keptMs: retentionMs } of Object.values(outcomeWidths)) {
+      prune.run({ widthMs, beforeMs: nowMs - retentionMs });
     }
   };
 

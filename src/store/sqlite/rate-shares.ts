@@ -33,22 +33,22 @@ export function createSqliteRateShares(database: SqliteDatabase): RateShares {
       queued_until_ms = excluded.queued_until_ms, sent_at_ms = excluded.sent_at_ms
   `);
 
-  const take = ({ origin, perSecond, wanted, putOff }: RateRequest): RateShare => {
+  const take = ({ origin, perSecond, wanted, rateLimited }: RateRequest): RateShare => {
     const nowMs = database.now();
-    const room = Math.max(1, perSecond * burstSeconds);
+    const burst = Math.max(1, perSecond * burstSeconds);
     const row = find.first({ origin }) ?? {
-      permits: room,
+      permits: burst,
       refilled_at_ms: nowMs,
       queued_until_ms: nowMs,
       sent_at_ms: nowMs,
     };
     const elapsedMs = Math.max(0, nowMs - row.refilled_at_ms);
-    const saved = Math.min(room, row.permits + (elapsedMs * perSecond) / 1000);
+    const saved = Math.min(burst, row.permits + (elapsedMs * perSecond) / 1000);
     const permits = Math.min(wanted, Math.floor(saved));
     const intervalMs = 1000 / perSecond;
     const isAbandoned = nowMs - row.sent_at_ms > Math.max(abandonedAfterMs, 2 * intervalMs);
     const queueStartMs = isAbandoned ? nowMs : Math.max(nowMs, row.queued_until_ms);
-    const queuedUntilMs = Math.ceil(queueStartMs + putOff * intervalMs);
+    const queuedUntilMs = Math.ceil(queueStartMs + rateLimited * intervalMs);
     const sentAtMs = permits > 0 || isAbandoned ? nowMs : row.sent_at_ms;
     store.run({ origin, permits: saved - permits, nowMs, queuedUntilMs, sentAtMs });
     return { permits, queueMs: queuedUntilMs - nowMs };

@@ -14,7 +14,7 @@ export function createRemovePerson(database: SqliteDatabase): (user: string) => 
     const attempts = statements.dropAttempts.run({ id });
     const receipts = statements.dropReceipts.run({ id });
     statements.dropAccepted.run({ id });
-    statements.dropReaches.run({ person: `subscription:${id}` });
+    statements.dropContacts.run({ person: `subscription:${id}` });
     // a retry may have been all that was left to do
     for (const { broadcast_id } of running) finish.ifOver(broadcast_id, database.now());
     return { recipients, attempts, receipts };
@@ -34,7 +34,7 @@ export function createRemovePerson(database: SqliteDatabase): (user: string) => 
     // those that were marked gone have ended by being deleted
     statements.dropEnded.run({ user });
     statements.dropWebhookEvents.run({ user });
-    statements.dropReaches.run({ person: `user:${user}` });
+    statements.dropContacts.run({ person: `user:${user}` });
     const broadcasts = statements.dropBroadcasts.run({ user });
     const schedules = statements.dropSchedules.run({ user });
     return { subscriptions: stored.length, ended: ended.length, broadcasts, schedules, ...counts };
@@ -77,7 +77,7 @@ function prepareStatements(database: SqliteDatabase) {
     dropAccepted: database.prepare<{ id: number }>(
       'delete from accepted_subscriptions where subscription_id = :id',
     ),
-    dropReaches: database.prepare<{ person: string }>('delete from person_reaches where person = :person'),
+    dropContacts: database.prepare<{ person: string }>('delete from person_reaches where person = :person'),
     dropSubscription: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
     dropWebhookEvents: database.prepare<{ user: string }>(
       'delete from webhook_events where user_name = :user',

@@ -39,7 +39,7 @@ export function createSqliteSubscriptions(
 
   const countAll = (): number => statements.count.first({})?.count ?? 0;
 
-  const takeRoom = (inserts: InsertBudget): void => {
+  const takeCapacity = (inserts: InsertBudget): void => {
     const nowMs = database.now();
     if (inserts.needsCount(1, nowMs)) inserts.setCount(countAll(), nowMs);
     inserts.take(1);
@@ -48,7 +48,7 @@ export function createSqliteSubscriptions(
   const put = ({ subscription, vapidPublicKey, assign, former }: Registration): StoredSubscription => {
     const { p256dh, auth } = subscription;
     const endpoint = normalizeEndpoint(subscription.endpoint);
-    if (budget !== undefined && statements.findId.first({ endpoint }) === undefined) takeRoom(budget);
+    if (budget !== undefined && statements.findId.first({ endpoint }) === undefined) takeCapacity(budget);
     const row = statements.put.first({
       endpoint,
       p256dh,

@@ -84,7 +84,7 @@ export class Http2Session implements Session {
     return this.#state === 'GREETING' ? undefined : this.#maxStreams;
   }
 
-  get room(): number {
+  get freeCapacity(): number {
     if (this.#state !== 'OPEN' || this.#socket.writableLength > maxUnwrittenBytes) return 0;
     return Math.max(0, this.#maxStreams - this.#streams.size);
   }
@@ -238,7 +238,7 @@ export class Http2Session implements Session {
 
   #handBack(stream: Stream): void {
     this.#forget(stream);
-    this.#events.refused(stream.exchange);
+    this.#events.handedBack(stream.exchange);
   }
 
   #fail(stream: Stream, error: DeskbellError): void {

@@ -20,7 +20,7 @@ import type { ConsoleSession } from '../sessions.ts';
 
 /** Attempts that are looked at for refusals. */
 const recentAttempts = 2000;
-const shownRefusals = 30;
+const shownRejections = 30;
 
 export function addPushServicesPage(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
   addLive('/live/push-services', async () => ({ shared: await renderParts(store) }));
@@ -39,7 +39,7 @@ export function addPushServicesPage(app: FastifyInstance, { store }: OperatorPar
       content: html`
         ${held.length === 0 ? nothing : card('Deletions that wait for you', renderHeldDeletions(held, session))}
         ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
-        ${card('What they refused, and why', renderRefusals(attempts))}
+        ${card('What they refused, and why', renderRejections(attempts))}
       `,
     });
   });
@@ -182,7 +182,7 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
 }
 
 /** The newest of each kind, with how many there were. */
-function renderRefusals(attempts: readonly AttemptRecord[]): Html {
+function renderRejections(attempts: readonly AttemptRecord[]): Html {
   const kinds = new Map<string, { readonly newest: AttemptRecord; count: number }>();
   for (const attempt of attempts) {
     const { origin, outcome, reason, detail, status } = attempt;
@@ -194,11 +194,17 @@ function renderRefusals(attempts: readonly AttemptRecord[]): Html {
   }
   if (kinds.size === 0) return empty('Nothing that is still remembered.');
   return html`<ul class="refusals">
-    ${[...kinds.values()].slice(0, shownRefusals).map(renderRefusal)}
+    ${[...kinds.values()].slice(0, shownRejections).map(renderRejection)}
   </ul>`;
 }
 
-function renderRefusal({ newest, count }: { readonly newest: AttemptRecord; readonly count: number }): Html {
+function renderRejection({
+  newest,
+  count,
+}: {
+  readonly newest: AttemptRecord;
+  readonly count: number;
+}): Html {
   const { origin, status, reason = '', detail, atMs } = newest;
   const { meaning, remedy } = meaningOf(reason);
   return html`<li>
