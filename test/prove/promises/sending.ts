@@ -7,17 +7,19 @@ const perPerson = 'test/store/frequency-cap-suite.ts';
 const retryPolicy = 'test/delivery/retry-policy.test.ts';
 const policy = 'src/delivery/worker/retry-policy.ts';
 
-const limit = 'answersPerAcceptance: 20,';
-
 export const sending: readonly DocumentedPromise[] = [
   {
     claim:
       'Subscriptions that are gone are deleted where their push service accepts at least 5 %, and held where it accepts less',
     test: { file: heldDeletions, title: 'a push service that accepts' },
     changes: {
-      'src/store/held-deletions.ts': {
-        'the limit is 4 %': [limit, 'answersPerAcceptance: 25,'],
-        'the limit is more than 5 %': [limit, 'answersPerAcceptance: 19,'],
+      'src/store/sqlite/deletion-guard.ts': {
+        'the limit is 4 %': ['* answersPerAcceptance >=', '* (answersPerAcceptance + 5) >='],
+        'the limit is more than 5 %': ['* answersPerAcceptance >=', '* (answersPerAcceptance - 1) >='],
+      },
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'the limit is 4 %': ['* :answersPerAcceptance >=', '* (:answersPerAcceptance + 5) >='],
+        'the limit is more than 5 %': ['* :answersPerAcceptance >=', '* (:answersPerAcceptance - 1) >='],
       },
     },
   },
