@@ -22,8 +22,8 @@ export function checkMessage(message: Message): void {
     );
   }
   if (found !== undefined) {
-    const { path, fault, schema } = found;
-    throw messageError(path, fault, memberDescriptions[path]?.expected ?? describeValue(schema));
+    const { path, fault, schema, cause } = found;
+    throw messageError(path, fault, memberDescriptions[path]?.expected ?? describeValue(schema), cause);
   }
   checkActionNames(message.actions ?? []);
 }
@@ -49,8 +49,14 @@ export function actionName({ action }: MessageAction, index: number): string {
 }
 
 /** @param expected what to give, after "give" */
-export const messageError = (member: string, fault: string, expected: string): DeskbellError =>
+export const messageError = (
+  member: string,
+  fault: string,
+  expected: string,
+  cause?: unknown,
+): DeskbellError =>
   new DeskbellError(
     'ERR_MESSAGE_INVALID',
     `The member ${member} of the message is ${fault}; give ${expected}.`,
+    cause === undefined ? {} : { cause },
   );

@@ -45,21 +45,28 @@ const formats = {
   },
 } satisfies Readonly<Record<string, Format>>;
 
+export interface FoundFault {
+  readonly path: string;
+  readonly fault: string;
+  readonly schema: ValueSchema;
+  readonly cause?: unknown;
+}
+
 /**
  * What is wrong with a value, undefined where it fits. The value itself is never shown.
  *
  * @param path of the value in the message, such as `actions[0].url`
  */
-export function findFault(
-  value: unknown,
-  schema: ValueSchema,
-  path: string,
-): { readonly path: string; readonly fault: string; readonly schema: ValueSchema } | undefined {
+export function findFault(value: unknown, schema: ValueSchema, path: string): FoundFault | undefined {
   const types = schema.type === undefined ? [] : [schema.type].flat();
   if (types.length > 0 && !types.some((type) => typeOf(value) === (type === 'integer' ? 'number' : type))) {
     return { path, fault: `of type ${typeOf(value)}`, schema };
   }
-  if (!fits(value, schema)) return { path, fault: 'not usable', schema };
+  try {
+    if (!fits(value, schema)) return { path, fault: 'not usable', schema };
+  } catch (cause) {
+    return { path, fault: 'not usable', schema, cause };
+  }
   if (Array.isArray(value) && schema.items !== undefined) {
     for (const [index, item] of value.entries()) {
       const found = findFault(item, schema.items, `${path}[${index}]`);
@@ -69,7 +76,7 @@ export function findFault(
   return schema.properties === undefined ? undefined : findMemberFault(value as object, schema, path);
 }
 
-function findMemberFault(value: object, schema: ValueSchema, path: string): ReturnType<typeof findFault> {
+function findMemberFault(value: object, schema: ValueSchema, path: string): FoundFault | undefined {
   const { properties = {}, required = [] } = schema;
   const members = value as Readonly<Record<string, unknown>>;
   for (const name of new Set([...required, ...Object.keys(members)])) {
@@ -82,7 +89,7 @@ function findMemberFault(value: object, schema: ValueSchema, path: string): Retu
   return undefined;
 }
 
-/** Everything but the type, and what is inside. */
+/** Everything but the type, and what is inside. It may throw what JSON or `Intl` throws. */
 function fits(value: unknown, schema: ValueSchema): boolean {
   const {
     type,
@@ -92,18 +99,14 @@ function fits(value: unknown, schema: ValueSchema): boolean {
     maxItems = Infinity,
     format,
   } = schema;
-  try {
-    if (type === undefined) return JSON.stringify(value) !== undefined;
-    if (typeof value === 'string' && value.length < minLength) return false;
-    if (typeof value === 'string' && !(schema.enum?.includes(value) ?? true)) return false;
-    if (typeof value === 'number' && !(Number.isSafeInteger(value) && value >= minimum && value <= maximum)) {
-      return false;
-    }
-    if (Array.isArray(value) && value.length > maxItems) return false;
-    return value === null || format === undefined || formats[format].fits(value as never);
-  } catch {
+  if (type === undefined) return JSON.stringify(value) !== undefined;
+  if (typeof value === 'string' && value.length < minLength) return false;
+  if (typeof value === 'string' && !(schema.enum?.includes(value) ?? true)) return false;
+  if (typeof value === 'number' && !(Number.isSafeInteger(value) && value >= minimum && value <= maximum)) {
     return false;
   }
+  if (Array.isArray(value) && value.length > maxItems) return false;
+  return value === null || format === undefined || formats[format].fits(value as never);
 }
 
 /** What fits, as it stands after "give". */
