@@ -201,7 +201,8 @@ describe('a PostgreSQL store', () => {
   const functionSchemas = async (client: PostgresDatabase): Promise<readonly string[]> =>
     (
       await client.query<{ readonly nspname: string }>(
-        `select nspname from pg_namespace where nspname ~ '^deskbell_functions' order by nspname = '${current.schema}', nspname`,
+        `select nspname from pg_namespace where nspname ~ '^deskbell_functions'
+         order by nspname = '${current.schema}', nspname = '${changed.schema}', nspname`,
       )
     ).map(({ nspname }) => nspname);
 
