@@ -9,6 +9,8 @@ export interface CommandDescription {
   readonly description: string;
   /** Configuration entries that the command has flags for. */
   readonly settings?: readonly SettingName[];
+  /** What `--json` prints, where the command has that flag. */
+  readonly json?: string;
   /** Command lines to show in the help. */
   readonly examples: readonly string[];
 }
@@ -17,6 +19,7 @@ export function createCommand({
   name,
   description,
   settings: names = [],
+  json,
   examples,
 }: CommandDescription): Command {
   const command = new Command(name)
@@ -30,6 +33,7 @@ export function createCommand({
       'after',
       `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((line) => `  $ ${line}\n`).join('')}`,
     );
+  if (json !== undefined) command.option('--json', json);
   for (const { heading, names: members } of settingGroups) {
     for (const member of members) {
       if (names.includes(member)) command.addOption(optionOf(member).helpGroup(`${heading}:`));
@@ -46,13 +50,23 @@ export function createCommand({
 const generalGroup = 'General:';
 const sharedGroups = [...settingGroups.map(({ heading }) => `${heading}:`), generalGroup];
 
+/** After the other options of its group. */
+const lastFlags = ['--json', '--help'];
+const placeOf = (item: Option | Command): number =>
+  'long' in item ? lastFlags.indexOf(item.long ?? '') : -1;
+
 /** A command's own options come first, then those of the configuration in the same order everywhere. */
 const ownGroupsFirst: Help['groupItems'] = (...items) => {
   const groups = Help.prototype.groupItems(...items);
   for (const heading of ['Options:', ...sharedGroups]) {
     const shared = groups.get(heading);
     groups.delete(heading);
-    if (shared !== undefined) groups.set(heading, shared);
+    if (shared !== undefined) {
+      groups.set(
+        heading,
+        shared.toSorted((one, other) => placeOf(one) - placeOf(other)),
+      );
+    }
   }
   return groups;
 };

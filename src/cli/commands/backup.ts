@@ -20,6 +20,7 @@ export function backupCommand({ environment, output }: Context): Command {
       'the command began. It is for its owner only, since it holds everything that is needed to send to the subscribers ' +
       'except the keys, and with --with-keys these too.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: [
       'deskbell backup /backup/deskbell-2027-01-01',
       'deskbell backup --with-keys /backup/deskbell-2027-01-01 --data /var/lib/deskbell',
@@ -27,7 +28,6 @@ export function backupCommand({ environment, output }: Context): Command {
   })
     .argument('<file>', 'File to write; it must not exist.')
     .option('--with-keys', 'Includes the private keys. Without them, keep the key files elsewhere.')
-    .option('--json', 'Prints JSON.')
     .action(async (file: string, flags: BackupFlags) => {
       const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
       requireSqlite(database, 'pg_dump');

@@ -4,7 +4,8 @@ import { parsePositiveInteger } from '../flags/arguments.ts';
 import { broadcastToJson, formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function controlCommand(
   { environment, output }: Context,
@@ -15,19 +16,19 @@ export function controlCommand(
     name,
     description,
     settings: [...dataSettings],
+    json: 'Prints the broadcast as JSON.',
     examples: [`deskbell broadcasts ${name} 7`],
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
-    .option('--json', 'Prints the broadcast as JSON.')
-    .action(async (id: number, flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
+    .action(
+      onNamedData(environment, async ({ store }, id: number, flags: JsonFlag) => {
         const broadcast = await store.broadcasts[name](id);
         const { accepted } = broadcast.counts;
-        await output.line(
-          flags.json
-            ? JSON.stringify(broadcastToJson(broadcast))
-            : `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.audience)} accepted.`,
+        await output.result(
+          flags,
+          broadcastToJson(broadcast),
+          `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.audience)} accepted.`,
         );
-      });
-    });
+      }),
+    );
 }

@@ -11,35 +11,40 @@ import {
 } from '../../delivery/broadcast/format-broadcast.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 const defaultLimit = 20;
+
+interface ListFlags extends JsonFlag {
+  readonly limit: number;
+}
 
 export function listCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'list',
     description: 'Prints ID, state, audience and counts of each broadcast, newest first.',
     settings: [...dataSettings],
+    json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
-    .option('--json', 'Prints JSON Lines.')
-    .action(async (flags: { readonly limit: number; readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
-        const broadcasts = await store.broadcasts.list({ limit: flags.limit });
-        if (flags.json) {
-          for (const broadcast of broadcasts) await output.line(JSON.stringify(broadcastToJson(broadcast)));
-        } else if (broadcasts.length === 0) output.diagnostic('No broadcasts yet.');
-        else {
-          const shown = countNames.filter(
-            (name) => isAlwaysShown(name) || broadcasts.some(({ counts }) => counts[name] > 0),
-          );
-          const names = ['audience', ...shown, 'alarms'].map((name) => name.toUpperCase());
-          await output.line(output.style('dim', columns('ID', 'STATE', 'START', ...names)));
-          for (const broadcast of broadcasts) await output.line(formatColumns(broadcast, shown));
-        }
-      });
-    });
+    .action(
+      onNamedData(environment, async ({ store }, flags: ListFlags) => {
+        const rows = await store.broadcasts.list({ limit: flags.limit });
+        const shown = countNames.filter(
+          (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] > 0),
+        );
+        const names = ['audience', ...shown, 'alarms'].map((name) => name.toUpperCase());
+        await output.table(flags, {
+          rows,
+          toJson: broadcastToJson,
+          toText: (broadcast) => formatColumns(broadcast, shown),
+          header: columns('ID', 'STATE', 'START', ...names),
+          ifEmpty: 'No broadcasts yet.',
+        });
+      }),
+    );
 }
 
 /** Every count has its column where one of the broadcasts has some. */

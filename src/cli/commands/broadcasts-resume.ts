@@ -4,6 +4,7 @@ import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
 import { dataSettings, withExistingData } from '../data/open-data.ts';
 import { senderSettings, openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
@@ -15,11 +16,11 @@ export function resumeCommand(context: Context): Command {
     description:
       'Resumes a broadcast. Continues one that was paused or whose process ended, and shows its progress.',
     settings: [...dataSettings, ...senderSettings],
+    json: 'Prints JSON Lines: events, then the summary.',
     examples: ['deskbell broadcasts resume 7 --subject mailto:you@example.org'],
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
-    .option('--json', 'Prints JSON Lines: events, then the summary.')
-    .action(async (id: number, flags: { readonly json?: true }) => {
+    .action(async (id: number, flags: JsonFlag) => {
       const configuration = await readConfiguration({
         flags: { ...flags },
         environment: context.environment,

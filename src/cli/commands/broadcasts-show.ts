@@ -6,7 +6,7 @@ import { broadcastToJson, stateOf } from '../../delivery/broadcast/format-broadc
 import { summarize } from '../send/broadcast-summary.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 interface ShowFlags {
   readonly attempts?: true;
@@ -22,15 +22,15 @@ export function showCommand({ environment, output }: Context): Command {
       'Prints counts, push services and alarms of a broadcast. The attempt log keeps up to 1,000 accepted and 10,000 ' +
       'other attempts for each of the newest 100 broadcasts.',
     settings: [...dataSettings],
+    json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
     .option('--attempts', 'Also prints attempts, newest first.')
     .option('--subscription <id>', 'Prints only attempts to this subscription.', parsePositiveInteger)
     .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
-    .option('--json', 'Prints JSON Lines.')
-    .action(async (id: number, flags: ShowFlags) => {
-      await withNamedData(flags, environment, async ({ store }) => {
+    .action(
+      onNamedData(environment, async ({ store }, id: number, flags: ShowFlags) => {
         const broadcast = requireBroadcast(await store.broadcasts.find(id), id);
         if (flags.json) await output.line(JSON.stringify(broadcastToJson(broadcast)));
         else {
@@ -47,11 +47,9 @@ export function showCommand({ environment, output }: Context): Command {
           limit: flags.limit,
         });
         if (!flags.json) await output.line('');
-        for (const record of records) {
-          await output.line(flags.json ? JSON.stringify(attemptToJson(record)) : formatAttempt(record));
-        }
-      });
-    });
+        await output.table(flags, { rows: records, toJson: attemptToJson, toText: formatAttempt });
+      }),
+    );
 }
 
 function attemptToJson({ atMs, ...record }: AttemptRecord): object {

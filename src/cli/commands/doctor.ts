@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { dataSettings } from '../data/open-data.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { readCertificates, senderSettings } from '../send/open-sender.ts';
-import type { Output } from '../output/output.ts';
+import type { JsonFlag, Output } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function doctorCommand({ environment, output }: Context): Command {
@@ -17,36 +17,37 @@ export function doctorCommand({ environment, output }: Context): Command {
       'the way to each push service, where it sends nothing. Changes nothing. Give it the options that the service ' +
       'and its workers have. The exit code is 1 if there is a fault.',
     settings: [...dataSettings, ...senderSettings],
+    json: 'Prints JSON Lines: one finding each.',
     examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],
-  })
-    .option('--json', 'Prints JSON Lines: one finding each.')
-    .action(async (flags: { readonly json?: true }) => {
-      const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      const { data, database, subject, pushServices, connectTimeoutMs, encryption } = configuration;
-      const { examineData, examineSubject } = await import('../doctor/check-data.ts');
-      const { examineEncryption, examineNode, examineOpenFiles } = await import('../doctor/check-machine.ts');
-      const { examineNetwork } = await import('../doctor/check-network.ts');
-      const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
-      const ca = await readCertificates(configuration.ca);
-      const network = { pushServices, ca, connectTimeoutMs, ...proxyFromEnvironment(environment) };
-      const findings = [
-        examineNode(),
-        ...(await examineData(data, database)),
-        examineSubject(subject),
-        await examineOpenFiles(),
-        examineEncryption(encryption),
-        ...(await examineNetwork(network)),
-      ];
-      for (const finding of findings) {
-        await output.line(flags.json ? JSON.stringify(finding) : format(finding, findings, output));
-      }
-      const faults = findings.filter(({ status }) => status === 'fault').length;
-      if (faults === 0) return;
-      throw new DeskbellError(
-        'ERR_FAULTS_FOUND',
-        faults === 1 ? 'There is a fault' : `There are ${faults} faults`,
-      );
+  }).action(async (flags: JsonFlag) => {
+    const configuration = await readConfiguration({ flags: { ...flags }, environment });
+    const { data, database, subject, pushServices, connectTimeoutMs, encryption } = configuration;
+    const { examineData, examineSubject } = await import('../doctor/check-data.ts');
+    const { examineEncryption, examineNode, examineOpenFiles } = await import('../doctor/check-machine.ts');
+    const { examineNetwork } = await import('../doctor/check-network.ts');
+    const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
+    const ca = await readCertificates(configuration.ca);
+    const network = { pushServices, ca, connectTimeoutMs, ...proxyFromEnvironment(environment) };
+    const findings = [
+      examineNode(),
+      ...(await examineData(data, database)),
+      examineSubject(subject),
+      await examineOpenFiles(),
+      examineEncryption(encryption),
+      ...(await examineNetwork(network)),
+    ];
+    await output.table(flags, {
+      rows: findings,
+      toJson: (finding) => finding,
+      toText: (finding) => format(finding, findings, output),
     });
+    const faults = findings.filter(({ status }) => status === 'fault').length;
+    if (faults === 0) return;
+    throw new DeskbellError(
+      'ERR_FAULTS_FOUND',
+      faults === 1 ? 'There is a fault' : `There are ${faults} faults`,
+    );
+  });
 }
 
 const styles = { ok: 'green', warning: 'yellow', fault: 'red' } as const;

@@ -6,7 +6,8 @@ import type { HeldDeletions } from '../../store/held-deletions.ts';
 import { parseOrigin } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function heldDeletionsCommand(context: Context): Command {
   return createCommand({
@@ -39,23 +40,19 @@ function listCommand({ environment, output }: Context): Command {
     name: 'list',
     description: 'Prints each push service with held deletions, how many there are, and since when.',
     settings: [...dataSettings],
+    json: 'Prints JSON Lines.',
     examples: ['deskbell held-deletions list', 'deskbell held-deletions list --json'],
-  })
-    .option('--json', 'Prints JSON Lines.')
-    .action(async (flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
-        const origins = await store.heldDeletions.list();
-        if (origins.length === 0 && !flags.json) output.diagnostic('No deletions are held.');
-        for (const { origin, subscriptions, sinceMs } of origins) {
-          const since = isoTime(sinceMs);
-          await output.line(
-            flags.json
-              ? JSON.stringify({ origin, subscriptions, since })
-              : `${origin}  ${formatCount(subscriptions)} since ${since}`,
-          );
-        }
+  }).action(
+    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
+      await output.table(flags, {
+        rows: await store.heldDeletions.list(),
+        toJson: ({ origin, subscriptions, sinceMs }) => ({ origin, subscriptions, since: isoTime(sinceMs) }),
+        toText: ({ origin, subscriptions, sinceMs }) =>
+          `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,
+        ifEmpty: 'No deletions are held.',
       });
-    });
+    }),
+  );
 }
 
 interface Decision {
@@ -71,12 +68,12 @@ function decisionCommand({ environment, output }: Context, decision: Decision): 
     name,
     description,
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: [`deskbell held-deletions ${name} https://fcm.googleapis.com`],
   })
     .argument('<origin>', 'Push service as `deskbell held-deletions list` shows it.', parseOrigin)
-    .option('--json', 'Prints JSON.')
-    .action(async (origin: string, flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
+    .action(
+      onNamedData(environment, async ({ store }, origin: string, flags: JsonFlag) => {
         const subscriptions = await decide(store.heldDeletions, origin);
         if (subscriptions === 0) {
           throw new DeskbellError(
@@ -85,11 +82,11 @@ function decisionCommand({ environment, output }: Context, decision: Decision): 
           );
         }
         const count = formatCount(subscriptions);
-        await output.line(
-          flags.json
-            ? JSON.stringify({ origin, [done.toLowerCase()]: subscriptions })
-            : `${done} ${count} ${subscriptions === 1 ? 'subscription' : 'subscriptions'} of ${origin}`,
+        await output.result(
+          flags,
+          { origin, [done.toLowerCase()]: subscriptions },
+          `${done} ${count} ${subscriptions === 1 ? 'subscription' : 'subscriptions'} of ${origin}`,
         );
-      });
-    });
+      }),
+    );
 }

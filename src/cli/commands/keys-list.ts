@@ -5,7 +5,8 @@ import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../k
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 interface ListedKey {
   readonly publicKey: string;
@@ -23,42 +24,39 @@ export function listCommand({ environment, output }: Context): Command {
       'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Messages can ' +
       'be sent to those of a "current", "previous" or "next" key, if a key file has its private half.',
     settings: [...dataSettings],
+    json: 'Prints JSON Lines.',
     examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
-  })
-    .option('--json', 'Prints JSON Lines.')
-    .action(async (flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store, vapidKeys }) => {
-        const { keyDirectory } = vapidKeys;
-        const ring = await readKeyRing(keyDirectory);
-        const counts = await store.vapidKeys.countSubscriptions();
-        const known = await store.vapidKeys.list();
-        const keys = known
-          .map(({ publicKey, state }): ListedKey => {
-            return {
-              publicKey,
-              state: state ?? 'foreign',
-              subscriptions: counts.get(publicKey) ?? 0,
-              hasKeyFile: ring.some((pair) => pair.publicKey === publicKey),
-            };
-          })
-          .filter(({ state, subscriptions }) => subscriptions > 0 || isListed(state));
-        if (flags.json) {
-          for (const key of keys) await output.line(JSON.stringify(key));
-          return;
-        }
-        await output.line(output.style('dim', columns('STATE', 'SUBSCRIPTIONS', 'PUBLIC KEY')));
-        for (const { publicKey, state, subscriptions, hasKeyFile } of keys) {
-          const note = !hasKeyFile && isListed(state) ? '  no key file' : '';
-          await output.line(`${columns(state, String(subscriptions), publicKey)}${note}`);
-        }
-        const missing = findMissingKeys(known, counts, ring);
-        if (missing.length === 0) return;
-        output.diagnostic(`${describeMissingKeys(missing, keyDirectory)} ${missingKeysRemedy}`);
-      });
-    });
+  }).action(
+    onNamedData(environment, async ({ store, vapidKeys }, flags: JsonFlag) => {
+      const { keyDirectory } = vapidKeys;
+      const ring = await readKeyRing(keyDirectory);
+      const counts = await store.vapidKeys.countSubscriptions();
+      const known = await store.vapidKeys.list();
+      const keys = known
+        .map(({ publicKey, state }): ListedKey => {
+          return {
+            publicKey,
+            state: state ?? 'foreign',
+            subscriptions: counts.get(publicKey) ?? 0,
+            hasKeyFile: ring.some((pair) => pair.publicKey === publicKey),
+          };
+        })
+        .filter(({ state, subscriptions }) => subscriptions > 0 || isListed(state));
+      const header = columns('STATE', 'SUBSCRIPTIONS', 'PUBLIC KEY');
+      await output.table(flags, { rows: keys, toJson: (key) => key, toText, header });
+      const missing = findMissingKeys(known, counts, ring);
+      if (missing.length === 0 || flags.json) return;
+      output.diagnostic(`${describeMissingKeys(missing, keyDirectory)} ${missingKeysRemedy}`);
+    }),
+  );
 }
 
 const isListed = (state: ListedKey['state']): boolean => state !== 'retired' && state !== 'foreign';
+
+function toText({ publicKey, state, subscriptions, hasKeyFile }: ListedKey): string {
+  const note = !hasKeyFile && isListed(state) ? '  no key file' : '';
+  return `${columns(state, String(subscriptions), publicKey)}${note}`;
+}
 
 function columns(state: string, subscriptions: string, publicKey: string): string {
   return `${state.padEnd(8)}  ${subscriptions.padStart(13)}  ${publicKey}`;

@@ -4,8 +4,8 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/open-data.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 /** Of the public key; all of them begin with B. */
 const minPrefixLength = 8;
@@ -17,26 +17,25 @@ export function retireCommand({ environment, output }: Context): Command {
       'Removes the private key of a former VAPID key pair. Refuses while subscriptions were made with that pair, unless ' +
       '--force is given: messages to them are rejected from then on.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell keys retire BCVxsr7N'],
   })
     .argument('<key>', `The public key, or its first ${minPrefixLength} characters or more.`)
     .option('--force', 'Retires the pair although subscriptions were made with it.')
-    .option('--json', 'Prints JSON.')
-    .action(async (key: string, flags: { readonly force?: true; readonly json?: true }) => {
-      const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(configuration, async ({ store }) => {
+    .action(
+      onNamedData(environment, async ({ store, vapidKeys }, key: string, flags: RetireFlags) => {
         const { retireKey } = await import('../data/key-rotation.ts');
         const publicKey = await findKey(store.vapidKeys, key);
-        const subscriptions = await retireKey(configuration.data, store, publicKey, {
-          force: flags.force ?? false,
-        });
-        await output.line(
-          flags.json
-            ? JSON.stringify({ publicKey, subscriptions })
-            : `Retired ${publicKey}.${subscriptions > 0 ? ` ${subscriptions} subscriptions cannot be sent to.` : ''}`,
-        );
-      });
-    });
+        const force = flags.force ?? false;
+        const subscriptions = await retireKey(vapidKeys.keyDirectory, store, publicKey, { force });
+        const note = subscriptions > 0 ? ` ${subscriptions} subscriptions cannot be sent to.` : '';
+        await output.result(flags, { publicKey, subscriptions }, `Retired ${publicKey}.${note}`);
+      }),
+    );
+}
+
+interface RetireFlags extends JsonFlag {
+  readonly force?: true;
 }
 
 /** @throws {DeskbellError} ERR_KEY_NOT_FOUND */

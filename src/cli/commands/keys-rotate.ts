@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/open-data.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function rotateCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -12,15 +12,13 @@ export function rotateCommand({ environment, output }: Context): Command {
       'Makes a new VAPID key pair current. The former pair stays for the subscriptions that were made with it; browsers ' +
       'subscribe with the new one at their next visit. Running services and senders need no restart.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell keys rotate'],
-  })
-    .option('--json', 'Prints JSON.')
-    .action(async (flags: { readonly json?: true }) => {
-      const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      await withExistingData(configuration, async ({ store }) => {
-        const { rotateKeys } = await import('../data/key-rotation.ts');
-        const publicKey = await rotateKeys(configuration.data, store);
-        await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
-      });
-    });
+  }).action(
+    onNamedData(environment, async ({ store, vapidKeys }, flags: JsonFlag) => {
+      const { rotateKeys } = await import('../data/key-rotation.ts');
+      const publicKey = await rotateKeys(vapidKeys.keyDirectory, store);
+      await output.result(flags, { publicKey }, `Public key: ${publicKey}`);
+    }),
+  );
 }

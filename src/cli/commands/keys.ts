@@ -39,6 +39,7 @@ function generateCommand(context: Context): Command {
       'Generates a VAPID key pair, or imports one from another web push tool. Replaces existing pairs only with --force; to ' +
       'change the pair without losing subscribers, use "keys rotate".',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: [
       'deskbell keys generate',
       'deskbell keys generate --import web-push-keys.json',
@@ -51,7 +52,6 @@ function generateCommand(context: Context): Command {
       'Imports the pair from this file: a private key in PEM, or a text with both keys in base64url; "-" is standard input.',
     )
     .option('--force', 'Replaces all existing pairs. Every subscriber is lost.')
-    .option('--json', 'Prints JSON.')
     .action(async (flags: GenerateFlags) => {
       const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
       const keys =
@@ -62,7 +62,7 @@ function generateCommand(context: Context): Command {
       const { replaceKeys } = await import('../data/replace-keys.ts');
       await replaceKeys(data, keys, { force, database });
       const { publicKey } = keys;
-      await output.line(flags.json ? JSON.stringify({ publicKey }) : `Public key: ${publicKey}`);
+      await output.result(flags, { publicKey }, `Public key: ${publicKey}`);
     });
 }
 
@@ -71,20 +71,20 @@ function showCommand({ environment, output }: Context): Command {
     name: 'show',
     description: 'Prints the public key, or both keys.',
     settings: ['data'],
+    json: 'Prints JSON, in the form that other web push tools use.',
     examples: ['deskbell keys show', '(umask 077; deskbell keys show --private --json > web-push-keys.json)'],
   })
     .option('--private', 'Also prints the private key.')
-    .option('--json', 'Prints JSON, in the form that other web push tools use.')
     .action(async (flags: { readonly private?: true; readonly json?: true }) => {
       const { data } = await readConfiguration({ flags: { ...flags }, environment });
       await requireData(data);
       const { readKeyFile } = await import('../../keys/key-file.ts');
       const { publicKey, privateKey } = await readKeyFile(data);
       const shown = flags.private ? { publicKey, privateKey } : { publicKey };
-      await output.line(
-        flags.json
-          ? JSON.stringify(shown)
-          : `Public key:  ${publicKey}${flags.private ? `\nPrivate key: ${privateKey}` : ''}`,
+      await output.result(
+        flags,
+        shown,
+        `Public key:  ${publicKey}${flags.private ? `\nPrivate key: ${privateKey}` : ''}`,
       );
     });
 }

@@ -7,7 +7,8 @@ import type { Operator, OperatorRole } from '../../store/operators.ts';
 import { parseOperatorName } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function operatorsCommand(context: Context): Command {
   return createCommand({
@@ -32,20 +33,20 @@ function addCommand({ environment, output }: Context): Command {
     name: 'add',
     description: 'Adds an operator and prints its token. It is shown this once: only its hash is stored.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell operators add shop', 'deskbell operators add prometheus --metrics'],
   })
     .addArgument(nameArgument())
     .addOption(new Option('--read-only', 'The token changes and sends nothing.').conflicts('metrics'))
     .option('--metrics', 'The token is for /metrics alone.')
-    .option('--json', 'Prints JSON.')
-    .action(async (name: string, { readOnly, metrics, json, ...flags }: AddFlags) => {
-      await withNamedData(flags, environment, async ({ store }) => {
+    .action(
+      onNamedData(environment, async ({ store }, name: string, { readOnly, metrics, json }: AddFlags) => {
         const { token, tokenHash } = generateOperatorToken();
         const role: OperatorRole = metrics ? 'metrics' : readOnly ? 'read' : 'full';
         await store.operators.add({ name, role, tokenHash });
-        await output.line(json ? JSON.stringify({ name, role, token }) : token);
-      });
-    });
+        await output.result({ json }, { name, role, token }, token);
+      }),
+    );
 }
 
 function listCommand({ environment, output }: Context): Command {
@@ -53,18 +54,14 @@ function listCommand({ environment, output }: Context): Command {
     name: 'list',
     description: 'Prints name, role and age of each operator. Tokens are not stored and not shown.',
     settings: [...dataSettings],
+    json: 'Prints JSON Lines.',
     examples: ['deskbell operators list'],
-  })
-    .option('--json', 'Prints JSON Lines.')
-    .action(async (flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
-        const operators = await store.operators.list();
-        if (operators.length === 0 && !flags.json) output.diagnostic('No operators yet.');
-        for (const operator of operators) {
-          await output.line(flags.json ? JSON.stringify(toJson(operator)) : toText(operator));
-        }
-      });
-    });
+  }).action(
+    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
+      const rows = await store.operators.list();
+      await output.table(flags, { rows, toJson, toText, ifEmpty: 'No operators yet.' });
+    }),
+  );
 }
 
 function removeCommand({ environment, output }: Context): Command {
@@ -72,18 +69,18 @@ function removeCommand({ environment, output }: Context): Command {
     name: 'remove',
     description: 'Removes an operator. Its token and its sessions are not valid from then on.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell operators remove shop'],
   })
     .addArgument(nameArgument())
-    .option('--json', 'Prints JSON.')
-    .action(async (name: string, flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
+    .action(
+      onNamedData(environment, async ({ store }, name: string, flags: JsonFlag) => {
         if (!(await store.operators.remove(name))) {
           throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
         }
-        await output.line(flags.json ? JSON.stringify({ name, removed: true }) : `Removed ${name}`);
-      });
-    });
+        await output.result(flags, { name, removed: true }, `Removed ${name}`);
+      }),
+    );
 }
 
 const nameArgument = (): Argument =>

@@ -18,12 +18,12 @@ export function pushServiceCommand({ output, stop, onHangup }: Context): Command
     description:
       'Runs a local push service for development and tests. Its subscriptions are in memory and are lost when it ends. ' +
       'Give its address to other commands as --push-services, and to Firefox as dom.push.serverURL.',
+    json: 'Prints the line with the addresses as JSON.',
     examples: ['deskbell push-service --port 8090', 'deskbell serve --push-services http://127.0.0.1:8090'],
   })
     .option('--port <port>', 'Port to listen on; 0 lets the system choose a free one.', parsePort, 8090)
     .option('--host <host>', 'Address to listen on.', '127.0.0.1')
     .option('--events', 'Prints events as JSON Lines.')
-    .option('--json', 'Prints the line with the addresses as JSON.')
     .action(async ({ port, host, events, json }: PushServiceFlags) => {
       const { startPushService } = await import('../../push-service/start-push-service.ts');
       const pushService = await listenOn({ host, port }, () =>
@@ -34,10 +34,10 @@ export function pushServiceCommand({ output, stop, onHangup }: Context): Command
         }),
       );
       const { origin, webSocketUrl, controlUrl } = pushService;
-      await output.line(
-        json
-          ? JSON.stringify({ origin, webSocketUrl, controlUrl })
-          : `Push service listens on ${output.style('bold', origin)} (user agents: ${webSocketUrl}, faults: ${controlUrl})`,
+      await output.result(
+        { json },
+        { origin, webSocketUrl, controlUrl },
+        `Push service listens on ${output.style('bold', origin)} (user agents: ${webSocketUrl}, faults: ${controlUrl})`,
       );
       ignoreHangup({ output, onHangup });
       await untilStopped(stop);

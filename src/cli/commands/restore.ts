@@ -4,6 +4,7 @@ import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
 import { requireSqlite } from '../data/require-sqlite.ts';
 import { dataSettings } from '../data/open-data.ts';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
@@ -17,11 +18,11 @@ export function restoreCommand(context: Context): Command {
       'Restores a backup into a data directory. The directory must have no database yet; where the backup has no keys, put ' +
       'the key files there first. The restored store sends nothing by itself until "deskbell sending resume".',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],
   })
     .argument('<file>', 'File that "deskbell backup" wrote.')
-    .option('--json', 'Prints JSON.')
-    .action(async (file: string, flags: { readonly json?: true }) => {
+    .action(async (file: string, flags: JsonFlag) => {
       const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
       requireSqlite(database, 'pg_restore');
       const { restore } = await import('../data/back-up.ts');

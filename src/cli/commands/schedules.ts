@@ -5,7 +5,8 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function schedulesCommand(context: Context): Command {
   return createCommand({
@@ -22,18 +23,18 @@ function listCommand({ environment, output }: Context): Command {
     name: 'list',
     description: 'Prints each schedule with its times, the next one, its last broadcast, audience and title.',
     settings: [...dataSettings],
+    json: 'Prints JSON Lines.',
     examples: ['deskbell schedules list', 'deskbell schedules list --json'],
-  })
-    .option('--json', 'Prints JSON Lines.')
-    .action(async (flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
-        const schedules = await store.schedules.list();
-        if (schedules.length === 0 && !flags.json) output.diagnostic('No schedules yet.');
-        for (const schedule of schedules) {
-          await output.line(flags.json ? JSON.stringify(scheduleToJson(schedule)) : formatSchedule(schedule));
-        }
+  }).action(
+    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
+      await output.table(flags, {
+        rows: await store.schedules.list(),
+        toJson: scheduleToJson,
+        toText: formatSchedule,
+        ifEmpty: 'No schedules yet.',
       });
-    });
+    }),
+  );
 }
 
 function removeCommand({ environment, output }: Context): Command {
@@ -41,16 +42,16 @@ function removeCommand({ environment, output }: Context): Command {
     name: 'remove',
     description: 'Removes a schedule. Broadcasts that it has made stay; "broadcasts cancel" ends one.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell schedules remove 3'],
   })
     .argument('<id>', 'Schedule, as "schedules list" prints it.', parsePositiveInteger)
-    .option('--json', 'Prints JSON.')
-    .action(async (id: number, flags: { readonly json?: true }) => {
-      await withNamedData(flags, environment, async ({ store }) => {
+    .action(
+      onNamedData(environment, async ({ store }, id: number, flags: JsonFlag) => {
         if (!(await store.schedules.remove(id))) {
           throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}`);
         }
-        await output.line(flags.json ? JSON.stringify({ id, removed: true }) : `Removed schedule ${id}`);
-      });
-    });
+        await output.result(flags, { id, removed: true }, `Removed schedule ${id}`);
+      }),
+    );
 }

@@ -39,6 +39,7 @@ export function sendCommand(context: Context): Command {
       'Subscriptions that have ended are removed. The exit code is 1 if a message to a live subscription was not ' +
       'accepted.',
     settings: [...dataSettings, ...senderSettings, 'receipts'],
+    json: 'Prints JSON Lines: the outcome, or the events and the summary of the broadcast.',
     examples: [
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
       "deskbell send --id 17 --title Hello --message 'Only for you' --urgency high --subject mailto:you@example.org",
@@ -111,7 +112,6 @@ export function sendCommand(context: Context): Command {
     .addOption(broadcastOption('--detach', 'Only stores the broadcast. A worker delivers it.'))
     .optionsGroup('Options:')
     .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
-    .option('--json', 'Prints JSON Lines: the outcome, or the events and the summary of the broadcast.')
     .action(async (flags: SendFlags) => {
       const configuration = await readConfiguration({
         flags: { ...flags },

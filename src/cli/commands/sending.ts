@@ -4,12 +4,14 @@ import { describePause } from '../../delivery/installation-warnings.ts';
 import { describeResumption, resumeSending } from '../../delivery/resume-sending.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import { dataSettings, onNamedData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 
-interface JsonFlag {
-  readonly json?: true;
+interface ResumeFlags extends JsonFlag {
+  readonly withBroadcasts?: true;
+  readonly withMissed?: true;
 }
 
 export function sendingCommand(context: Context): Command {
@@ -31,19 +33,18 @@ function showCommand(context: Context): Command {
     name: 'show',
     description: 'Says whether sending is paused, and what would start.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell sending show', 'deskbell sending show --json'],
-  })
-    .option('--json', 'Prints JSON.')
-    .action(async (flags: JsonFlag) => {
-      await withNamedData(flags, environment, async ({ store }) => {
-        const resumption = await describeResumption(store);
-        if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
-        const { pause } = resumption;
-        if (pause === undefined) return output.line('Sending is not paused.');
-        await output.line(describePause(pause));
-        await output.line(formatResumption(resumption, createCommandHint(context, { ...flags })));
-      });
-    });
+  }).action(
+    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
+      const resumption = await describeResumption(store);
+      if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
+      const { pause } = resumption;
+      if (pause === undefined) return output.line('Sending is not paused.');
+      await output.line(describePause(pause));
+      await output.line(formatResumption(resumption, createCommandHint(context, { ...flags })));
+    }),
+  );
 }
 
 function pauseCommand(context: Context): Command {
@@ -54,18 +55,17 @@ function pauseCommand(context: Context): Command {
       'Pauses sending. Run it on a copy of the disk, or on a database that was recovered to a point in time, before any ' +
       'process uses it. Broadcasts that are running or scheduled are paused; processes that deliver now stop within seconds.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell sending pause --data /srv/copy'],
-  })
-    .option('--json', 'Prints JSON.')
-    .action(async (flags: JsonFlag) => {
-      await withNamedData(flags, environment, async ({ store }) => {
-        await store.sending.pause('asked');
-        const resumption = await describeResumption(store);
-        if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
-        await output.line('Sending is paused.');
-        output.diagnostic(formatResumption(resumption, createCommandHint(context, { ...flags })));
-      });
-    });
+  }).action(
+    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
+      await store.sending.pause('asked');
+      const resumption = await describeResumption(store);
+      if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
+      await output.line('Sending is paused.');
+      output.diagnostic(formatResumption(resumption, createCommandHint(context, { ...flags })));
+    }),
+  );
 }
 
 function resumeCommand(context: Context): Command {
@@ -76,14 +76,14 @@ function resumeCommand(context: Context): Command {
       'Resumes sending. Schedules and webhook events go on. What schedules have missed is left out, and broadcasts ' +
       'stay paused, unless an option says otherwise.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell sending resume', 'deskbell sending resume --with-broadcasts'],
   })
     .option('--with-broadcasts', 'The broadcasts that were paused with it go on too.')
     .option('--with-missed', 'Schedules send at once what they have missed within the last hour.')
-    .option('--json', 'Prints JSON.')
-    .action(async (flags: JsonFlag & { readonly withBroadcasts?: true; readonly withMissed?: true }) => {
-      const { withBroadcasts = false, withMissed = false, ...others } = flags;
-      await withNamedData(others, environment, async ({ store }) => {
+    .action(
+      onNamedData(environment, async ({ store }, flags: ResumeFlags) => {
+        const { withBroadcasts = false, withMissed = false } = flags;
         const before = await describeResumption(store);
         const resumed = await resumeSending(store, { withBroadcasts, withMissed });
         if (flags.json)
@@ -92,8 +92,8 @@ function resumeCommand(context: Context): Command {
         await output.line('Sending is resumed.');
         const left = { ...before, missed: withMissed ? [] : before.missed };
         const broadcastIds = left.broadcastIds.filter((id) => !resumed.includes(id));
-        const hint = createCommandHint(context, { ...others });
+        const hint = createCommandHint(context, { ...flags });
         output.diagnostic(formatResumption({ ...left, pause: undefined, broadcastIds }, hint));
-      });
-    });
+      }),
+    );
 }

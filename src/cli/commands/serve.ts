@@ -12,6 +12,7 @@ import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
 import { exampleUsersPathOf } from '../data/data-directory.ts';
 import { dataSettings, withData } from '../data/open-data.ts';
 import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
@@ -57,6 +58,7 @@ export function serveCommand(context: Context): Command {
       ...retentionSettings,
       ...senderSettings,
     ],
+    json: 'Prints JSON Lines: the address and the surface, then the log records.',
     examples: [
       'deskbell serve',
       'deskbell serve --push-only --port 8080 --data /var/lib/deskbell',
@@ -64,108 +66,106 @@ export function serveCommand(context: Context): Command {
       'deskbell serve --deliver --operator 127.0.0.1:8081 --subject mailto:you@example.org',
       'deskbell serve --logging action,filter,authenticator,action-creator',
     ],
-  })
-    .option('--json', 'Prints JSON Lines: the address and the surface, then the log records.')
-    .action(async (flags: { readonly json?: true }) => {
-      const configuration = await readConfiguration({ flags: { ...flags }, environment });
-      assertListenerIsAskedFor(configuration);
-      const { host, port, data, prefix, pushOnly, logFile, trustProxy, maxSubscriptions } = configuration;
-      const subscriptionLimit =
-        maxSubscriptions === undefined
-          ? undefined
-          : { maxSubscriptions, onWarning: (warning: string) => output.diagnostic(warning) };
-      await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
-        const { store, databasePath, vapidKeys, sessionKey } = opened;
-        const subscriberTokens = await readSubscriberTokens(configuration, opened);
-        const { createServer } = await import('../../service/create-server.ts');
-        const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
-        const { createLog } = await import('../../http/log.ts');
-        const log = createLog({ file: logFile, isReadable: flags.json ? false : undefined });
-        if (logFile === undefined) ignoreHangup(context);
-        else context.onHangup(() => reopen(log, context));
-        const readWarnings = createWarningReader(store, vapidKeys.keyDirectory);
-        for (const { detail, remedy } of await readWarnings())
-          log.error({ event: 'warning', detail: `${detail} ${remedy}` });
-        const exampleUsers = pushOnly
-          ? undefined
-          : openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
-        const server = createServer({
-          store,
-          exampleUsers,
-          vapidPublicKey: vapidKeys.publicKey,
-          sessionKey,
-          prefix,
-          pushOnly,
-          sendCommand: sendCommandFor(configuration, { ...flags }, context),
-          pushServices: configuration.pushServices,
-          logging: configuration.logging,
-          authenticate: configuration.authenticate,
-          redactSubscriptions: configuration.redactSubscriptions,
-          bodyLimitBytes: configuration.bodyLimitBytes,
-          registrationsPerMinute: configuration.registrationsPerMinute,
-          receiptKey: configuration.receipts ? opened.receiptKey : undefined,
-          receiptsPerMinute: configuration.receiptsPerMinute,
-          subscriberTokens,
-          trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
-          log,
-          readWarnings: async () => (await readWarnings()).map(({ code }) => code),
-        });
-        const metrics = configuration.operator === undefined ? undefined : createMetrics(store);
-        if (metrics !== undefined) countRegistrations(server, prefix, metrics);
-        const needsSender = configuration.deliver || configuration.operator !== undefined;
-        const sender = needsSender
-          ? await openSender(configuration, opened, context, {
-              onWarning: (detail) => log.error({ event: 'warning', detail }),
-              onFigures: metrics?.recordFigures,
-            })
-          : undefined;
-        let operator: OpenOperator | undefined;
-        try {
-          operator =
-            sender &&
-            metrics &&
-            (await openConfiguredOperator(
-              configuration,
-              opened,
-              { sender, metrics, log, readWarnings },
-              environment,
-            ));
-          await listenOn({ host, port }, () => server.listen({ host, port }));
-          const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
-          await output.line(
-            flags.json
-              ? JSON.stringify({ address, pushOnly, operator: operator?.address })
-              : `Deskbell listens on ${output.style('bold', address)} (${pushOnly ? 'push only' : 'with demonstration endpoints'})`,
-          );
-          if (operator !== undefined && !flags.json) {
-            await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
-          }
-          const onError = (error: unknown): void =>
-            log.error({ event: 'retention interrupted', detail: formatError(error) });
-          const logReason = (detail: string): void => log.error({ event: 'warning', detail });
-          await underSystemd(context, logReason, () =>
-            withRetention(store, configuration, { onError }, () => {
-              const report = reportTo(log);
-              if (sender === undefined || !configuration.deliver)
-                return withReport(store, report, { delivers: false, work: () => untilStopped(stop) });
-              const worker = { event: 'worker', machine: hostname(), processId: process.pid };
-              const work = async (): Promise<void> => {
-                log.info({ ...worker, state: 'started', threads: configuration.threads });
-                await sender.work(stop, report.error);
-                log.info({ ...worker, state: 'stopped' });
-              };
-              return withReport(store, report, { delivers: true, work });
-            }),
-          );
-        } finally {
-          await operator?.close();
-          await sender?.close();
-          await server.close();
-          exampleUsers?.close();
-          log.close();
-        }
+  }).action(async (flags: JsonFlag) => {
+    const configuration = await readConfiguration({ flags: { ...flags }, environment });
+    assertListenerIsAskedFor(configuration);
+    const { host, port, data, prefix, pushOnly, logFile, trustProxy, maxSubscriptions } = configuration;
+    const subscriptionLimit =
+      maxSubscriptions === undefined
+        ? undefined
+        : { maxSubscriptions, onWarning: (warning: string) => output.diagnostic(warning) };
+    await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
+      const { store, databasePath, vapidKeys, sessionKey } = opened;
+      const subscriberTokens = await readSubscriberTokens(configuration, opened);
+      const { createServer } = await import('../../service/create-server.ts');
+      const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
+      const { createLog } = await import('../../http/log.ts');
+      const log = createLog({ file: logFile, isReadable: flags.json ? false : undefined });
+      if (logFile === undefined) ignoreHangup(context);
+      else context.onHangup(() => reopen(log, context));
+      const readWarnings = createWarningReader(store, vapidKeys.keyDirectory);
+      for (const { detail, remedy } of await readWarnings())
+        log.error({ event: 'warning', detail: `${detail} ${remedy}` });
+      const exampleUsers = pushOnly
+        ? undefined
+        : openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
+      const server = createServer({
+        store,
+        exampleUsers,
+        vapidPublicKey: vapidKeys.publicKey,
+        sessionKey,
+        prefix,
+        pushOnly,
+        sendCommand: sendCommandFor(configuration, { ...flags }, context),
+        pushServices: configuration.pushServices,
+        logging: configuration.logging,
+        authenticate: configuration.authenticate,
+        redactSubscriptions: configuration.redactSubscriptions,
+        bodyLimitBytes: configuration.bodyLimitBytes,
+        registrationsPerMinute: configuration.registrationsPerMinute,
+        receiptKey: configuration.receipts ? opened.receiptKey : undefined,
+        receiptsPerMinute: configuration.receiptsPerMinute,
+        subscriberTokens,
+        trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
+        log,
+        readWarnings: async () => (await readWarnings()).map(({ code }) => code),
       });
+      const metrics = configuration.operator === undefined ? undefined : createMetrics(store);
+      if (metrics !== undefined) countRegistrations(server, prefix, metrics);
+      const needsSender = configuration.deliver || configuration.operator !== undefined;
+      const sender = needsSender
+        ? await openSender(configuration, opened, context, {
+            onWarning: (detail) => log.error({ event: 'warning', detail }),
+            onFigures: metrics?.recordFigures,
+          })
+        : undefined;
+      let operator: OpenOperator | undefined;
+      try {
+        operator =
+          sender &&
+          metrics &&
+          (await openConfiguredOperator(
+            configuration,
+            opened,
+            { sender, metrics, log, readWarnings },
+            environment,
+          ));
+        await listenOn({ host, port }, () => server.listen({ host, port }));
+        const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
+        await output.result(
+          flags,
+          { address, pushOnly, operator: operator?.address },
+          `Deskbell listens on ${output.style('bold', address)} (${pushOnly ? 'push only' : 'with demonstration endpoints'})`,
+        );
+        if (operator !== undefined && !flags.json) {
+          await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
+        }
+        const onError = (error: unknown): void =>
+          log.error({ event: 'retention interrupted', detail: formatError(error) });
+        const logReason = (detail: string): void => log.error({ event: 'warning', detail });
+        await underSystemd(context, logReason, () =>
+          withRetention(store, configuration, { onError }, () => {
+            const report = reportTo(log);
+            if (sender === undefined || !configuration.deliver)
+              return withReport(store, report, { delivers: false, work: () => untilStopped(stop) });
+            const worker = { event: 'worker', machine: hostname(), processId: process.pid };
+            const work = async (): Promise<void> => {
+              log.info({ ...worker, state: 'started', threads: configuration.threads });
+              await sender.work(stop, report.error);
+              log.info({ ...worker, state: 'stopped' });
+            };
+            return withReport(store, report, { delivers: true, work });
+          }),
+        );
+      } finally {
+        await operator?.close();
+        await sender?.close();
+        await server.close();
+        exampleUsers?.close();
+        log.close();
+      }
     });
+  });
 }
 
 /** The command that the demo page shows. It holds paths of this machine, so visitors of other machines get none. */

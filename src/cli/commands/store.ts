@@ -36,6 +36,7 @@ function copyCommand({ environment, output, stop }: Context): Command {
       'checksums of all tables are compared in the end; the source stays as it is. Interrupted, the same command goes on ' +
       'where it ended, and until then nothing else opens the target. Key files are not copied.',
     settings: [...dataSettings],
+    json: 'Prints JSON, with rows and checksum of each table.',
     examples: [
       'deskbell store copy --from deskbell-data --to postgres://deskbell@db.example.org/deskbell',
       'DESKBELL_DATABASE=postgres://… deskbell store copy --to deskbell-data',
@@ -46,7 +47,6 @@ function copyCommand({ environment, output, stop }: Context): Command {
       '--to <place>',
       'The same. What is left out is the data directory or the database of the configuration, whichever the other one is not.',
     )
-    .option('--json', 'Prints JSON, with rows and checksum of each table.')
     .action(async ({ from, to, json, ...flags }: CopyFlags) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
       const { readCopyLocations } = await import('../data/copy-locations.ts');

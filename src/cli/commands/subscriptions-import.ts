@@ -53,6 +53,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       'key pair, and with "user" and "tags". Columns of CSV have these names, or public_key and auth_token, or there is one ' +
       'column "subscription" that holds JSON; others are ignored. The exit code is 1 if a row is not valid.',
     settings: [...dataSettings, 'pushServices'],
+    json: 'Prints JSON Lines: one for each row that is not valid, then the counts.',
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
       'deskbell subscriptions import --refused refused.jsonl push_subscriptions.csv',
@@ -66,7 +67,6 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       'Writes rows that are not valid to this new file, as JSON Lines with the reasons. They may hold secrets.',
     )
     .option('--user-column <name>', 'Column or member that holds the user.', 'user')
-    .option('--json', 'Prints JSON Lines: one for each row that is not valid, then the counts.')
     .action(async (file: string, { json, refused, userColumn, ...flags }: Flags) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });
       const policy = createEndpointPolicy(configuration.pushServices);
@@ -86,9 +86,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
           },
         );
         if (!failure || counts.imported + counts.refused > 0) {
-          await output.line(
-            json ? JSON.stringify(counts) : `Imported ${counts.imported}, refused ${counts.refused}.`,
-          );
+          await output.result({ json }, counts, `Imported ${counts.imported}, refused ${counts.refused}.`);
         }
         if (failure) throw failure;
         if (counts.refused > 0) {

@@ -4,6 +4,7 @@ import { checkExpression } from '../../store/check-people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
 import { dataSettings, withNamedData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
@@ -14,33 +15,32 @@ export function listCommand({ environment, output, stop }: Context): Command {
     description:
       'Prints ID, times, push service, user and tags of each subscription. Endpoints and keys are not shown.',
     settings: [...dataSettings],
+    json: 'Prints JSON Lines.',
     examples: [
       'deskbell subscriptions list',
       'deskbell subscriptions list --user 42',
       'deskbell subscriptions list --tag beta --not-tag de --json | jq .pushService',
     ],
   });
-  return addPeopleFlags(command, 'Lists')
-    .option('--json', 'Prints JSON Lines.')
-    .action(async (flags: PeopleFlags & { readonly json?: true }) => {
-      const expression = expressionOf(flags);
-      const matching = expression && checkExpression(expression);
-      await withNamedData(flags, environment, async ({ store }) => {
-        const format = flags.json ? formatJson : formatColumns;
-        let count = 0;
-        for await (const page of subscriptionPages(store.subscriptions, stop, matching)) {
-          if (count === 0 && !flags.json) {
-            await output.line(
-              output.style('dim', columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS')),
-            );
-          }
-          count += page.length;
-          await output.line(page.map(format).join('\n'));
+  return addPeopleFlags(command, 'Lists').action(async (flags: PeopleFlags & JsonFlag) => {
+    const expression = expressionOf(flags);
+    const matching = expression && checkExpression(expression);
+    await withNamedData(flags, environment, async ({ store }) => {
+      const format = flags.json ? formatJson : formatColumns;
+      let count = 0;
+      for await (const page of subscriptionPages(store.subscriptions, stop, matching)) {
+        if (count === 0 && !flags.json) {
+          await output.line(
+            output.style('dim', columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS')),
+          );
         }
-        if (count === 0 && !flags.json)
-          output.diagnostic(matching ? 'No such subscriptions.' : 'No subscriptions yet.');
-      });
+        count += page.length;
+        await output.line(page.map(format).join('\n'));
+      }
+      if (count === 0 && !flags.json)
+        output.diagnostic(matching ? 'No such subscriptions.' : 'No subscriptions yet.');
     });
+  });
 }
 
 const pushServiceOf = ({ endpoint }: StoredSubscription): string => new URL(endpoint).origin;

@@ -15,11 +15,11 @@ export function removeCommand({ environment, output }: Context): Command {
       'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes every trace of a ' +
       'person from the database, attempt log included, and says what was removed. Backups and logs remain.',
     settings: [...dataSettings],
+    json: 'Prints JSON Lines.',
     examples: ['deskbell subscriptions remove 17 18 19', 'deskbell subscriptions remove --user 42'],
   })
     .argument('[id...]', 'IDs as `deskbell subscriptions list` shows them.', parseId)
     .option('--user <id>', 'Removes this person.')
-    .option('--json', 'Prints JSON Lines.')
     .action(async (ids: readonly number[], flags: RemoveFlags) => {
       const user = flags.user === undefined ? undefined : checkUser(flags.user, '/user');
       if ((user === undefined) === (ids.length === 0)) {
@@ -28,7 +28,7 @@ export function removeCommand({ environment, output }: Context): Command {
       await withNamedData(flags, environment, async ({ store }) => {
         if (user !== undefined) {
           const removed = await store.people.remove(user);
-          return output.line(flags.json ? JSON.stringify({ user, ...removed }) : formatRemoved(removed));
+          return output.result(flags, { user, ...removed }, formatRemoved(removed));
         }
         const missing: number[] = [];
         for (const id of ids) {

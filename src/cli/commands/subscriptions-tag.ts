@@ -47,14 +47,13 @@ function createTagCommand(
     readonly change: (tags: readonly string[]) => Parameters<Store['people']['changeTags']>[1];
   },
 ): Command {
-  const command = createCommand({ ...description, settings: [...dataSettings] }).argument(
-    '<tags>',
-    'Tags, separated by commas.',
-    parseTags,
-  );
+  const command = createCommand({
+    ...description,
+    settings: [...dataSettings],
+    json: 'Prints {"subscriptions"}: how many there were.',
+  }).argument('<tags>', 'Tags, separated by commas.', parseTags);
   return addPeopleFlags(command, verb, ['ids'])
     .option('--ids <ids>', `${verb} the subscriptions with these IDs, separated by commas.`, parseIds)
-    .option('--json', 'Prints {"subscriptions"}: how many there were.')
     .action(async (given: readonly string[], flags: TagFlags) => {
       const changes = change(checkTags(given, '/tags'));
       await withNamedData(flags, environment, async ({ store }) => {
@@ -64,9 +63,7 @@ function createTagCommand(
           const found = await Promise.all(ids.map((id) => store.people.changeTags(id, changes)));
           subscriptions += found.filter(Boolean).length;
         }
-        await output.line(
-          flags.json ? JSON.stringify({ subscriptions }) : `Changed ${subscriptions} subscriptions.`,
-        );
+        await output.result(flags, { subscriptions }, `Changed ${subscriptions} subscriptions.`);
         if (subscriptions === 0) {
           throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no such subscription');
         }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { packageVersion } from '../package-version.ts';
 
@@ -18,28 +19,27 @@ export function versionCommand({ environment, output }: Context): Command {
     description:
       'Prints the versions of Deskbell, Node and OpenSSL, and how messages are encrypted on this machine.',
     settings: ['encryption'],
+    json: 'Prints {"deskbell", "node", "openssl", "platform", "encryption", "reason"}.',
     examples: ['deskbell version', 'deskbell version --json'],
-  })
-    .option('--json', 'Prints {"deskbell", "node", "openssl", "platform", "encryption", "reason"}.')
-    .action(async (flags: { readonly json?: true }) => {
-      const { json, ...rest } = flags;
-      const { encryption } = await readConfiguration({ flags: rest, environment });
-      const { loadAccelerator } = await import('../../accelerator/load-accelerator.ts');
-      const { method, reason } = loadAccelerator({ fastest: encryption });
-      const facts = {
-        deskbell: packageVersion(),
-        node: process.versions.node,
-        openssl: process.versions.openssl,
-        platform: `${process.platform}-${process.arch}`,
-        encryption: method,
-        reason,
-      };
-      if (json) return output.line(JSON.stringify(facts));
-      const lines = [
-        `Deskbell ${facts.deskbell}, Node ${facts.node}, OpenSSL ${facts.openssl}, ${facts.platform}`,
-        `Encryption: ${methods[method]}`,
-        ...(reason === undefined ? [] : [reason]),
-      ];
-      return output.line(lines.join('\n'));
-    });
+  }).action(async (flags: JsonFlag) => {
+    const { json, ...rest } = flags;
+    const { encryption } = await readConfiguration({ flags: rest, environment });
+    const { loadAccelerator } = await import('../../accelerator/load-accelerator.ts');
+    const { method, reason } = loadAccelerator({ fastest: encryption });
+    const facts = {
+      deskbell: packageVersion(),
+      node: process.versions.node,
+      openssl: process.versions.openssl,
+      platform: `${process.platform}-${process.arch}`,
+      encryption: method,
+      reason,
+    };
+    if (json) return output.line(JSON.stringify(facts));
+    const lines = [
+      `Deskbell ${facts.deskbell}, Node ${facts.node}, OpenSSL ${facts.openssl}, ${facts.platform}`,
+      `Encryption: ${methods[method]}`,
+      ...(reason === undefined ? [] : [reason]),
+    ];
+    return output.line(lines.join('\n'));
+  });
 }

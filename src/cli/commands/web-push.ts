@@ -6,6 +6,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { RequestOptions } from '../../web-push/index.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
 
 interface SendFlags {
   readonly endpoint: string;
@@ -35,16 +36,15 @@ function generateCommand({ output }: Context): Command {
   return createCommand({
     name: 'generate-vapid-keys',
     description: 'Prints a new VAPID key pair. Nothing is stored: "deskbell keys generate" does that.',
+    json: 'Prints JSON.',
     examples: ['deskbell web-push generate-vapid-keys', 'deskbell web-push generate-vapid-keys --json'],
-  })
-    .option('--json', 'Prints JSON.')
-    .action(async ({ json }: { readonly json?: true }) => {
-      const { generateVAPIDKeys } = await import('../../web-push/index.ts');
-      const keys = generateVAPIDKeys();
-      const rule = `\n${'='.repeat(39)}\n`;
-      const text = `${rule}\nPublic Key:\n${keys.publicKey}\n\nPrivate Key:\n${keys.privateKey}\n${rule}`;
-      await output.line(json ? JSON.stringify(keys) : text);
-    });
+  }).action(async ({ json }: JsonFlag) => {
+    const { generateVAPIDKeys } = await import('../../web-push/index.ts');
+    const keys = generateVAPIDKeys();
+    const rule = `\n${'='.repeat(39)}\n`;
+    const text = `${rule}\nPublic Key:\n${keys.publicKey}\n\nPrivate Key:\n${keys.privateKey}\n${rule}`;
+    await output.result({ json }, keys, text);
+  });
 }
 
 function sendCommand({ environment, output }: Context): Command {

@@ -4,6 +4,7 @@ import { loadOrCreateSecret } from '../../keys/key-file.ts';
 import { formatWebhookSecret } from '../../operator/webhook/sign-webhook.ts';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
 import { dataSettings, requireData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
@@ -14,13 +15,12 @@ export function webhookSecretCommand({ environment, output }: Context): Command 
       'Prints the secret that the webhook of "serve --operator … --webhook …" is signed with (Standard Webhooks). Whoever has it ' +
       'can make messages that receivers take for ours.',
     settings: [...dataSettings],
+    json: 'Prints JSON.',
     examples: ['deskbell webhook-secret'],
-  })
-    .option('--json', 'Prints JSON.')
-    .action(async (flags: { readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
-      await requireData(data);
-      const secret = formatWebhookSecret(await loadOrCreateSecret(data, 'webhook-secret'));
-      await output.line(flags.json ? JSON.stringify({ secret }) : secret);
-    });
+  }).action(async (flags: JsonFlag) => {
+    const { data } = await readConfiguration({ flags: { ...flags }, environment });
+    await requireData(data);
+    const secret = formatWebhookSecret(await loadOrCreateSecret(data, 'webhook-secret'));
+    await output.result(flags, { secret }, secret);
+  });
 }

@@ -19,7 +19,7 @@ import { formatError } from '../output/failure.ts';
 import { retentionSettings, withRetention } from '../data/prune-loop.ts';
 import { underSystemd } from '../serve/systemd-notify.ts';
 import { ignoreHangup } from '../serve/listening.ts';
-import type { Output } from '../output/output.ts';
+import type { JsonFlag, Output } from '../output/output.ts';
 
 export function workerCommand(context: Context): Command {
   return createCommand({
@@ -28,57 +28,56 @@ export function workerCommand(context: Context): Command {
       'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and those whose process ' +
       'ended. Prints a line when a broadcast starts, raises an alarm or ends. Any number of workers can run at the same time.',
     settings: [...dataSettings, ...senderSettings, ...retentionSettings, 'metrics', ...accessSettings],
+    json: 'Prints JSON Lines: the events of broadcasts.',
     examples: ['deskbell worker --subject mailto:you@example.org'],
-  })
-    .option('--json', 'Prints JSON Lines: the events of broadcasts.')
-    .action(async (flags: { readonly json?: true }) => {
-      const configuration = await readConfiguration({
-        flags: { ...flags },
-        environment: context.environment,
-      });
-      const { output, stop } = context;
-      ignoreHangup(context);
-      const onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`);
-      const run = async (data: DataDirectory): Promise<void> => {
-        for (const { detail, remedy } of await createWarningReader(data.store, data.vapidKeys.keyDirectory)())
-          onWarning(`${detail} ${remedy}`);
-        const metrics = configuration.metrics === undefined ? undefined : createMetrics(data.store);
-        const sender = await openSender(configuration, data, context, {
-          onWarning,
-          onFigures: metrics?.recordFigures,
-        });
-        let listener: OpenOperator | undefined;
-        try {
-          if (configuration.metrics !== undefined && metrics !== undefined) {
-            const log = { info: () => {}, error: (record: object) => output.diagnostic(inspect(record)) };
-            const parts = { store: data.store, metrics, log };
-            listener = await openMetricsListener(configuration.metrics, configuration, parts);
-          }
-          const { threads } = configuration;
-          await output.line(
-            flags.json
-              ? JSON.stringify({ event: 'ready', threads, metrics: listener?.address })
-              : `Deskbell delivers broadcasts with ${threads} thread${threads === 1 ? '' : 's'}.${
-                  listener === undefined ? '' : ` Metrics are at ${listener.address}/metrics.`
-                }`,
-          );
-          const report = flags.json ? reportAsJson(output) : reportAsText(output);
-          await underSystemd(context, onWarning, () =>
-            withRetention(data.store, configuration, { onError: report.error }, () =>
-              withReport(data.store, report, {
-                delivers: true,
-                work: () => sender.work(stop, report.error),
-              }),
-            ),
-          );
-          await output.line(flags.json ? JSON.stringify({ event: 'stopped' }) : 'Deskbell has stopped.');
-        } finally {
-          await listener?.close();
-          await sender.close();
-        }
-      };
-      await withExistingData(configuration, run, { onWarning });
+  }).action(async (flags: JsonFlag) => {
+    const configuration = await readConfiguration({
+      flags: { ...flags },
+      environment: context.environment,
     });
+    const { output, stop } = context;
+    ignoreHangup(context);
+    const onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`);
+    const run = async (data: DataDirectory): Promise<void> => {
+      for (const { detail, remedy } of await createWarningReader(data.store, data.vapidKeys.keyDirectory)())
+        onWarning(`${detail} ${remedy}`);
+      const metrics = configuration.metrics === undefined ? undefined : createMetrics(data.store);
+      const sender = await openSender(configuration, data, context, {
+        onWarning,
+        onFigures: metrics?.recordFigures,
+      });
+      let listener: OpenOperator | undefined;
+      try {
+        if (configuration.metrics !== undefined && metrics !== undefined) {
+          const log = { info: () => {}, error: (record: object) => output.diagnostic(inspect(record)) };
+          const parts = { store: data.store, metrics, log };
+          listener = await openMetricsListener(configuration.metrics, configuration, parts);
+        }
+        const { threads } = configuration;
+        await output.result(
+          flags,
+          { event: 'ready', threads, metrics: listener?.address },
+          `Deskbell delivers broadcasts with ${threads} thread${threads === 1 ? '' : 's'}.${
+            listener === undefined ? '' : ` Metrics are at ${listener.address}/metrics.`
+          }`,
+        );
+        const report = flags.json ? reportAsJson(output) : reportAsText(output);
+        await underSystemd(context, onWarning, () =>
+          withRetention(data.store, configuration, { onError: report.error }, () =>
+            withReport(data.store, report, {
+              delivers: true,
+              work: () => sender.work(stop, report.error),
+            }),
+          ),
+        );
+        await output.result(flags, { event: 'stopped' }, 'Deskbell has stopped.');
+      } finally {
+        await listener?.close();
+        await sender.close();
+      }
+    };
+    await withExistingData(configuration, run, { onWarning });
+  });
 }
 
 const reportAsText = (output: Output): DeliveryReport => ({

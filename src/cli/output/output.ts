@@ -4,9 +4,29 @@ import { once } from 'node:events';
 
 import { createPrinter, type Style } from './printer.ts';
 
+/** Of a command with `--json`. */
+export interface JsonFlag {
+  readonly json?: boolean | undefined;
+}
+
+/** Rows of a result. */
+export interface Table<Row> {
+  readonly rows: readonly Row[];
+  toJson(row: Row): object;
+  toText(row: Row): string;
+  /** Printed above the rows, but not with `--json`. */
+  readonly header?: string;
+  /** Said to the user where there are no rows. */
+  readonly ifEmpty?: string;
+}
+
 export interface Output {
   /** Writes one line of the result; resolves when the stream accepts more, so that a slow reader slows the command. */
   line(text: string): Promise<void>;
+  /** Writes a result: as JSON where that is asked for, else as text. */
+  result(flags: JsonFlag, value: object, text: string): Promise<void>;
+  /** Writes a line for each row: JSON Lines where JSON is asked for. */
+  table<Row>(flags: JsonFlag, table: Table<Row>): Promise<void>;
   /** Writes one line to standard error. */
   diagnostic(text: string): void;
   /** On a terminal, shows a line that the next output replaces; '' removes it. */
@@ -39,7 +59,7 @@ export function createOutput(
   // Nowhere is left to report that standard error fails.
   stderr.on('error', () => {});
 
-  return {
+  const output: Output = {
     async line(text) {
       if (isClosed || stdout.write(`${clearLive()}${toPrintable(text)}\n`)) return;
       // One wait for all that write at the same time.
@@ -47,6 +67,12 @@ export function createOutput(
         .catch(() => {})
         .finally(() => (drained = undefined));
       await drained;
+    },
+    result: ({ json }, value, text) => output.line(json ? JSON.stringify(value) : text),
+    async table({ json }, { rows, toJson, toText, header, ifEmpty }) {
+      if (rows.length === 0 && ifEmpty !== undefined && !json) return output.diagnostic(ifEmpty);
+      if (header !== undefined && !json) await output.line(style('dim', header));
+      for (const row of rows) await output.line(json ? JSON.stringify(toJson(row)) : toText(row));
     },
     diagnostic(text) {
       const clear = clearLive();
@@ -62,4 +88,5 @@ export function createOutput(
     style,
     isTerminal: stdout.isTTY,
   };
+  return output;
 }
