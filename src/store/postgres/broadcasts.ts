@@ -174,7 +174,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
     cancel: async (id) => {
       await change(id, 'cancelled', ['running', 'paused']);
       // a statement of its own: the locks of origins are not taken by whoever holds the broadcast's
-      await database.query(`select ${functions}.judge_marks($1, ${functions}.clock($2))`, [
+      await database.query(`select ${functions}.decide_broadcast($1, ${functions}.clock($2))`, [
         id,
         database.now(),
       ]);

@@ -84,7 +84,7 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     recordAnswer: async ({ subscription, origin, vapidPublicKey, answer, waitMs }) => {
       const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
       const row = await database.first<{ readonly result: SingleCommit }>(
-        `select ${functions}.record_answer($1, $2, $3, $4, $5, $6, $7, $8) as result`,
+        `select ${functions}.record_single_answer($1, $2, $3, $4, $5, $6, $7, $8) as result`,
         [
           database.now(),
           origin,

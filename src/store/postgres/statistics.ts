@@ -1,4 +1,4 @@
-// Reads the figures over time in PostgreSQL. Triggers count subscriptions, `commit_page` and `record_answer` the outcomes.
+// Reads the figures over time in PostgreSQL. Triggers count subscriptions, `commit_page` and `record_single_answer` the outcomes.
 import {
   outcomeWidths,
   type Backlog,

@@ -10,7 +10,7 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
     changes: {
       'src/store/postgres/functions/commit-page.sql': {
-        'a repeated commit counts again': ['and last_commit is distinct from its_commit', ''],
+        'a repeated commit counts again': ['and last_commit is distinct from p_commit', ''],
       },
     },
   },

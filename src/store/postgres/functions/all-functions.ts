@@ -1,6 +1,7 @@
 // All functions of the database. They stand in the .sql files of this folder, in a schema that is called `deskbell_functions`
-// there, with the numbers and words of the code as `:name`. Each version of them gets a schema of its own, named by what they
-// are, so that processes of another version go on with theirs, and a function that changes reaches a database that exists.
+// there, with the numbers and words of the code as `:name`; parameters that could be taken for columns begin with `p_`.
+// Each version of the functions gets a schema of its own, named by what they are, so that processes of another version go on
+// with theirs, and a function that changes reaches a database that exists.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { attemptLogLimits } from '../../attempt-log.ts';

@@ -2,14 +2,14 @@
 
 -- Writes a broadcast and its slices, or finds the one that has the key.
 create function deskbell_functions.create_broadcast(
-  given_ms bigint, its_creation text, its_key text, its_hash bytea, its_payload bytea, its_ttl bigint,
-  its_urgency text, its_topic text, its_audience_id bigint, its_user text, its_per_person text,
-  its_receipt_actions text, its_rows_in text, its_audience bigint,
-  its_start bigint, its_expiry bigint, numbers int[], cursors bigint[], throughs bigint[]
+  p_now_ms bigint, p_creation text, p_key text, p_hash bytea, p_payload bytea, p_ttl bigint,
+  p_urgency text, p_topic text, p_audience_id bigint, p_user text, p_per_person text,
+  p_receipt_actions text, p_rows_in text, p_audience bigint,
+  p_start bigint, p_expiry bigint, numbers int[], cursors bigint[], throughs bigint[]
 ) returns table (id bigint, is_new boolean) language plpgsql as $$
 #variable_conflict use_column
 declare
-  now_ms bigint := deskbell_functions.clock(given_ms);
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
   made bigint;
 begin
   insert into deskbell.broadcasts (
@@ -17,18 +17,18 @@ begin
     per_person, receipt_actions, rows_in, audience,
     created_at_ms, start_at_ms, expires_at_ms, finished_at_ms
   ) values (
-    its_creation, its_key, its_hash, case when its_audience = 0 then 'done' else 'running' end, its_payload, its_ttl,
-    its_urgency, its_topic, its_audience_id, its_user, its_per_person, its_receipt_actions, its_rows_in, its_audience,
-    now_ms, its_start, its_expiry, case when its_audience = 0 then now_ms end
+    p_creation, p_key, p_hash, case when p_audience = 0 then 'done' else 'running' end, p_payload, p_ttl,
+    p_urgency, p_topic, p_audience_id, p_user, p_per_person, p_receipt_actions, p_rows_in, p_audience,
+    now_ms, p_start, p_expiry, case when p_audience = 0 then now_ms end
   ) on conflict do nothing returning broadcasts.id into made;
   if made is null then
-    return query select b.id, b.creation = its_creation from deskbell.broadcasts b
-      where b.creation = its_creation or b.idempotency_key = its_key;
+    return query select b.id, b.creation = p_creation from deskbell.broadcasts b
+      where b.creation = p_creation or b.idempotency_key = p_key;
     return;
   end if;
-  if its_receipt_actions is not null then
+  if p_receipt_actions is not null then
     insert into deskbell.receipt_windows (broadcast_id, ends_at_ms)
-      values (made, greatest(its_start, now_ms) + :receiptWindowMs);
+      values (made, greatest(p_start, now_ms) + :receiptWindowMs);
   end if;
   insert into deskbell.slices (broadcast_id, number, cursor, through_position)
     select made, s.number, s.cursor, s.through

@@ -2,11 +2,11 @@
 
 -- Counts requests of clients, each named by a hash, from which its place follows. Where another client has the place, it
 -- gives way: then both are counted by each process for itself.
-create function deskbell_functions.count_requests(given_ms bigint, clients uuid[], windows_ms bigint[], numbers int[])
+create function deskbell_functions.count_requests(p_now_ms bigint, clients uuid[], windows_ms bigint[], numbers int[])
 returns table (client uuid, requests int, ends_in_ms bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
-  now_ms bigint := deskbell_functions.clock(given_ms);
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
 begin
   return query
     insert into deskbell.client_requests as c (place, client, requests, ends_at_ms)

@@ -1,18 +1,18 @@
 -- Stores what came of rows: see ../../ledger.ts.
 
--- the work of "commit_page" under the locks of origins: marks, and answers for judging them; the alarms that this raises.
+-- the work of "commit_page" under the locks of origins: marks, and answers to decide them by; the alarms that this raises.
 -- counted: the positions of rows that are this worker's; null: all
 create function deskbell_functions.mark_page(
-  of_broadcast bigint, now_ms bigint, counted bigint[], origins text[], positions bigint[], row_origins int[],
+  p_broadcast bigint, now_ms bigint, counted bigint[], origins text[], positions bigint[], row_origins int[],
   results text[], answered boolean[], gone jsonb, accepted_ids bigint[], accepted_hashes uuid[]
 ) returns jsonb language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
-  told record;
+  reported record;
   alarms jsonb := '[]';
 begin
-  for told in
+  for reported in
     select origins[r.origin] as origin, count(*) filter (where r.answered) as answers,
            count(*) filter (where r.result = 'accepted') as accepted
     from unnest(positions, row_origins, results, answered) as r (position, origin, result, answered)
@@ -21,33 +21,33 @@ begin
     -- in one order, so that commits do not wait for each other in a circle
     order by 1
   loop
-    perform deskbell_functions.lock_origin(told.origin);
+    perform deskbell_functions.lock_origin(reported.origin);
     insert into deskbell.gone_marks as m (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
-      select s.id, s.endpoint_hash, told.origin, deskbell_functions.current_window(told.origin), now_ms
+      select s.id, s.endpoint_hash, reported.origin, deskbell_functions.current_window(reported.origin), now_ms
       from jsonb_to_recordset(gone) as g (
         "position" bigint, "origin" text, "id" bigint, "hash" uuid, "updatedAtMs" bigint, "p256dh" text, "auth" text)
       join deskbell.subscriptions s on s.endpoint_hash = g."hash"
-      where g."origin" = told.origin and (counted is null or g."position" = any (counted))
+      where g."origin" = reported.origin and (counted is null or g."position" = any (counted))
         -- unless it was renewed since it was read
         and case when g."id" is null
               then s.p256dh = decode(g."p256dh", 'hex') and s.auth = decode(g."auth", 'hex')
               else s.id = g."id" and s.updated_at_ms = g."updatedAtMs" end
       order by s.id
-      -- marked again: the new answer is judged, the first mark's time stays
+      -- marked again: the new answer decides, the first mark's time stays
       on conflict (subscription_id) do update set
         origin = excluded.origin, answer_window = excluded.answer_window, is_held = false;
-    if told.accepted > 0 and exists (select from deskbell.gone_marks m where m.origin = told.origin) then
+    if reported.accepted > 0 and exists (select from deskbell.gone_marks m where m.origin = reported.origin) then
       delete from deskbell.gone_marks m
       where m.subscription_id = any (accepted_ids) or m.endpoint_hash = any (accepted_hashes);
     end if;
-    continue when told.answers = 0;
-    alarms := alarms || coalesce(deskbell_functions.raise_held(of_broadcast, told.origin,
-      deskbell_functions.count_answers(told.origin, told.answers, told.accepted), now_ms), '[]');
+    continue when reported.answers = 0;
+    alarms := alarms || coalesce(deskbell_functions.raise_held(p_broadcast, reported.origin,
+      deskbell_functions.count_answers(reported.origin, reported.answers, reported.accepted), now_ms), '[]');
   end loop;
   return alarms;
 end $$;
 
--- Rows to be tried again as they are stored; held back where their push service is held.
+-- Rows to be tried again as they are stored; suspended where their push service is.
 create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) returns table (
   "position" bigint, hash uuid, due_at_ms bigint, attempts int, deferrals int, expires_at_ms bigint,
   is_detached boolean, push_service_id int, draw_order bigint, refusals int, refused_by int, refused_since_ms bigint
@@ -60,7 +60,7 @@ create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) re
                              where a.push_service_id = p.id and a.subscription_id = r."subscriptionId")
              then -1 - r."drawOrder" else r."drawOrder" end
          end,
-         -- how often it was refused during a hold says nothing of the row
+         -- how often it was refused during a suspension says nothing of the row
          least(coalesce(r."refusals", 0), case when p.held_since_ms is not null then 1 end),
          case when r."isRefused" then p.id end, case when r."isRefused" then now_ms end
   from jsonb_to_recordset(retries) as r (
@@ -70,26 +70,26 @@ create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) re
   left join deskbell.push_services p on p.origin = r."origin" and p.vapid_public_key = r."heldKey"
 $$;
 
--- Stores rows of a slice to be tried again, or held by the worker until their answers come.
-create function deskbell_functions.add_retries(of_broadcast bigint, now_ms bigint, its_token text, retries jsonb)
+-- Stores rows of a slice to be tried again, or kept by the worker until their answers come.
+create function deskbell_functions.add_retries(p_broadcast bigint, now_ms bigint, p_token text, retries jsonb)
 returns void language sql volatile as $$
   insert into deskbell.retries (broadcast_id, position, endpoint_hash, due_at_ms, attempts, deferrals, expires_at_ms,
                                 token, push_service_id, draw_order, refusals, refused_by, refused_since_ms)
-  select of_broadcast, p.position, p.hash, p.due_at_ms, p.attempts, p.deferrals, p.expires_at_ms,
-         case when p.is_detached then its_token end, p.push_service_id, p.draw_order,
+  select p_broadcast, p.position, p.hash, p.due_at_ms, p.attempts, p.deferrals, p.expires_at_ms,
+         case when p.is_detached then p_token end, p.push_service_id, p.draw_order,
          p.refusals, p.refused_by, p.refused_since_ms
   from deskbell_functions.read_retries(now_ms, retries) p
 $$;
 
--- slice: null for rows of retries. A row is counted here and nowhere else,
--- and only by the worker that holds it. Calling it again with the same commit changes nothing.
+-- A row is counted here and nowhere else, and only by the worker that has its lease. Calling it again with the same commit
+-- changes nothing. slice: null for rows of retries.
 create function deskbell_functions.commit_page(
-  given_ms bigint, of_broadcast bigint, its_token text, lease_ms bigint, its_commit text, slice int, new_cursor bigint,
+  p_now_ms bigint, p_broadcast bigint, p_token text, lease_ms bigint, p_commit text, slice int, p_cursor bigint,
   origins text[], names text[], positions bigint[], row_origins int[], results text[], attempts int[],
   answered boolean[], retries jsonb, gone jsonb, accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, records jsonb, answers jsonb
 ) returns jsonb language plpgsql as $$
 declare
-  now_ms bigint := deskbell_functions.clock(given_ms);
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
   head record;
   through bigint;
   -- null: all; looking a thousand up among a thousand would cost more than all else
@@ -97,48 +97,48 @@ declare
   may_be_over boolean := false;
   raised jsonb := '[]';
   alarm record;
-  its_shard int := abs(hashtext(its_token) % 64);
+  own_shard int := abs(hashtext(p_token) % 64);
 begin
-  perform deskbell_functions.record_answers(answers, now_ms);
-  select state, start_at_ms, logged_accepted, logged_others, per_person into head from deskbell.broadcasts where id = of_broadcast;
+  perform deskbell_functions.update_push_services(answers, now_ms);
+  select state, start_at_ms, logged_accepted, logged_others, per_person into head from deskbell.broadcasts where id = p_broadcast;
   if not found then
     return jsonb_build_object('isLeaseLost', true, 'state', 'cancelled', 'newAlarms', raised,
       'pushServices', deskbell_functions.push_service_states(now_ms));
   end if;
 
   if slice is not null then
-    update deskbell.slices set cursor = new_cursor, lease_until_ms = now_ms + lease_ms, last_commit = its_commit
-      where broadcast_id = of_broadcast and number = slice and token = its_token
-        and last_commit is distinct from its_commit
+    update deskbell.slices set cursor = p_cursor, lease_until_ms = now_ms + lease_ms, last_commit = p_commit
+      where broadcast_id = p_broadcast and number = slice and token = p_token
+        and last_commit is distinct from p_commit
       returning through_position into through;
     if not found then
       return jsonb_build_object('state', head.state, 'newAlarms', raised,
-        'isLeaseLost', not exists (select from deskbell.slices where broadcast_id = of_broadcast and number = slice
-                                   and token = its_token and last_commit = its_commit),
+        'isLeaseLost', not exists (select from deskbell.slices where broadcast_id = p_broadcast and number = slice
+                                   and token = p_token and last_commit = p_commit),
         'pushServices', deskbell_functions.push_service_states(now_ms));
     end if;
-    if new_cursor >= through then
-      delete from deskbell.slices where broadcast_id = of_broadcast and number = slice;
+    if p_cursor >= through then
+      delete from deskbell.slices where broadcast_id = p_broadcast and number = slice;
       may_be_over := true;
     end if;
     -- what is cancelled is not tried again; an answer that is still to come is waited for
-    perform deskbell_functions.add_retries(of_broadcast, now_ms, its_token, case when head.state = 'cancelled'
+    perform deskbell_functions.add_retries(p_broadcast, now_ms, p_token, case when head.state = 'cancelled'
       then jsonb_path_query_array(retries, '$[*] ? (@.isDetached == true)') else retries end)
       where jsonb_array_length(retries) > 0;
   else
     with changed as (
       update deskbell.retries r set
         due_at_ms = p.due_at_ms, attempts = p.attempts, deferrals = p.deferrals, expires_at_ms = p.expires_at_ms,
-        token = case when p.is_detached then its_token end,
+        token = case when p.is_detached then p_token end,
         push_service_id = p.push_service_id, draw_order = p.draw_order, refusals = p.refusals,
         refused_by = coalesce(r.refused_by, p.refused_by),
         refused_since_ms = coalesce(r.refused_since_ms, p.refused_since_ms)
       from deskbell_functions.read_retries(now_ms, retries) p
-      where r.broadcast_id = of_broadcast and r.position = p.position and r.token = its_token
+      where r.broadcast_id = p_broadcast and r.position = p.position and r.token = p_token
       returning r.position
     ), settled as (
       delete from deskbell.retries r
-      where r.broadcast_id = of_broadcast and r.token = its_token and r.position = any (positions)
+      where r.broadcast_id = p_broadcast and r.token = p_token and r.position = any (positions)
         and not r.position in (select p.position from deskbell_functions.read_retries(now_ms, retries) p)
       returning r.position
     )
@@ -148,7 +148,7 @@ begin
 
   insert into deskbell.origin_counts as c
     (broadcast_id, shard, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
-  select of_broadcast, its_shard, origins[r.origin], sum(r.attempts),
+  select p_broadcast, own_shard, origins[r.origin], sum(r.attempts),
          count(*) filter (where r.result = 'accepted'), count(*) filter (where r.result = 'gone'),
          count(*) filter (where r.result = 'rejected'), count(*) filter (where r.result = 'expired'),
          count(*) filter (where r.result = 'exhausted'), count(*) filter (where r.result = 'capped')
@@ -164,7 +164,7 @@ begin
     exhausted = c.exhausted + excluded.exhausted,
     capped = c.capped + excluded.capped;
 
-  perform deskbell_functions.count_outcomes(of_broadcast, head.start_at_ms, t.name, its_shard, t.counts, now_ms)
+  perform deskbell_functions.count_outcomes(p_broadcast, head.start_at_ms, t.name, own_shard, t.counts, now_ms)
   from (
     select names[r.origin] as name, array[
       sum(r.attempts),
@@ -182,18 +182,18 @@ begin
     where counted is null or a."position" = any (counted) group by 1, 2 order by 1, 2
   loop
     raised := raised || coalesce(
-      deskbell_functions.raise_alarm(of_broadcast, alarm."origin", alarm."reason", alarm.detail, alarm.rows, now_ms), '[]');
+      deskbell_functions.raise_alarm(p_broadcast, alarm."origin", alarm."reason", alarm.detail, alarm.rows, now_ms), '[]');
   end loop;
-  raised := raised || deskbell_functions.mark_page(of_broadcast, now_ms, counted, origins, positions, row_origins, results,
+  raised := raised || deskbell_functions.mark_page(p_broadcast, now_ms, counted, origins, positions, row_origins, results,
     answered, gone, accepted_ids, accepted_hashes);
-  perform deskbell_functions.log_attempts(of_broadcast, counted, records);
+  perform deskbell_functions.log_attempts(p_broadcast, counted, records);
   if head.per_person is not null and 'accepted' = any (results) then
-    perform deskbell_functions.accept_reaches(of_broadcast, accepted_ids, accepted_hashes, now_ms);
+    perform deskbell_functions.accept_reaches(p_broadcast, accepted_ids, accepted_hashes, now_ms);
   end if;
   if head.state = 'cancelled' then
-    raised := raised || deskbell_functions.judge_marks(of_broadcast, now_ms);
+    raised := raised || deskbell_functions.decide_broadcast(p_broadcast, now_ms);
   elsif may_be_over then
-    raised := raised || deskbell_functions.finish_if_over(of_broadcast, now_ms);
+    raised := raised || deskbell_functions.finish_if_over(p_broadcast, now_ms);
   end if;
   return jsonb_build_object('isLeaseLost', false, 'state', head.state, 'newAlarms', raised,
     'pushServices', deskbell_functions.push_service_states(now_ms),

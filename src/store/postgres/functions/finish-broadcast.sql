@@ -1,20 +1,35 @@
 -- Finishes broadcasts.
 
--- Finishes the broadcast where no slice and no retry is left; the alarms that this raises.
-create function deskbell_functions.finish_if_over(of_broadcast bigint, now_ms bigint) returns jsonb language plpgsql as $$
+-- decides what a broadcast has marked; the alarms that this raises
+create function deskbell_functions.decide_broadcast(p_broadcast bigint, now_ms bigint) returns jsonb language plpgsql as $$
+declare
+  counted text;
+  alarms jsonb := '[]';
 begin
-  -- of two workers that take the last rows away at once, the second one waits here and then sees that nothing is left
-  perform from deskbell.broadcasts where id = of_broadcast and state in ('running', 'paused') for no key update;
-  if not found
-    or exists (select from deskbell.slices where broadcast_id = of_broadcast)
-    or exists (select from deskbell.retries where broadcast_id = of_broadcast) then
-    return '[]';
-  end if;
-  update deskbell.broadcasts set state = 'done', finished_at_ms = now_ms where id = of_broadcast;
-  return deskbell_functions.judge_marks(of_broadcast, now_ms);
+  for counted in
+    select distinct origin from deskbell.origin_counts where broadcast_id = p_broadcast order by origin
+  loop
+    alarms := alarms || coalesce(
+      deskbell_functions.raise_held(p_broadcast, counted, deskbell_functions.decide_origin(counted), now_ms), '[]');
+  end loop;
+  return alarms;
 end $$;
 
--- Finishes the broadcasts that have outlived their message and that no worker holds anything of: what has no outcome is
+-- Finishes the broadcast where no slice and no retry is left; the alarms that this raises.
+create function deskbell_functions.finish_if_over(p_broadcast bigint, now_ms bigint) returns jsonb language plpgsql as $$
+begin
+  -- of two workers that take the last rows away at once, the second one waits here and then sees that nothing is left
+  perform from deskbell.broadcasts where id = p_broadcast and state in ('running', 'paused') for no key update;
+  if not found
+    or exists (select from deskbell.slices where broadcast_id = p_broadcast)
+    or exists (select from deskbell.retries where broadcast_id = p_broadcast) then
+    return '[]';
+  end if;
+  update deskbell.broadcasts set state = 'done', finished_at_ms = now_ms where id = p_broadcast;
+  return deskbell_functions.decide_broadcast(p_broadcast, now_ms);
+end $$;
+
+-- Finishes the broadcasts that have outlived their message and that no worker has a lease of: what has no outcome is
 -- expired.
 create function deskbell_functions.finish_overdue(now_ms bigint) returns void language plpgsql as $$
 declare
@@ -36,6 +51,6 @@ begin
         select sum(accepted + gone + rejected + expired + exhausted + capped)
         from deskbell.origin_counts where broadcast_id = overdue), 0)
     where id = overdue;
-    perform deskbell_functions.judge_marks(overdue, now_ms);
+    perform deskbell_functions.decide_broadcast(overdue, now_ms);
   end loop;
 end $$;

@@ -3,10 +3,10 @@
 -- Reserves a reach for each person of a page, found by hashes of endpoints; the numbers of the rows, from 1, of those who
 -- have been reached often enough.
 create function deskbell_functions.reserve_reaches(
-  given_ms bigint, of_broadcast bigint, hashes uuid[], max_reaches int, window_ms bigint
+  p_now_ms bigint, p_broadcast bigint, hashes uuid[], max_reaches int, window_ms bigint
 ) returns jsonb language plpgsql as $$
 declare
-  now_ms bigint := deskbell_functions.clock(given_ms);
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
   capped_rows jsonb;
 begin
   -- of two broadcasts that reach the same person at once, the second one sees what the first one has reserved
@@ -18,7 +18,7 @@ begin
   ), capped as materialized (
     select p.person from (select distinct person from people) p
     where not exists (select from deskbell.person_reaches r
-                      where r.person = p.person and r.broadcast_id = of_broadcast)
+                      where r.person = p.person and r.broadcast_id = p_broadcast)
       and max_reaches <= (
         select count(*) from deskbell.person_reaches r
         left join deskbell.broadcasts b on b.id = r.broadcast_id
@@ -26,7 +26,7 @@ begin
           and case when r.is_accepted then r.at_ms > now_ms - window_ms else b.state in ('running', 'paused') end)
   ), reserved as (
     insert into deskbell.person_reaches (person, broadcast_id, at_ms, is_accepted)
-    select distinct p.person, of_broadcast, now_ms, false from people p
+    select distinct p.person, p_broadcast, now_ms, false from people p
     where p.person not in (select person from capped)
     order by 1
     on conflict do nothing
@@ -37,10 +37,10 @@ begin
 end $$;
 
 -- keeps the reaches of those whose messages were accepted, found by ids or hashes of endpoints
-create function deskbell_functions.accept_reaches(of_broadcast bigint, ids bigint[], hashes uuid[], now_ms bigint)
+create function deskbell_functions.accept_reaches(p_broadcast bigint, ids bigint[], hashes uuid[], now_ms bigint)
 returns void language sql volatile as $$
   insert into deskbell.person_reaches as r (person, broadcast_id, at_ms, is_accepted)
-  select distinct coalesce('user:' || s.user_name, 'subscription:' || s.id), of_broadcast, now_ms, true
+  select distinct coalesce('user:' || s.user_name, 'subscription:' || s.id), p_broadcast, now_ms, true
   from deskbell.subscriptions s where s.id = any (ids) or s.endpoint_hash = any (hashes)
   order by 1
   on conflict (person, broadcast_id) do update set at_ms = excluded.at_ms, is_accepted = true

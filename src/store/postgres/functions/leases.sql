@@ -1,12 +1,12 @@
 -- Leases slices and retries to workers.
 
 -- Leases the next free slice; by number first, so that a small broadcast does not wait for a large one that began
--- earlier. of_one: a broadcast, or 0 for any.
-create function deskbell_functions.lease_slice(given_ms bigint, lease_ms bigint, new_token text, of_one bigint)
+-- earlier. p_broadcast: a broadcast, or 0 for any.
+create function deskbell_functions.lease_slice(p_now_ms bigint, lease_ms bigint, p_token text, p_broadcast bigint)
 returns table (broadcast_id bigint, number int, cursor bigint, through_position bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
-  now_ms bigint := deskbell_functions.clock(given_ms);
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
   candidate bigint;
   free int;
 begin
@@ -16,14 +16,14 @@ begin
     cross join lateral (
       select s.number from deskbell.slices s
       where s.broadcast_id = b.id and s.lease_until_ms <= now_ms order by s.number limit 1) first
-    where b.state = 'running' and b.start_at_ms <= now_ms and (of_one = 0 or b.id = of_one)
+    where b.state = 'running' and b.start_at_ms <= now_ms and (p_broadcast = 0 or b.id = p_broadcast)
     order by first.number, b.id
   loop
     select s.number into free from deskbell.slices s
       where s.broadcast_id = candidate and s.lease_until_ms <= now_ms
       order by s.number limit 1 for update skip locked;
     continue when free is null;
-    return query update deskbell.slices s set token = new_token, lease_until_ms = now_ms + lease_ms
+    return query update deskbell.slices s set token = p_token, lease_until_ms = now_ms + lease_ms
       where s.broadcast_id = candidate and s.number = free
       returning s.broadcast_id, s.number, s.cursor, s.through_position;
     return;
@@ -31,7 +31,7 @@ begin
 end $$;
 
 -- Rows of a broadcast at these positions, in their order, with what is known of their tries.
-create function deskbell_functions.retry_rows(of_broadcast bigint, at_positions bigint[])
+create function deskbell_functions.retry_rows(p_broadcast bigint, at_positions bigint[])
 returns table (
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
   attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint
@@ -40,7 +40,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
-  list bigint := (select b.audience_id from deskbell.broadcasts b where b.id = of_broadcast and b.rows_in = 'list');
+  list bigint := (select b.audience_id from deskbell.broadcasts b where b.id = p_broadcast and b.rows_in = 'list');
 begin
   if list is null then
     return query
@@ -48,7 +48,7 @@ begin
              r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms
       from deskbell.retries r
       join deskbell.subscriptions s on s.endpoint_hash = r.endpoint_hash and s.id = r.position
-      where r.broadcast_id = of_broadcast and r.position = any (at_positions)
+      where r.broadcast_id = p_broadcast and r.position = any (at_positions)
       order by array_position(at_positions, r.position);
   else
     return query
@@ -60,14 +60,14 @@ begin
       join deskbell.audience_members m on m.audience_id = list and m.position = r.position
       left join deskbell.subscriptions s
         on s.endpoint_hash = m.endpoint_hash and (m.subscription_id is null or s.id = m.subscription_id)
-      where r.broadcast_id = of_broadcast and r.position = any (at_positions)
+      where r.broadcast_id = p_broadcast and r.position = any (at_positions)
         and (m.endpoint is not null or s.id is not null)
       order by array_position(at_positions, r.position);
   end if;
 end $$;
 
--- Leases due retries of one running broadcast, the longest due first, or probes. of_one: a broadcast, or 0 for any.
-create function deskbell_functions.lease_retries(given_ms bigint, lease_ms bigint, new_token text, max_rows int, of_one bigint)
+-- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: a broadcast, or 0 for any.
+create function deskbell_functions.lease_retries(p_now_ms bigint, lease_ms bigint, p_token text, max_rows int, p_broadcast bigint)
 returns table (
   broadcast_id bigint, are_probes boolean,
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
@@ -76,7 +76,7 @@ returns table (
 ) language plpgsql as $$
 #variable_conflict use_column
 declare
-  now_ms bigint := deskbell_functions.clock(given_ms);
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
   probed int;
   held_since_ms bigint;
   chosen bigint;
@@ -85,15 +85,15 @@ declare
   kept bigint[];
 begin
   select d.broadcast, d.positions, d.service, d.since_ms into chosen, wanted, probed, held_since_ms
-    from deskbell_functions.draw_probes(of_one, now_ms) d;
+    from deskbell_functions.draw_probes(p_broadcast, now_ms) d;
   are_probes := chosen is not null;
-  if not are_probes then perform deskbell_functions.release_held_back(of_one, max_rows, now_ms); end if;
+  if not are_probes then perform deskbell_functions.release_suspended(p_broadcast, max_rows, now_ms); end if;
   for chosen in
     select chosen where chosen is not null
     union all
     (select b.id from deskbell.broadcasts b
      cross join lateral (select min(r.due_at_ms) as at_ms from deskbell.retries r where r.broadcast_id = b.id) due
-     where b.state = 'running' and b.start_at_ms <= now_ms and due.at_ms <= now_ms and (of_one = 0 or b.id = of_one)
+     where b.state = 'running' and b.start_at_ms <= now_ms and due.at_ms <= now_ms and (p_broadcast = 0 or b.id = p_broadcast)
      order by due.at_ms)
   loop
     if are_probes then
@@ -112,10 +112,10 @@ begin
     delete from deskbell.retries r
       where r.broadcast_id = chosen and r.position = any (taken) and not r.position = any (kept);
     update deskbell.retries r set
-      token = new_token, due_at_ms = now_ms + lease_ms, push_service_id = null, draw_order = null
+      token = p_token, due_at_ms = now_ms + lease_ms, push_service_id = null, draw_order = null
       where r.broadcast_id = chosen and r.position = any (kept);
     if cardinality(kept) > 0 then
-      -- of a probe: what is known since its push service is held
+      -- of a probe: what is known since its push service is suspended
       return query
         select chosen, are_probes, t.*, now_ms - coalesce(held_since_ms, t.refused_since_ms), e.*
         from deskbell_functions.retry_rows(chosen, kept) t
@@ -130,29 +130,29 @@ begin
   end loop;
 end $$;
 
--- holds the slice and the rows under this token for longer
-create function deskbell_functions.renew(given_ms bigint, lease_ms bigint, of_broadcast bigint, its_token text)
+-- extends the lease of the slice and the rows under this token
+create function deskbell_functions.renew(p_now_ms bigint, lease_ms bigint, p_broadcast bigint, p_token text)
 returns void language plpgsql as $$
 declare
-  until_ms bigint := deskbell_functions.clock(given_ms) + lease_ms;
+  until_ms bigint := deskbell_functions.clock(p_now_ms) + lease_ms;
 begin
-  update deskbell.slices set lease_until_ms = until_ms where broadcast_id = of_broadcast and token = its_token;
-  update deskbell.retries set due_at_ms = until_ms where broadcast_id = of_broadcast and token = its_token;
+  update deskbell.slices set lease_until_ms = until_ms where broadcast_id = p_broadcast and token = p_token;
+  update deskbell.retries set due_at_ms = until_ms where broadcast_id = p_broadcast and token = p_token;
 end $$;
 
 -- gives the slice and the rows under this token back, for workers that wait
-create function deskbell_functions.release(given_ms bigint, of_broadcast bigint, its_token text)
+create function deskbell_functions.release(p_now_ms bigint, p_broadcast bigint, p_token text)
 returns void language plpgsql as $$
 begin
-  update deskbell.slices set token = null, lease_until_ms = 0 where broadcast_id = of_broadcast and token = its_token;
-  update deskbell.retries set token = null, due_at_ms = deskbell_functions.clock(given_ms)
-    where broadcast_id = of_broadcast and token = its_token;
-  perform pg_notify(:workChannel, of_broadcast::text);
+  update deskbell.slices set token = null, lease_until_ms = 0 where broadcast_id = p_broadcast and token = p_token;
+  update deskbell.retries set token = null, due_at_ms = deskbell_functions.clock(p_now_ms)
+    where broadcast_id = p_broadcast and token = p_token;
+  perform pg_notify(:workChannel, p_broadcast::text);
 end $$;
 
--- In how many milliseconds a slice, a retry or a probe is due; null where nothing is. of_one: a broadcast, or 0 for any.
-create function deskbell_functions.due_in(given_ms bigint, of_one bigint) returns bigint language sql volatile as $$
-  select min(due.at_ms) - deskbell_functions.clock(given_ms)
+-- In how many milliseconds a slice, a retry or a probe is due; null where nothing is. p_broadcast: a broadcast, or 0 for any.
+create function deskbell_functions.due_in(p_now_ms bigint, p_broadcast bigint) returns bigint language sql volatile as $$
+  select min(due.at_ms) - deskbell_functions.clock(p_now_ms)
   from deskbell.broadcasts b cross join lateral (
     select greatest(b.start_at_ms,
       (select s.lease_until_ms from deskbell.slices s where s.broadcast_id = b.id order by s.lease_until_ms limit 1))
@@ -166,5 +166,5 @@ create function deskbell_functions.due_in(given_ms bigint, of_one bigint) return
       from deskbell.push_services p
       where exists (select from deskbell.retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
   ) due
-  where b.state = 'running' and (of_one = 0 or b.id = of_one)
+  where b.state = 'running' and (p_broadcast = 0 or b.id = p_broadcast)
 $$;

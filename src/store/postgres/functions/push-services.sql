@@ -2,14 +2,14 @@
 
 -- Takes note of what push services answered: [{origin, vapidPublicKey, accepted, hasRefused, refusalsInRow,
 -- acceptedSubscriptionId, refusedSubscriptionIds, rejectedSubscriptionIds, waitMs}].
-create function deskbell_functions.record_answers(answers jsonb, now_ms bigint) returns void language plpgsql as $$
+create function deskbell_functions.update_push_services(answers jsonb, now_ms bigint) returns void language plpgsql as $$
 declare
-  told record;
+  reported record;
   known deskbell.push_services;
   in_row bigint;
   is_news boolean;
 begin
-  for told in
+  for reported in
     -- in one order, so that commits do not wait for each other in a circle
     select * from jsonb_to_recordset(answers) as a (
       "origin" text, "vapidPublicKey" text, "accepted" bigint, "hasRefused" boolean, "refusalsInRow" bigint,
@@ -18,34 +18,34 @@ begin
     order by a."origin", a."vapidPublicKey"
   loop
     select * into known from deskbell.push_services
-      where origin = told."origin" and vapid_public_key = told."vapidPublicKey";
+      where origin = reported."origin" and vapid_public_key = reported."vapidPublicKey";
     if not found then
       insert into deskbell.push_services (origin, vapid_public_key, refusals_to_hold)
-        values (told."origin", told."vapidPublicKey", :refusalsToHold) on conflict do nothing;
+        values (reported."origin", reported."vapidPublicKey", :refusalsToHold) on conflict do nothing;
       select * into known from deskbell.push_services
-        where origin = told."origin" and vapid_public_key = told."vapidPublicKey";
+        where origin = reported."origin" and vapid_public_key = reported."vapidPublicKey";
     end if;
-    if told."acceptedSubscriptionId" is not null then
+    if reported."acceptedSubscriptionId" is not null then
       insert into deskbell.accepted_subscriptions (push_service_id, slot, subscription_id)
-        values (known.id, told."acceptedSubscriptionId" % :rememberedRows, told."acceptedSubscriptionId")
+        values (known.id, reported."acceptedSubscriptionId" % :rememberedRows, reported."acceptedSubscriptionId")
         on conflict (push_service_id, slot) do update set subscription_id = excluded.subscription_id;
     end if;
     -- mostly there is nothing to change, and then nobody waits for this row
-    continue when told."accepted" > 0 and told."refusalsInRow" = known.refusals_in_row and not told."hasRefused"
-      and known.held_since_ms is null and told."refusalsInRow" < known.refusals_to_hold and told."waitMs" is null
-      and known.accepted_at_ms > known.refused_at_ms and told."rejectedSubscriptionIds" is null;
-    if told."rejectedSubscriptionIds" is not null then
+    continue when reported."accepted" > 0 and reported."refusalsInRow" = known.refusals_in_row and not reported."hasRefused"
+      and known.held_since_ms is null and reported."refusalsInRow" < known.refusals_to_hold and reported."waitMs" is null
+      and known.accepted_at_ms > known.refused_at_ms and reported."rejectedSubscriptionIds" is null;
+    if reported."rejectedSubscriptionIds" is not null then
       delete from deskbell.accepted_subscriptions
-        where push_service_id = known.id and subscription_id = any (told."rejectedSubscriptionIds");
+        where push_service_id = known.id and subscription_id = any (reported."rejectedSubscriptionIds");
     end if;
     select * into known from deskbell.push_services where id = known.id for no key update;
     -- an acceptance is news after a refusal only; the refusals that followed it are later
-    is_news := told."accepted" > 0 and (told."hasRefused" or known.accepted_at_ms <= known.refused_at_ms);
-    if told."accepted" > 0 and known.held_since_ms is not null then
+    is_news := reported."accepted" > 0 and (reported."hasRefused" or known.accepted_at_ms <= known.refused_at_ms);
+    if reported."accepted" > 0 and known.held_since_ms is not null then
       known.held_since_ms := null;
       known.refusals_to_hold := least(2 * known.refusals_to_hold, :maxRefusalsToHold);
     end if;
-    in_row := told."refusalsInRow" + case when told."accepted" > 0 then 0 else known.refusals_in_row end;
+    in_row := reported."refusalsInRow" + case when reported."accepted" > 0 then 0 else known.refusals_in_row end;
     if in_row >= known.refusals_to_hold and known.held_since_ms is null then
       known.held_since_ms := now_ms;
       known.draws := 0;
@@ -56,11 +56,11 @@ begin
       draws = known.draws, probe_at_ms = known.probe_at_ms,
       known_refused_at_ms = case when exists (
           select from deskbell.accepted_subscriptions
-          where push_service_id = known.id and subscription_id = any (told."refusedSubscriptionIds"))
+          where push_service_id = known.id and subscription_id = any (reported."refusedSubscriptionIds"))
         then now_ms else known.known_refused_at_ms end,
-      refused_at_ms = case when told."hasRefused" then now_ms else known.refused_at_ms end,
-      accepted_at_ms = case when is_news then now_ms - (told."refusalsInRow" > 0)::int else known.accepted_at_ms end,
-      wait_until_ms = greatest(known.wait_until_ms, now_ms + coalesce(told."waitMs", 0))
+      refused_at_ms = case when reported."hasRefused" then now_ms else known.refused_at_ms end,
+      accepted_at_ms = case when is_news then now_ms - (reported."refusalsInRow" > 0)::int else known.accepted_at_ms end,
+      wait_until_ms = greatest(known.wait_until_ms, now_ms + coalesce(reported."waitMs", 0))
     where id = known.id;
   end loop;
 end $$;
@@ -84,9 +84,9 @@ create function deskbell_functions.refusal_evidence(
   from deskbell.push_services p where p.id = service
 $$;
 
--- Rows of one running broadcast whose push service is to be probed now. of_one: a broadcast, or 0 for any.
+-- Rows of one running broadcast whose push service is to be probed now. p_broadcast: a broadcast, or 0 for any.
 create function deskbell_functions.draw_probes(
-  of_one bigint, now_ms bigint, out broadcast bigint, out positions bigint[], out service int, out since_ms bigint
+  p_broadcast bigint, now_ms bigint, out broadcast bigint, out positions bigint[], out service int, out since_ms bigint
 )
 language plpgsql as $$
 declare
@@ -96,7 +96,7 @@ begin
   select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms into due
     from deskbell.push_services p cross join deskbell.broadcasts b
     where p.held_since_ms is not null and p.probe_at_ms <= now_ms
-      and b.state = 'running' and b.start_at_ms <= now_ms and (of_one = 0 or b.id = of_one)
+      and b.state = 'running' and b.start_at_ms <= now_ms and (p_broadcast = 0 or b.id = p_broadcast)
       and exists (select from deskbell.retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
     order by p.probe_at_ms, random() limit 1
     for no key update of p skip locked;
@@ -123,8 +123,8 @@ begin
   where id = due.id;
 end $$;
 
--- makes rows due that are held back for push services which are open again
-create function deskbell_functions.release_held_back(of_one bigint, max_rows int, now_ms bigint)
+-- makes suspended rows due whose push service is open again
+create function deskbell_functions.release_suspended(p_broadcast bigint, max_rows int, now_ms bigint)
 returns void language sql volatile as $$
   update deskbell.retries set due_at_ms = now_ms, push_service_id = null, draw_order = null
   where (broadcast_id, position) in (
@@ -132,7 +132,7 @@ returns void language sql volatile as $$
     from deskbell.push_services p
     cross join deskbell.broadcasts b
     join deskbell.retries r on r.broadcast_id = b.id and r.push_service_id = p.id
-    where p.held_since_ms is null and b.state = 'running' and (of_one = 0 or b.id = of_one)
+    where p.held_since_ms is null and b.state = 'running' and (p_broadcast = 0 or b.id = p_broadcast)
     limit max_rows
     for no key update of r skip locked)
 $$;

@@ -2,7 +2,7 @@
 
 -- Rows of a slice behind a position, in order, as one row of texts: reading them takes a third of the time that as many
 -- rows take. What has left the store is left out. keys: p256dh and auth, 81 bytes in hexadecimal digits each.
-create function deskbell_functions.read_rows(of_broadcast bigint, slice int, after bigint, through bigint, max_rows int)
+create function deskbell_functions.read_rows(p_broadcast bigint, slice int, after bigint, through bigint, max_rows int)
 returns table (
   positions text, subscription_ids text, endpoints text, keys text, vapid_key_ids text, updated_at_ms text
 ) language plpgsql
@@ -14,7 +14,7 @@ as $$
 declare
   head record;
 begin
-  select b.rows_in, b.audience_id into head from deskbell.broadcasts b where b.id = of_broadcast;
+  select b.rows_in, b.audience_id into head from deskbell.broadcasts b where b.id = p_broadcast;
   if head.rows_in = 'list' then
     return query
       select string_agg(m.position::text, ',' order by m.position),

@@ -2,12 +2,12 @@
 
 -- Each is counted once. How many were counted.
 create function deskbell_functions.add_receipts(
-  given_ms bigint, broadcasts bigint[], subscriptions bigint[], events text[], actions text[]
+  p_now_ms bigint, broadcasts bigint[], subscriptions bigint[], events text[], actions text[]
 ) returns bigint language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
-  now_ms bigint := deskbell_functions.clock(given_ms);
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
   added bigint;
 begin
   with reported as (

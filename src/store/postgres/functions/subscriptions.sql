@@ -17,7 +17,7 @@ $$;
 -- options: null, or {assign: {user, tags}} or {former: {hash, auth}}, and {proof: {auth, user}} where the row that is there
 -- may be changed with its auth or by its user alone; with auth in hexadecimal digits.
 create function deskbell_functions.put_subscriptions(
-  given_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
+  p_now_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
 ) returns table (
   hash uuid, id bigint, created_at_ms bigint, updated_at_ms bigint, user_name text, tags text[]
 )
@@ -27,7 +27,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
-  now_ms bigint := deskbell_functions.clock(given_ms);
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
   permitted uuid[];
   others uuid[];
   changed uuid[] := '{}';
@@ -121,10 +121,10 @@ begin
 end $$;
 
 -- No index knows in which partition an id is: each is asked, and the row is deleted by its hash.
-create function deskbell_functions.remove_subscription(its_id bigint) returns boolean language plpgsql as $$
+create function deskbell_functions.remove_subscription(p_id bigint) returns boolean language plpgsql as $$
 begin
   delete from deskbell.subscriptions s
-    where s.id = its_id
-      and s.endpoint_hash = (select o.endpoint_hash from deskbell.subscriptions o where o.id = its_id);
+    where s.id = p_id
+      and s.endpoint_hash = (select o.endpoint_hash from deskbell.subscriptions o where o.id = p_id);
   return found;
 end $$;
