@@ -2,7 +2,7 @@
 // native/accelerator.c.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../protocol/encrypt-batch.ts';
-import { checkEncryptionInput, offCurve, type Encrypt } from '../protocol/message-encryption.ts';
+import { checkEncryptionInput, offCurveError, type Encrypt } from '../protocol/message-encryption.ts';
 
 export interface Addon {
   /**
@@ -107,7 +107,7 @@ function encryptGroup(
     results[slot] = bodies.subarray(start, end);
     start = end;
   }
-  for (const index of offCurveIndexes ?? []) results[slots[index]!] = offCurve();
+  for (const index of offCurveIndexes ?? []) results[slots[index]!] = offCurveError();
 }
 
 function findFault(

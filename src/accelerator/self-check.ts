@@ -116,9 +116,9 @@ function findAdmittedPoint(
 
 function badPoint(index: number, p256dh: Uint8Array): [string, Uint8Array] {
   if (index % 3 === 0) {
-    const offCurve = Buffer.from(p256dh);
-    offCurve.writeUInt8(offCurve.readUInt8(64) ^ 1, 64);
-    return ['a point off the curve', offCurve];
+    const offCurvePoint = Buffer.from(p256dh);
+    offCurvePoint.writeUInt8(offCurvePoint.readUInt8(64) ^ 1, 64);
+    return ['a point off the curve', offCurvePoint];
   }
   return index % 3 === 1
     ? ['coordinates beyond the prime', Buffer.alloc(65, 0xff).fill(4, 0, 1)]

@@ -4,7 +4,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 
-import { opaqueEntity, type Entity } from './sealed-value.ts';
+import { opaqueValue, type SealedValue } from './sealed-value.ts';
 import { requestStartMs } from './request-start.ts';
 
 /** What a filter sees of a request: no body, no session. */
@@ -19,7 +19,7 @@ export interface RequestHead {
 /** What a filter sees of a response. The body is opaque to it. */
 export interface FilteredResponse {
   readonly status: number;
-  readonly entity: Entity;
+  readonly entity: SealedValue;
   /** True where the client is gone already. */
   readonly isAborted: boolean;
   setHeader(name: string, value: string): void;
@@ -53,7 +53,7 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
 
 class ReplyResponse implements FilteredResponse {
   readonly #reply: FastifyReply;
-  readonly entity = opaqueEntity;
+  readonly entity = opaqueValue;
 
   constructor(reply: FastifyReply) {
     this.#reply = reply;

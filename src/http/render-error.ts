@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { DeskbellError } from '../errors/deskbell-error.ts';
-import { opaqueEntity } from './sealed-value.ts';
+import { opaqueValue } from './sealed-value.ts';
 import type { RequestHead } from './filter.ts';
 import { problemType, toProblem } from './problem.ts';
 import type { ResponseRules } from './response-policy.ts';
@@ -42,7 +42,7 @@ export function render(
   const setHeader = (name: string, value: string): void => {
     headers[name] = value;
   };
-  const response = { status, entity: opaqueEntity, isAborted: false, setHeader };
+  const response = { status, entity: opaqueValue, isAborted: false, setHeader };
   for (const filter of rules.filters) filter(head)(response);
   return { status, headers, body };
 }

@@ -1,16 +1,16 @@
 // An answer's body as an opaque entity: whoever is handed one can pass it on, and cannot look into it.
 
 /** Nothing can be read from it; only the holder of its opener can read what it contains. */
-export type Entity = Readonly<Record<never, never>>;
+export type SealedValue = Readonly<Record<never, never>>;
 
-export interface EntityOpener<Value> {
-  seal(value: Value): Entity;
+export interface Sealer<Value> {
+  seal(value: Value): SealedValue;
   /** @throws {TypeError} for an entity that this opener did not seal */
-  open(entity: Entity): Value;
+  open(entity: SealedValue): Value;
 }
 
-export function createEntityOpener<Value>(): EntityOpener<Value> {
-  const values = new WeakMap<Entity, Value>();
+export function createSealer<Value>(): Sealer<Value> {
+  const values = new WeakMap<SealedValue, Value>();
   return {
     seal(value) {
       const entity = Object.freeze(Object.create(null));
@@ -25,4 +25,4 @@ export function createEntityOpener<Value>(): EntityOpener<Value> {
 }
 
 /** For whoever is only to know that there is a body. */
-export const opaqueEntity: Entity = Object.freeze(Object.create(null));
+export const opaqueValue: SealedValue = Object.freeze(Object.create(null));

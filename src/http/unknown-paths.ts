@@ -17,7 +17,7 @@ export function handleOptions(app: FastifyInstance): void {
     const add = () =>
       app.options(
         routePath,
-        { prefixTrailingSlash: 'slash', config: { lastSegment: config?.lastSegment } },
+        { prefixTrailingSlash: 'slash', config: { wildcardParam: config?.wildcardParam } },
         (request, reply) =>
           reply.code(204).header('allow', allowedMethods(app, request.url).join(', ')).send(),
       );

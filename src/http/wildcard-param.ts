@@ -5,18 +5,18 @@ import type { FastifyInstance } from 'fastify';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Annotation of a route that ends in `/*`: the name of the parameter for the last segment. */
-    lastSegment?: string | undefined;
+    wildcardParam?: string | undefined;
   }
 }
 
 /** Names the last segment of annotated routes; a path with more segments is not found. */
-export function readLastSegments(app: FastifyInstance): void {
+export function readWildcardParams(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const { lastSegment } = request.routeOptions.config;
-    if (lastSegment === undefined) return done();
+    const { wildcardParam } = request.routeOptions.config;
+    if (wildcardParam === undefined) return done();
     const { '*': value } = request.params as { '*': string };
     if (!isOneSegment(request.url, value)) return void reply.callNotFound();
-    request.params = { [lastSegment]: value };
+    request.params = { [wildcardParam]: value };
     done();
   });
 }

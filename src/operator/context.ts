@@ -6,7 +6,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import type { Store } from '../store/store.ts';
 import type { ProgressFeeds } from './progress-feeds.ts';
 
-export interface OperatorParts {
+export interface OperatorContext {
   readonly store: Store;
   /** Sends messages and creates broadcasts. */
   readonly sender: Sender;

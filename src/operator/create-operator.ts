@@ -16,13 +16,13 @@ import { nameOperators, requireToken } from './authorize.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
 import { addMetricsRoute } from './metrics/add-metrics.ts';
-import { requireOwnAddress } from './host-check.ts';
+import { checkHost } from './host-check.ts';
 import { addConsole } from './console/add-console.ts';
-import type { OperatorParts } from './context.ts';
+import type { OperatorContext } from './context.ts';
 import { createProgressFeeds } from './progress-feeds.ts';
 
 export interface OperatorOptions
-  extends ListenerOptions, Pick<OperatorParts, 'sender' | 'metrics' | 'hashPerson'> {
+  extends ListenerOptions, Pick<OperatorContext, 'sender' | 'metrics' | 'hashPerson'> {
   /** Default: what the store alone says. */
   readonly readWarnings?: ReadWarnings | undefined;
   /** How often broadcasts that are followed are read from the store. Default: 500. */
@@ -30,7 +30,7 @@ export interface OperatorOptions
 }
 
 export interface ListenerOptions
-  extends Pick<OperatorParts, 'store' | 'log'>, Omit<HttpServerOptions, 'trustProxy'> {
+  extends Pick<OperatorContext, 'store' | 'log'>, Omit<HttpServerOptions, 'trustProxy'> {
   /** Address to listen on, without brackets. */
   readonly host: string;
   /** 0 lets the system choose. */
@@ -78,7 +78,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
   // Streams of events would go on for as long as their broadcasts.
   app.addHook('preClose', async () => progress.close());
-  const parts: OperatorParts = {
+  const context: OperatorContext = {
     store,
     sender,
     log,
@@ -88,8 +88,8 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
     hashPerson,
     readWarnings,
   };
-  app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), parts));
-  app.register(async (scope) => addConsole(scope, parts));
+  app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), context));
+  app.register(async (scope) => addConsole(scope, context));
   return app;
 }
 
@@ -99,7 +99,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
  * @throws {DeskbellError} ERR_CONFIGURATION where it would be reached without TLS from beyond this machine
  */
 export function createMetricsListener(
-  options: ListenerOptions & Pick<OperatorParts, 'metrics'>,
+  options: ListenerOptions & Pick<OperatorContext, 'metrics'>,
 ): FastifyInstance {
   const { app } = createListener(options);
   app.register(async (scope) => {
@@ -131,7 +131,7 @@ function createListener(options: ListenerOptions): {
     done();
   });
   assertHost(app);
-  requireOwnAddress(app, { host, hosts, isSecure });
+  checkHost(app, { host, hosts, isSecure });
   handleUnknownPaths(app);
   nameOperators(app);
   auditChanges(app, store.audit);

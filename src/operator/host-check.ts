@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isLoopback } from '../http/loopback.ts';
 
-export interface AddressSettings {
+export interface HostCheckSettings {
   /** Where the listener listens. */
   readonly host: string;
   /** Further hosts that it is reached by, such as `ops.example.org`, with a port where that is not the listener's. */
@@ -17,7 +17,7 @@ export interface AddressSettings {
 }
 
 /** To be called before any route is added. */
-export function requireOwnAddress(app: FastifyInstance, settings: AddressSettings): void {
+export function checkHost(app: FastifyInstance, settings: HostCheckSettings): void {
   let known: ReadonlySet<string> | undefined;
   app.addHook('onRequest', (request, _reply, done) => {
     known ??= hostsOf(settings, (app.server.address() as AddressInfo).port);
@@ -25,7 +25,7 @@ export function requireOwnAddress(app: FastifyInstance, settings: AddressSetting
   });
 }
 
-function hostsOf({ host, hosts, isSecure }: AddressSettings, port: number): ReadonlySet<string> {
+function hostsOf({ host, hosts, isSecure }: HostCheckSettings, port: number): ReadonlySet<string> {
   const names = isLoopback(host) ? ['127.0.0.1', 'localhost', '[::1]', bracket(host)] : [bracket(host)];
   const isDefaultPort = port === (isSecure ? 443 : 80);
   const withPort = [...names, ...hosts].flatMap((name) => {

@@ -13,7 +13,7 @@ export interface PushServiceView extends ReportedPushService {
   readonly heldDeletions: number;
 }
 
-const nothing: Omit<PushServiceView, 'origin'> = {
+const idlePushService: Omit<PushServiceView, 'origin'> = {
   senders: 0,
   connections: 0,
   inFlight: 0,
@@ -34,7 +34,7 @@ export async function readPushServices({
 }: Pick<Store, 'senders' | 'ledger' | 'heldDeletions'>): Promise<readonly PushServiceView[]> {
   const views = new Map<string, PushServiceView>();
   const change = (origin: string, update: (view: PushServiceView) => Partial<PushServiceView>): void => {
-    const view = views.get(origin) ?? { origin, ...nothing };
+    const view = views.get(origin) ?? { origin, ...idlePushService };
     views.set(origin, { ...view, ...update(view) });
   };
   for (const { pushServices } of await senders.list()) {

@@ -1,9 +1,9 @@
 // Removing a person: all that the store knows of them, by what they are called in the application.
 import { checkUser } from '../store/check-people.ts';
 import type { RemovedPerson } from '../store/people.ts';
-import type { OperatorParts } from './context.ts';
+import type { OperatorContext } from './context.ts';
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE for a text that is no user */
-export function removePerson({ store }: OperatorParts, user: string): Promise<RemovedPerson> {
+export function removePerson({ store }: OperatorContext, user: string): Promise<RemovedPerson> {
   return store.people.remove(checkUser(user, '/user'));
 }

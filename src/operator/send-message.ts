@@ -5,7 +5,7 @@ import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import { checkUser } from '../store/check-people.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
-import type { OperatorParts } from './context.ts';
+import type { OperatorContext } from './context.ts';
 
 /** Exactly one of them. */
 export interface Addressees {
@@ -37,7 +37,7 @@ const maxDevices = 100;
 
 /** @throws {DeskbellError} before anything is sent: ERR_SUBSCRIPTION_NOT_FOUND, ERR_FIELD_VALUE, and what `Sender.send` throws */
 export async function sendMessage(
-  { store, sender }: OperatorParts,
+  { store, sender }: OperatorContext,
   to: Addressees,
   message: Message,
   options: PushOptions,
@@ -63,7 +63,7 @@ export async function sendMessage(
 
 async function stored(
   id: number,
-  { subscriptions }: OperatorParts['store'],
+  { subscriptions }: OperatorContext['store'],
 ): Promise<readonly StoredSubscription[]> {
   const row = await subscriptions.findById(id);
   if (row !== undefined) return [row];
@@ -72,7 +72,7 @@ async function stored(
 
 async function devicesOf(
   user: string,
-  { subscriptions }: OperatorParts['store'],
+  { subscriptions }: OperatorContext['store'],
 ): Promise<readonly StoredSubscription[]> {
   const matching = { user: checkUser(user, '/to/user') };
   const rows = await subscriptions.page({ afterId: 0, limit: maxDevices + 1, matching });

@@ -1,7 +1,7 @@
 // What changes with time, for any number of followers: each thing that is followed is read once for all of them. A follower that
 // does not keep up gets the newest state next, so that nothing piles up.
 
-export interface Feeds<Key, State> {
+export interface SharedFeeds<Key, State> {
   /**
    * Yields the present state and then each newer one; ends when there is no further one, or when `close` is called.
    *
@@ -30,7 +30,7 @@ interface Feed<State> {
 }
 
 /** @param onFault told why something cannot be read; its followers end then */
-export function createFeeds<Key, State>(onFault: (error: unknown) => void): Feeds<Key, State> {
+export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void): SharedFeeds<Key, State> {
   const feeds = new Map<Key, Feed<State>>();
   let isClosed = false;
 

@@ -126,7 +126,7 @@ export function checkEncryptionInput(
 }
 
 /** The error for a p256dh of the right form that is no point on the curve. */
-export function offCurve(cause?: unknown): DeskbellError {
+export function offCurveError(cause?: unknown): DeskbellError {
   return new DeskbellError('ERR_SUBSCRIPTION_KEY_INVALID', 'p256dh is not a point on the curve P-256.', {
     cause,
   });
@@ -171,6 +171,6 @@ function computeSecret(ecdh: ECDH, p256dh: Uint8Array): Uint8Array {
   try {
     return ecdh.computeSecret(p256dh);
   } catch (cause) {
-    throw offCurve(cause);
+    throw offCurveError(cause);
   }
 }

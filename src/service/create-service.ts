@@ -12,7 +12,7 @@ import { addDescriptionRoutes } from '../http/description/add-description-routes
 import { collectRoutes } from '../http/description/openapi-document.ts';
 import { describeService } from './description.ts';
 import { addHealthRoutes } from './health.ts';
-import { readLastSegments } from '../http/wildcard-param.ts';
+import { readWildcardParams } from '../http/wildcard-param.ts';
 import { prepareScope } from './scope.ts';
 import { handleOptions } from '../http/unknown-paths.ts';
 import { serviceChecks } from './check-options.ts';
@@ -45,7 +45,7 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
 /** Adds the parts of the service to a scope that `prepareScope` has prepared. */
 export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
   const app = scope.withTypeProvider<SchemaTypeProvider>();
-  readLastSegments(app);
+  readWildcardParams(app);
   if (!settings.pushOnly) protectSessions(app, settings.sessions);
   handleOptions(app);
   const routes = collectRoutes(app);

@@ -1,6 +1,6 @@
 // Finds broadcasts by their words, state and time: newest first, a bounded number of them looked at each time.
 import { readPayloadTexts } from '../protocol/message/read-payload.ts';
-import type { Broadcast, BroadcastHead, BroadcastState, BroadcastStore } from './broadcasts.ts';
+import type { Broadcast, BroadcastSummary, BroadcastState, BroadcastStore } from './broadcasts.ts';
 
 export interface BroadcastFilter {
   /** Somewhere in title or message, whatever the case. */
@@ -24,7 +24,7 @@ const readBatchSize = 500;
 
 /** @param range `limit`: how many to find at most */
 export async function searchBroadcasts(
-  store: Pick<BroadcastStore, 'find' | 'heads'>,
+  store: Pick<BroadcastStore, 'find' | 'summaries'>,
   filter: BroadcastFilter,
   range: { readonly beforeId?: number | undefined; readonly limit: number },
   nowMs: number = Date.now(),
@@ -33,14 +33,14 @@ export async function searchBroadcasts(
   const broadcasts: Broadcast[] = [];
   let { beforeId } = range;
   for (let searched = 0; searched < searchBatchSize; searched += readBatchSize) {
-    const heads = await store.heads({ beforeId, limit: readBatchSize });
-    for (const head of heads) {
+    const summaries = await store.summaries({ beforeId, limit: readBatchSize });
+    for (const head of summaries) {
       if (broadcasts.length === range.limit) return { broadcasts, nextBeforeId: beforeId };
       beforeId = head.id;
       const broadcast = fits(head) ? await store.find(head.id) : undefined;
       if (broadcast !== undefined) broadcasts.push(broadcast);
     }
-    if (heads.length < readBatchSize) return { broadcasts };
+    if (summaries.length < readBatchSize) return { broadcasts };
   }
   return { broadcasts, nextBeforeId: beforeId };
 }
@@ -48,7 +48,7 @@ export async function searchBroadcasts(
 function compile(
   { text = '', state, sinceMs = -Infinity, untilMs = Infinity }: BroadcastFilter,
   nowMs: number,
-): (head: BroadcastHead) => boolean {
+): (head: BroadcastSummary) => boolean {
   const words = text.trim().toLocaleLowerCase();
   return (head) => {
     const isScheduled = head.state === 'running' && head.startAtMs > nowMs;

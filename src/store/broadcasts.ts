@@ -74,7 +74,7 @@ export interface NewBroadcast extends BroadcastMessage {
 }
 
 /** What a search looks at. */
-export interface BroadcastHead {
+export interface BroadcastSummary {
   readonly id: number;
   readonly state: BroadcastState;
   readonly startAtMs: number;
@@ -217,10 +217,10 @@ export interface BroadcastStore {
   /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
   /** All of them, newest first, without counts: for a search (`broadcast-search.ts`). */
-  heads(range: {
+  summaries(range: {
     readonly beforeId?: number | undefined;
     readonly limit: number;
-  }): Promise<readonly BroadcastHead[]>;
+  }): Promise<readonly BroadcastSummary[]>;
   /** Workers stop after the page they are in. Pausing what is paused, resuming what runs and cancelling what is
    *  cancelled change nothing.
    *  @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_BROADCAST_STATE */

@@ -52,7 +52,7 @@ export interface WorkRequest {
 export type WorkState = 'ready' | 'idle' | 'over';
 
 /** Every time here is taken from the clock of the database, which all workers share, never from a worker's own. */
-export interface WorkSource {
+export interface Leases {
   /** The next free slice of a running broadcast whose time has come. */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /** Retries of one running broadcast that are due, the longest due first. Rows whose subscription has left the store

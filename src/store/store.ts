@@ -18,7 +18,7 @@ import type { Retention } from './retention.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WebhookOutbox } from './webhook-outbox.ts';
-import type { WorkSource } from './leases.ts';
+import type { Leases } from './leases.ts';
 
 /** What another thread needs to open the same store: the module at `moduleUrl` exports
  *  `openStore(options): Promise<Store>`. It can be posted to a thread. */
@@ -39,7 +39,7 @@ export interface Store {
   readonly broadcasts: BroadcastStore;
   readonly schedules: ScheduleStore;
   readonly sending: Sending;
-  readonly work: WorkSource;
+  readonly leases: Leases;
   readonly ledger: Ledger;
   readonly rates: RateShares;
   readonly heldDeletions: HeldDeletions;

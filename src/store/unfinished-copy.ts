@@ -6,7 +6,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 export const unfinishedCopy = 'unfinished_copy';
 
 /** The refusal of everybody but the copy itself. */
-export const isUnfinished = (label: string): DeskbellError =>
+export const unfinishedCopyError = (label: string): DeskbellError =>
   new DeskbellError('ERR_COPY_UNFINISHED', `The database ${label} is a copy that is not complete`);
 
 /** @throws {DeskbellError} ERR_COPY_UNFINISHED */
@@ -19,5 +19,5 @@ export function assertSameSchema(label: string, source: string, begunFor: number
   );
 }
 
-export const notEmpty = (label: string, table: string): DeskbellError =>
+export const notEmptyError = (label: string, table: string): DeskbellError =>
   new DeskbellError('ERR_STORE_NOT_EMPTY', `The database ${label} has rows already, in its table ${table}`);

@@ -44,10 +44,10 @@ export async function resolveHost(
   resolve: Resolve,
   isGuarded: boolean,
 ): Promise<readonly ResolvedAddress[]> {
-  if (isGuarded && isLoopbackName(hostname)) throw blocked(hostname, 'the machine itself');
+  if (isGuarded && isLoopbackName(hostname)) throw blockedError(hostname, 'the machine itself');
   const addresses = literalAddress(hostname) ?? (await resolveName(hostname, resolve));
   for (const { address } of addresses) {
-    if (isGuarded && !isPublicAddress(address)) throw blocked(hostname, address);
+    if (isGuarded && !isPublicAddress(address)) throw blockedError(hostname, address);
   }
   return addresses;
 }
@@ -58,7 +58,7 @@ export function isLoopbackName(hostname: string): boolean {
 }
 
 /** The fault for a host that leads to an address which is not public. */
-export function blocked(hostname: string, address: string): DeskbellError {
+export function blockedError(hostname: string, address: string): DeskbellError {
   return new DeskbellError(
     'ERR_ADDRESS_BLOCKED',
     `${hostname} leads to ${address}, which is not a public address. If this push service is yours, add its ` +

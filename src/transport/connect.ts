@@ -18,7 +18,7 @@ import {
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { connectionError } from './connection-errors.ts';
-import { blocked, isPublicAddress } from './address-guard.ts';
+import { blockedError, isPublicAddress } from './address-guard.ts';
 import type { Clock } from './clock.ts';
 import { SocketReader } from './socket-reader.ts';
 import type { Proxy } from './proxy.ts';
@@ -160,7 +160,7 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, isGuarded }
   }
   // The addresses were checked before; this checks the one that the connection really has.
   if (isGuarded && !isPublicAddress(socket.remoteAddress ?? '')) {
-    throw blocked(host, socket.remoteAddress ?? 'an unknown address');
+    throw blockedError(host, socket.remoteAddress ?? 'an unknown address');
   }
 }
 

@@ -7,7 +7,7 @@
 import { isIP } from 'node:net';
 
 import {
-  blocked,
+  blockedError,
   isLoopbackName,
   isPublicAddress,
   literalAddress,
@@ -60,7 +60,7 @@ export async function findRoute(origin: URL, settings: RouteSettings): Promise<R
   }
   const literal = literalAddress(origin.hostname)?.[0]?.address;
   if (isGuarded && literal !== undefined && !isPublicAddress(literal)) {
-    throw blocked(origin.hostname, literal);
+    throw blockedError(origin.hostname, literal);
   }
   const addresses = await resolveHost(proxy.hostname, resolve, false);
   return { host, port, addresses, addressPort: proxy.port, proxy, isGuarded: false };

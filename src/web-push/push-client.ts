@@ -40,13 +40,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-interface Lane {
+interface HostQueue {
   handedOver: number;
   readonly waiting: Fifo<Waiting>;
 }
 
 export function createPushClient(): PushClient {
-  const lanes = new Map<string, Lane>();
+  const queues = new Map<string, HostQueue>();
   const transports = createTransports();
   const share = createHeaderSharing();
   let encryptBatch: EncryptBatch | undefined;
@@ -79,20 +79,20 @@ export function createPushClient(): PushClient {
   };
 
   const release = (host: string): void => {
-    const lane = lanes.get(host)!;
-    const next = lane.waiting.shift();
+    const queue = queues.get(host)!;
+    const next = queue.waiting.shift();
     if (next !== undefined) gathering.add(next);
-    else if (lane.handedOver > 1) lane.handedOver -= 1;
-    else lanes.delete(host);
+    else if (queue.handedOver > 1) queue.handedOver -= 1;
+    else queues.delete(host);
   };
 
   const enqueue = (message: Waiting): void => {
     const { host } = message.url;
-    const lane = lanes.get(host) ?? { handedOver: 0, waiting: new Fifo() };
-    lanes.set(host, lane);
-    if (lane.handedOver === maxHandedOver) lane.waiting.push(message);
+    const queue = queues.get(host) ?? { handedOver: 0, waiting: new Fifo() };
+    queues.set(host, queue);
+    if (queue.handedOver === maxHandedOver) queue.waiting.push(message);
     else {
-      lane.handedOver += 1;
+      queue.handedOver += 1;
       gathering.add(message);
     }
   };

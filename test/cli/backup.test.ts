@@ -244,7 +244,7 @@ test('a restore leaves no broadcast running, however many there are, and changes
   );
   assert.deepEqual([states.get(paused), states.get(cancelled)], ['paused', 'cancelled']);
   for (const id of running) assert.equal(states.get(id), 'paused');
-  assert.equal(await again.store.work.leaseSlice({ leaseMs: 1000 }), undefined);
+  assert.equal(await again.store.leases.leaseSlice({ leaseMs: 1000 }), undefined);
 });
 
 test('a backup made while registering and sending is one moment: counts add up, and the rest is delivered', async () => {

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { describeDiskSpace, examineData, examineSubject } from '../../src/cli/doctor/check-data.ts';
-import { examineOpenFiles } from '../../src/cli/doctor/check-machine.ts';
-import { examineNetwork, vendorOrigins } from '../../src/cli/doctor/check-network.ts';
+import { describeDiskSpace, checkData, checkSubject } from '../../src/cli/doctor/check-data.ts';
+import { checkOpenFiles } from '../../src/cli/doctor/check-machine.ts';
+import { checkNetwork, vendorOrigins } from '../../src/cli/doctor/check-network.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { startPushService } from '../../src/push-service/index.ts';
@@ -89,7 +89,7 @@ suite('deskbell doctor', () => {
     const folder = await temporaryFolder();
     const data = join(folder, 'data');
     const look = async (directory = data): Promise<ReadonlyMap<string, Finding>> =>
-      new Map((await examineData(directory, undefined)).map((finding) => [finding.subject, finding]));
+      new Map((await checkData(directory, undefined)).map((finding) => [finding.subject, finding]));
     const missing = await look(join(folder, 'none'));
     assert.deepEqual([...missing.keys()], ['data directory']);
     assert.match(missing.get('data directory')?.cure ?? '', /Name another --data/);
@@ -135,7 +135,7 @@ suite('deskbell doctor', () => {
 
   test('offline it says so once', async () => {
     const noNetwork = Object.assign(new Error('no network'), { code: 'EAI_AGAIN' });
-    const findings = await examineNetwork({ resolve: () => Promise.reject(noNetwork) });
+    const findings = await checkNetwork({ resolve: () => Promise.reject(noNetwork) });
     assert.deepEqual(byStatus(findings), { proxy: 'ok', network: 'fault', clock: 'ok' });
   });
 
@@ -150,7 +150,7 @@ suite('deskbell doctor', () => {
       port: origin === vendorOrigins[1] ? noone : port,
     });
     const options = { connectOverride, ca: [certificate.cert] };
-    const findings = await examineNetwork(options);
+    const findings = await checkNetwork(options);
     assert.deepEqual(byStatus(findings), {
       proxy: 'ok',
       [hosts[0]!]: 'fault',
@@ -171,15 +171,15 @@ suite('deskbell doctor', () => {
       [13 * 60, 'fault', /seconds ahead of/],
     ] as const) {
       const now = () => Date.now() + minutes * 60_000;
-      const clock = (await examineNetwork({ ...options, now })).at(-1);
+      const clock = (await checkNetwork({ ...options, now })).at(-1);
       assert.equal(clock?.status, status);
       assert.match(clock.detail, words);
     }
   });
 
   test('warns of a missing subject, of one that Apple refuses, of little room and few open files', async () => {
-    assert.match(examineSubject(undefined).cure ?? '', /DESKBELL_SUBJECT/);
-    assert.match(examineSubject('mailto:a@host.local').detail, /BadJwtToken/);
+    assert.match(checkSubject(undefined).cure ?? '', /DESKBELL_SUBJECT/);
+    assert.match(checkSubject('mailto:a@host.local').detail, /BadJwtToken/);
     assert.deepEqual(
       [2e9, 5e8, 1e6].map((bytes) => describeDiskSpace(bytes).status),
       ['ok', 'warning', 'fault'],
@@ -191,9 +191,9 @@ suite('deskbell doctor', () => {
         file,
         `Limit     Soft Limit\nMax open files            ${limit}     ${limit}    files\n`,
       );
-      statuses.push((await examineOpenFiles(file)).status);
+      statuses.push((await checkOpenFiles(file)).status);
     }
     assert.deepEqual(statuses, ['warning', 'ok', 'ok']);
-    assert.equal((await examineOpenFiles(`${file}-none`)).status, 'ok');
+    assert.equal((await checkOpenFiles(`${file}-none`)).status, 'ok');
   });
 });

@@ -101,7 +101,7 @@ describe('a sender that was made before a rotation', () => {
       for (;;) {
         const found = await data.store.broadcasts.find(broadcast.id);
         if (found?.state === 'done') return found;
-        await data.store.work.waitForWork({ broadcastId: broadcast.id, signal: stop.signal });
+        await data.store.leases.waitForWork({ broadcastId: broadcast.id, signal: stop.signal });
       }
     };
     try {

@@ -16,7 +16,7 @@ const sliceRows = [1, 2, 3].map((position) => ({ position, endpoint: `${origin}/
 /** Slices of three rows each, without end. */
 const parts = {
   settings,
-  work: {
+  leases: {
     leaseRetries: async () => undefined,
     leaseSlice: async () => ({ broadcastId: 1, broadcast, cursor: 0, throughPosition: sliceRows.length }),
   },

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { examineData } from '../../src/cli/doctor/check-data.ts';
+import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { adviceFor, secretFileNames, writeKeyFile } from '../../src/keys/key-file.ts';
 import { readSecretFiles } from '../../src/keys/secret-files.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
@@ -41,7 +41,7 @@ describe('what belongs to another user', { skip }, () => {
     const { exitCode, stderr } = await runCommand(['session', 'ada', '--data', data]);
     assert.equal(exitCode, 1);
     assert.match(stderr, /belongs to the user 12345.*Run this as that user \(sudo -u\).*chown -R/);
-    const rights = (await examineData(data, undefined))[0]!;
+    const rights = (await checkData(data, undefined))[0]!;
     assert.deepEqual([rights.subject, rights.status], ['data directory', 'fault']);
     assert.match(rights.cure!, /Run this as that user/);
   });
@@ -68,7 +68,7 @@ describe('what belongs to another user', { skip }, () => {
         refused,
         name,
       );
-      const findings = await examineData(data, undefined);
+      const findings = await checkData(data, undefined);
       assert(
         findings.some(({ status, detail }) => status === 'fault' && detail.includes(name)),
         name,
@@ -112,7 +112,7 @@ test('doctor sees a broken secret as what uses it does, and says what a new one 
       if (isThere) copyFileSync(path, kept);
       writeFileSync(path, 'c2hvcnQ', { mode: 0o600 });
       chmodSync(path, 0o600);
-      const rights = (await examineData(data, undefined))[0]!;
+      const rights = (await checkData(data, undefined))[0]!;
       assert.equal(rights.status, 'fault', name);
       assert(rights.detail.includes(name) && rights.detail.includes('32 bytes'), rights.detail);
       assert(rights.detail.includes(adviceFor(name).replace(/\.$/, '')), rights.detail);
@@ -131,7 +131,7 @@ test('doctor sees a broken secret as what uses it does, and says what a new one 
     );
     assert.doesNotMatch(stderr, /pair/);
     rmSync(join(data, 'session-key'));
-    assert.equal((await examineData(data, undefined))[0]!.status, 'ok');
+    assert.equal((await checkData(data, undefined))[0]!.status, 'ok');
   } finally {
     rmSync(data, { recursive: true });
   }
@@ -153,7 +153,7 @@ test(
         const data = join(disk, String(isUsed));
         if (isUsed) await (await openDataDirectory(data)).close();
         remount('ro');
-        const findings = await examineData(isUsed ? data : disk, undefined);
+        const findings = await checkData(isUsed ? data : disk, undefined);
         const room = findings.find(({ subject }) => subject === 'disk')!;
         assert.deepEqual([room.status, /read-only/.test(room.detail)], ['fault', true]);
         assert.doesNotMatch(JSON.stringify(findings), /Make room|missing/);

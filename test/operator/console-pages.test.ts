@@ -27,7 +27,7 @@ async function refusedBroadcast(
   const { broadcast } = await sender.createBroadcast('all', message, { topic: hostile });
   const { id } = broadcast;
   for (;;) {
-    const slice = await store.work.leaseSlice({ leaseMs, broadcastId: id });
+    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
     if (slice === undefined) return id;
     const rows = await store.ledger.readRows(slice, slice.cursor, 1000);
     await store.ledger.commit({
@@ -59,7 +59,7 @@ const accept = (recipient: Recipient) =>
 
 async function acceptAll(store: Store, broadcastId: number): Promise<void> {
   for (;;) {
-    const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
+    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
     if (slice === undefined) return;
     await commitSlice(store, slice, accept, leaseMs);
   }

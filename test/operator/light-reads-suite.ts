@@ -127,9 +127,9 @@ async function addRows(store: Store, round: number): Promise<void> {
 }
 
 /** Half of the rows wait for a retry, a quarter is gone, the others are refused. */
-async function settle({ work, ledger }: Store, broadcastId: number): Promise<void> {
+async function settle({ leases, ledger }: Store, broadcastId: number): Promise<void> {
   for (;;) {
-    const slice = await work.leaseSlice({ leaseMs, broadcastId });
+    const slice = await leases.leaseSlice({ leaseMs, broadcastId });
     if (slice === undefined) return;
     const { fenceToken, slice: number, throughPosition: cursor } = slice;
     const rows = await ledger.readRows(slice, slice.cursor, peopleAtOnce);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { until } from '../../tools/until.ts';
-import { createFeeds } from '../../src/operator/shared-feed.ts';
+import { createSharedFeeds } from '../../src/operator/shared-feed.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
@@ -133,7 +133,7 @@ test('a load that is given up while the page is made holds no place', async (t) 
 });
 
 test('what is followed only after the feeds are closed ends at once, so that the listener can end', async () => {
-  const feeds = createFeeds<string, number>(() => {});
+  const feeds = createSharedFeeds<string, number>(() => {});
   feeds.close();
   const followed = feeds.follow('late', new AbortController().signal, async function* (stopped) {
     yield 1;

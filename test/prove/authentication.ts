@@ -166,7 +166,7 @@ export const authentication: ClaimChanges = {
   'What each mechanism can see is the table of the specification: 16 cells, each seen or not to be seen': [
     ...changesOf(filter, {
       'the filter sees the request with its body': [
-        'readonly entity = opaqueEntity;',
+        'readonly entity = opaqueValue;',
         'get entity() { return this.#reply.request; }',
       ],
       'the filter does not see the URL': [

@@ -44,7 +44,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     };
 
     const lease = async (broadcastId?: number): Promise<SliceLease> => {
-      const slice = await store.work.leaseSlice({
+      const slice = await store.leases.leaseSlice({
         leaseMs,
         ...(broadcastId !== undefined && { broadcastId }),
       });
@@ -57,7 +57,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
 
     const settleAll = async (broadcastId: number, toResult?: (recipient: Recipient) => RowResult) => {
       for (;;) {
-        const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
+        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
         if (slice === undefined) return;
         await settle(slice, toResult);
       }
@@ -65,7 +65,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
 
     /** What a worker that has nothing to do is told, without waiting. */
     const workState = (broadcastId?: number) =>
-      store.work.waitForWork({ broadcastId, signal: AbortSignal.abort() });
+      store.leases.waitForWork({ broadcastId, signal: AbortSignal.abort() });
 
     const retryAfter =
       (delayMs: number, attempts = 1) =>
@@ -151,7 +151,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const broadcast = await createBroadcast();
       assert.equal(broadcast.state, 'done');
       assert.equal(broadcast.audience, 0);
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
     });
 
     test('recipients come whole: id, keys and the VAPID key that they were made with', async () => {
@@ -294,7 +294,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await addSubscriptions(store, 10);
       const { id } = await createBroadcast();
       const first = await lease();
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
 
       const rows = await store.ledger.readRows(first, first.cursor, 4);
       const cursor = rows.at(-1)?.position ?? 0;
@@ -302,7 +302,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await store.ledger.commit({ ...held(first), slice, rows: rows.map(accepted), leaseMs });
 
       nowMs += leaseMs - 1;
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined, 'the commit renewed the lease');
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined, 'the commit renewed the lease');
       nowMs += 1;
       const second = await lease();
       assert.equal(second.slice, first.slice);
@@ -344,14 +344,14 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await createBroadcast();
       const first = await lease();
       nowMs += leaseMs - 1;
-      await store.work.renew(first, leaseMs);
+      await store.leases.renew(first, leaseMs);
       nowMs += leaseMs - 1;
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
-      await store.work.release(first);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
+      await store.leases.release(first);
       const second = await lease();
-      await store.work.renew(first, leaseMs * 100);
-      await store.work.release(first);
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined, 'an old token moves nothing');
+      await store.leases.renew(first, leaseMs * 100);
+      await store.leases.release(first);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined, 'an old token moves nothing');
       nowMs += leaseMs;
       assert.equal((await lease()).slice, second.slice);
     });
@@ -380,7 +380,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const second = await createBroadcast();
       assert.equal((await lease(second.id)).broadcastId, second.id);
       assert.equal((await lease(second.id)).broadcastId, second.id);
-      assert.equal(await store.work.leaseSlice({ leaseMs, broadcastId: second.id }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs, broadcastId: second.id }), undefined);
       assert.equal((await lease(first.id)).broadcastId, first.id);
     });
 
@@ -388,7 +388,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await addSubscriptions(store, 3);
       const startAtMs = nowMs + 5000;
       const { id } = await createBroadcast({ startAtMs });
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
       assert.equal(await workState(id), 'idle');
       nowMs = startAtMs;
       assert.equal(await workState(id), 'ready');
@@ -406,14 +406,14 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(broadcast.counts.pending, 5);
       assert.equal(broadcast.origins[0]?.attempts, 5);
       assert.equal(await workState(), 'idle');
-      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
 
       nowMs += 30_000;
       assert.equal(await workState(), 'ready');
-      const claim = await store.work.leaseRetries({ leaseMs, limit: 10 });
+      const claim = await store.leases.leaseRetries({ leaseMs, limit: 10 });
       assert.equal(claim?.rows.length, 5);
       assert.ok(claim?.rows.every(({ attempts }) => attempts === 1));
-      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
 
       const [first, ...rest] = claim?.rows ?? [];
       assert.ok(claim && first);
@@ -427,7 +427,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(broadcast.waiting, 1);
 
       nowMs += 1000;
-      const last = await store.work.leaseRetries({ leaseMs, limit: 10 });
+      const last = await store.leases.leaseRetries({ leaseMs, limit: 10 });
       assert.equal(last?.rows[0]?.attempts, 2);
       assert.ok(last);
       await store.ledger.commit({ ...held(last), rows: last.rows.map(accepted), leaseMs });
@@ -441,9 +441,9 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await addSubscriptions(store, 3);
       const { id } = await createBroadcast();
       await settleAll(id, retryAfter(0));
-      const dead = await store.work.leaseRetries({ leaseMs, limit: 10 });
+      const dead = await store.leases.leaseRetries({ leaseMs, limit: 10 });
       nowMs += leaseMs;
-      const alive = await store.work.leaseRetries({ leaseMs, limit: 10 });
+      const alive = await store.leases.leaseRetries({ leaseMs, limit: 10 });
       assert.ok(dead && alive);
       assert.equal(alive.rows.length, 3);
       await store.ledger.commit({ ...held(dead), rows: dead.rows.map(accepted), leaseMs });
@@ -473,15 +473,15 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       });
       assert.equal((await found(id)).state, 'running');
       nowMs += leaseMs - 1;
-      await store.work.renew(slice, leaseMs);
+      await store.leases.renew(slice, leaseMs);
       nowMs += leaseMs - 1;
-      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
 
       await store.ledger.commit({ ...held(slice), rows: rows.slice(0, 1).map(accepted), leaseMs });
       assert.equal((await found(id)).counts.accepted, 9);
 
       nowMs += leaseMs;
-      const claim = await store.work.leaseRetries({ leaseMs, limit: 10 });
+      const claim = await store.leases.leaseRetries({ leaseMs, limit: 10 });
       assert.deepEqual(
         claim?.rows.map(({ position }) => position),
         [rows[1]?.position],
@@ -489,8 +489,8 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await store.ledger.commit({ ...held(slice), rows: rows.slice(1, 2).map(accepted), leaseMs });
       assert.equal((await found(id)).counts.accepted, 9, 'the row is another worker’s by now');
       assert.ok(claim);
-      await store.work.release(claim);
-      assert.equal((await store.work.leaseRetries({ leaseMs, limit: 10 }))?.rows.length, 1);
+      await store.leases.release(claim);
+      assert.equal((await store.leases.leaseRetries({ leaseMs, limit: 10 }))?.rows.length, 1);
     });
 
     test('a subscription that is gone is deleted, unless it was renewed after it was read', async () => {
@@ -534,7 +534,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await settleAll(id, retryAfter(0));
       await store.subscriptions.removeById(all[1]?.id ?? 0);
       for (;;) {
-        const claim = await store.work.leaseRetries({ leaseMs, limit: 10 });
+        const claim = await store.leases.leaseRetries({ leaseMs, limit: 10 });
         if (claim === undefined) break;
         await store.ledger.commit({ ...held(claim), rows: claim.rows.map(accepted), leaseMs });
       }
@@ -551,7 +551,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       for (const row of await store.subscriptions.page({ afterId: 0, limit: 2 })) {
         await store.subscriptions.removeById(row.id);
       }
-      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
       assert.equal((await found(id)).state, 'done');
       assert.equal((await found(id)).counts.removed, 2);
     });
@@ -562,7 +562,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const slice = await lease();
       assert.equal((await store.broadcasts.pause(id)).state, 'paused');
       assert.equal((await store.broadcasts.pause(id)).state, 'paused');
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
       assert.equal(await workState(id), 'over');
       assert.equal(await workState(), 'idle');
       const answer = await settle(slice);
@@ -588,8 +588,8 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(counts.accepted, 20, 'what was in hand is counted');
       assert.equal(counts.cancelled, 10);
       assert.equal(waiting, 0);
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
-      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
       await assert.rejects(store.broadcasts.resume(id), { code: 'ERR_BROADCAST_STATE' });
       await assert.rejects(store.broadcasts.pause(id), { code: 'ERR_BROADCAST_STATE' });
     });
@@ -612,10 +612,10 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await settle(await lease());
       const slice = await lease();
       nowMs += 1000;
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
       assert.equal((await found(id)).state, 'running');
       nowMs += leaseMs;
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
       const { state, counts, waiting } = await found(id);
       assert.equal(state, 'done');
       assert.equal(counts.accepted, 10);
@@ -758,10 +758,10 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
         nowMs += 300;
         const dice = Math.random();
         if (dice < 0.1) nowMs += leaseMs;
-        const slice = dice < 0.5 ? await store.work.leaseSlice({ leaseMs }) : undefined;
+        const slice = dice < 0.5 ? await store.leases.leaseSlice({ leaseMs }) : undefined;
         // half of the time the worker dies with the slice in its hands
         if (slice !== undefined && Math.random() < 0.5) await settle(slice, anyResult);
-        const claim = await store.work.leaseRetries({ leaseMs, limit: 7 });
+        const claim = await store.leases.leaseRetries({ leaseMs, limit: 7 });
         if (claim !== undefined && Math.random() < 0.7) {
           await store.ledger.commit({ ...held(claim), rows: claim.rows.map(anyResult), leaseMs });
         }

@@ -219,7 +219,7 @@ describe('a copy', () => {
     assert.equal(rowsIn?.['rows_in'], 'partition');
     const reached: unknown[] = [];
     for (let slice = 0; slice < 40; slice += 1) {
-      const lease = await store.work.leaseSlice({ leaseMs: 10_000 });
+      const lease = await store.leases.leaseSlice({ leaseMs: 10_000 });
       if (lease === undefined) throw new Error('There is work.');
       await commitSlice(
         store,
@@ -249,7 +249,7 @@ describe('a copy', () => {
     assert.deepEqual(await copied.broadcasts.find(broadcast.id), paused);
     await copied.broadcasts.resume(broadcast.id);
     for (;;) {
-      const lease = await copied.work.leaseSlice({ leaseMs: 10_000 });
+      const lease = await copied.leases.leaseSlice({ leaseMs: 10_000 });
       if (lease === undefined) break;
       await commitSlice(
         copied,
@@ -262,7 +262,7 @@ describe('a copy', () => {
       );
     }
     for (;;) {
-      const lease = await copied.work.leaseRetries({ leaseMs: 10_000, limit: 100 });
+      const lease = await copied.leases.leaseRetries({ leaseMs: 10_000, limit: 100 });
       if (lease === undefined) break;
       reached.push(...lease.rows.map(({ subscriptionId }) => subscriptionId));
       await copied.ledger.commit({
@@ -426,7 +426,7 @@ describe('a copy', () => {
     const store = await openPostgresStore({ url });
     await addSubscriptions(store, 5);
     await store.broadcasts.create(madeUpBroadcast(Date.now()));
-    await store.work.leaseSlice({ leaseMs: 60_000 });
+    await store.leases.leaseSlice({ leaseMs: 60_000 });
     await store.close();
     await assert.rejects(copy(url, newPath()), {
       code: 'ERR_STORE_IN_USE',

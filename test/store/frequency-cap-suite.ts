@@ -27,7 +27,7 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
         .broadcast.id;
 
     const lease = async (broadcastId: number): Promise<SliceLease | undefined> =>
-      store.work.leaseSlice({ leaseMs, broadcastId });
+      store.leases.leaseSlice({ leaseMs, broadcastId });
 
     const read = (slice: SliceLease) => store.ledger.readRows(slice, slice.cursor, 1000);
 
@@ -83,7 +83,7 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       const [again] = await read(slice);
       assert.equal(again?.isCapped, undefined, 'its own reach does not count');
       assert.deepEqual(await settle(second), { capped: 1 });
-      await store.work.release(slice);
+      await store.leases.release(slice);
       assert.deepEqual(await settle(first, 'rejected'), { rejected: 1 });
       assert.deepEqual(await settle(await start('1/day')), { accepted: 1 });
     });
@@ -111,7 +111,7 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       const id = await start('1/day');
       const slice = await lease(id);
       await read(slice!);
-      await store.work.release(slice!);
+      await store.leases.release(slice!);
       await store.broadcasts.pause(id);
       assert.deepEqual(await settle(await start('1/day')), { capped: 1 });
       await store.broadcasts.resume(id);
@@ -146,7 +146,7 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       );
       nowMs += 2 * hourMs;
       assert.deepEqual(await settle(await start('1/hour')), { capped: 1 });
-      const due = await store.work.leaseRetries({ leaseMs, limit: 10, broadcastId: id });
+      const due = await store.leases.leaseRetries({ leaseMs, limit: 10, broadcastId: id });
       assert.ok(due?.rows[0]);
       const { broadcastId, fenceToken, rows } = due;
       const accepted = { recipient: rows[0]!, origin, attempts: 1, result: 'accepted' } as const;

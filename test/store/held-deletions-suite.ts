@@ -53,7 +53,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       const { broadcast: created } = await store.broadcasts.create(
         madeUpBroadcast(nowMs, { sliceRows: 100_000 }),
       );
-      const slice = await store.work.leaseSlice({ leaseMs, broadcastId: created.id });
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: created.id });
       assert.ok(slice);
       const rows = await store.ledger.readRows(slice, slice.cursor, 100_000);
       for (let first = 0; first < rows.length; first += pageRows) {

@@ -1,7 +1,7 @@
 // Work in many transactions: others get the lock between two of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inTurns } from '../../src/store/sqlite/in-batches.ts';
+import { inBatches } from '../../src/store/sqlite/in-batches.ts';
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { temporaryFolder } from '../cli/run-command.ts';
 
@@ -10,7 +10,7 @@ test('each step is a transaction of its own, and the lock is free for a while af
   const [own, other] = [await SqliteDatabase.open({ path }), await SqliteDatabase.open({ path })];
   const steps: { readonly beganMs: number; readonly endedMs: number }[] = [];
   let writesOfOther = 0;
-  await inTurns(own, () => {
+  await inBatches(own, () => {
     const beganMs = performance.now();
     void other.write(() => (writesOfOther += 1));
     assert.equal(writesOfOther, steps.length, 'the other one wrote after each step');

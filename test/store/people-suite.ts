@@ -46,7 +46,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
     const settle = async (broadcastId: number, result: 'accepted' | 'gone' | 'retry') => {
       const retry = { delayMs: 60_000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
       for (;;) {
-        const slice = await store.work.leaseSlice({ leaseMs: 60_000, broadcastId });
+        const slice = await store.leases.leaseSlice({ leaseMs: 60_000, broadcastId });
         if (slice === undefined) return;
         await commitSlice(
           store,
@@ -309,7 +309,7 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
       const ids: (number | undefined)[] = [];
       for (;;) {
-        const lease = await store.work.leaseSlice({ leaseMs: 60_000, broadcastId: broadcast.id });
+        const lease = await store.leases.leaseSlice({ leaseMs: 60_000, broadcastId: broadcast.id });
         if (lease === undefined) break;
         const recipients = await store.ledger.readRows(lease, lease.cursor, 10_000);
         ids.push(...recipients.map(({ subscriptionId }) => subscriptionId));
@@ -402,7 +402,7 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
       await store.people.changeTags(ids[0]!, { remove: ['rare'] });
       await store.people.changeTags(ids[0]! + 1, { add: ['rare'] });
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
-      const lease = await store.work.leaseSlice({ leaseMs: 1000, broadcastId: broadcast.id });
+      const lease = await store.leases.leaseSlice({ leaseMs: 1000, broadcastId: broadcast.id });
       const recipients = await store.ledger.readRows(lease!, 0, 100);
       assert.deepEqual(
         recipients.map(({ subscriptionId }) => subscriptionId),

@@ -89,9 +89,9 @@ describe('through PgBouncer', { skip: skipWithout('the tests with PgBouncer', [p
     const { broadcast } = await startSender(store, 0).createBroadcast('all', message);
     const { id } = broadcast;
     await store.broadcasts.pause(id);
-    assert.equal(await store.work.leaseSlice({ leaseMs: 1000 }), undefined);
+    assert.equal(await store.leases.leaseSlice({ leaseMs: 1000 }), undefined);
     await store.broadcasts.resume(id);
-    assert.equal((await store.work.leaseSlice({ leaseMs: 1000 }))?.broadcastId, id);
+    assert.equal((await store.leases.leaseSlice({ leaseMs: 1000 }))?.broadcastId, id);
     await store.broadcasts.cancel(id);
     assert.equal((await store.broadcasts.find(id))?.counts.cancelled, rows);
 

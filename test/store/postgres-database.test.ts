@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
-import { examineData } from '../../src/cli/doctor/check-data.ts';
+import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
@@ -136,7 +136,7 @@ describe('a new PostgreSQL database', () => {
       };
       await lock();
       assert((await inspectDatabase(database.url)).strangers.includes(stranger));
-      const warned = (await examineData(import.meta.dirname, database.url)).find(
+      const warned = (await checkData(import.meta.dirname, database.url)).find(
         ({ subject }) => subject === 'database',
       )!;
       assert.match(`${warned.status} ${warned.detail}`, /^warning every user of its server may connect/);
@@ -185,7 +185,7 @@ describe('a PostgreSQL store', () => {
       return accepted(recipient);
     };
     for (;;) {
-      const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
       if (slice === undefined) return reached;
       await commitSlice(store, slice, accept, leaseMs);
     }
@@ -329,7 +329,7 @@ describe('a PostgreSQL store', () => {
     for (let round = 0; round < 5; round += 1) {
       const { id } = await createBroadcast(10);
       const slices = await Promise.all(
-        [1, 2, 3, 4].map(() => store.work.leaseSlice({ leaseMs, broadcastId: id })),
+        [1, 2, 3, 4].map(() => store.leases.leaseSlice({ leaseMs, broadcastId: id })),
       );
       await Promise.all(slices.map((slice) => commitSlice(store, slice!, accepted, leaseMs)));
       const broadcast = await store.broadcasts.find(id);
@@ -441,7 +441,7 @@ describe('a PostgreSQL store', () => {
     try {
       await addSubscriptions(behind, 30);
       const { id } = await createBroadcast(10);
-      const slice = await behind.work.leaseSlice({ leaseMs, broadcastId: id });
+      const slice = await behind.leases.leaseSlice({ leaseMs, broadcastId: id });
       const rows = await behind.ledger.readRows(slice!, slice!.cursor, 4);
       proxy.loseAnswerTo('commit_page');
       const answer = await behind.ledger.commit({

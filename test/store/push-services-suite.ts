@@ -60,13 +60,13 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     /** A broadcast to all, each row of which is held back, or would be. */
     const holdAll = async (drawOrderOf: (recipient: Recipient) => number = () => 0): Promise<Broadcast> => {
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000 }));
-      const slice = await store.work.leaseSlice({ leaseMs, broadcastId: broadcast.id });
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
       assert.ok(slice);
       await commitSlice(store, slice, heldBack(drawOrderOf), leaseMs);
       return broadcast;
     };
     const leaseRetries = (broadcastId: number) =>
-      store.work.leaseRetries({ leaseMs, limit: 1000, broadcastId });
+      store.leases.leaseRetries({ leaseMs, limit: 1000, broadcastId });
     /** Milliseconds until probes are drawn again. */
     const drawAgainAfter = async (): Promise<number> => {
       const broadcast = await holdAll();
@@ -81,7 +81,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
 
     const find = async ({ id }: Broadcast) => (await store.broadcasts.find(id))!;
     const workState = (broadcastId: number) =>
-      store.work.waitForWork({ broadcastId, signal: AbortSignal.abort() });
+      store.leases.waitForWork({ broadcastId, signal: AbortSignal.abort() });
 
     test('refusals of all workers together begin a hold, unless one message is accepted between them', async () => {
       await tell({ refusalsInRow: 10 });
@@ -193,7 +193,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     /** A broadcast to all, each row of which the push service refuses. */
     const refuseAll = async (answers: Partial<PushServiceAnswers>) => {
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000 }));
-      const slice = await store.work.leaseSlice({ leaseMs, broadcastId: broadcast.id });
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
       assert.ok(slice);
       await tell(answers);
       await commitSlice(store, slice, (recipient) => refused(recipient), leaseMs);
@@ -262,7 +262,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         const { broadcast } = await store.broadcasts.create(
           madeUpBroadcast(nowMs, { sliceRows: 1000, expiresAtMs: nowMs + 100 * 3_600_000 }),
         );
-        const slice = await store.work.leaseSlice({ leaseMs, broadcastId: broadcast.id });
+        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
         await tellAll([
           at(origin, { hasRefused: true, refusalsInRow: 20, refusedSubscriptionIds: [4, 5, 6] }),
         ]);

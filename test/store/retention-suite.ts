@@ -40,7 +40,7 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
       );
     };
     const finish = async (): Promise<void> => {
-      for (let slice: SliceLease | undefined; (slice = await store.work.leaseSlice({ leaseMs: 1000 }));) {
+      for (let slice: SliceLease | undefined; (slice = await store.leases.leaseSlice({ leaseMs: 1000 }));) {
         await settleSlice(slice);
       }
     };
@@ -95,7 +95,7 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
     test('keeps a broadcast that is paused, with its attempts, long after its time is over', async () => {
       await addSubscriptions(store, 30);
       const { id } = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast;
-      await settleSlice((await store.work.leaseSlice({ leaseMs: 1000 }))!);
+      await settleSlice((await store.leases.leaseSlice({ leaseMs: 1000 }))!);
       await store.broadcasts.pause(id);
       nowMs += 900 * dayMs;
       assert.equal(await pruneAll(limitsBefore(nowMs)), 0);

@@ -31,7 +31,7 @@ export function describeSending(name: string, prepare: () => Promise<StoreUnderT
 
     test('has broadcasts of before wait, those with rows to try again and those of later too', async () => {
       const retried = await create();
-      const slice = await store.work.leaseSlice({ leaseMs });
+      const slice = await store.leases.leaseSlice({ leaseMs });
       await commitSlice(
         store,
         slice!,
@@ -52,11 +52,15 @@ export function describeSending(name: string, prepare: () => Promise<StoreUnderT
       assert.deepEqual(pause, { sinceMs: nowMs, reason: 'restored', broadcastIds: [retried, later] });
       assert.deepEqual(await store.sending.findPause(), pause);
       nowMs += 2 * hourMs;
-      assert.equal(await store.work.leaseSlice({ leaseMs }), undefined);
-      assert.equal(await store.work.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
 
       const asked = await create();
-      assert.equal((await store.work.leaseSlice({ leaseMs }))?.broadcast.id, asked, 'somebody asked for it');
+      assert.equal(
+        (await store.leases.leaseSlice({ leaseMs }))?.broadcast.id,
+        asked,
+        'somebody asked for it',
+      );
       const again = await store.sending.pause('asked');
       assert.deepEqual(again, { ...pause, reason: 'asked', broadcastIds: [retried, later, asked] });
 
@@ -64,7 +68,7 @@ export function describeSending(name: string, prepare: () => Promise<StoreUnderT
       assert.equal(await store.sending.findPause(), undefined);
       const states = await Promise.all([retried, later, asked, paused, cancelled].map(stateOf));
       assert.deepEqual(states, ['running', 'running', 'running', 'paused', 'cancelled']);
-      assert.ok(await store.work.leaseRetries({ leaseMs, limit: 10 }));
+      assert.ok(await store.leases.leaseRetries({ leaseMs, limit: 10 }));
     });
 
     test('ends without the broadcasts, unless they are asked for', async () => {
@@ -81,7 +85,7 @@ export function describeSending(name: string, prepare: () => Promise<StoreUnderT
       const { id } = await store.schedules.add(madeUpSchedule({ nextAtMs: nowMs }));
       await store.webhooks.watch();
       await create();
-      const slice = await store.work.leaseSlice({ leaseMs });
+      const slice = await store.leases.leaseSlice({ leaseMs });
       await commitSlice(
         store,
         slice!,

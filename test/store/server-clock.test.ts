@@ -13,7 +13,7 @@ function openClock(start: { readonly serverMs: number }) {
   };
   const clock = createServerClock({
     monotonicNow: () => monotonicMs,
-    ask: async () => {
+    readServerTime: async () => {
       server.asked += 1;
       if (server.isAway) throw new Error('away');
       pass(server.roundTripMs / 2);

@@ -27,7 +27,7 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
 
     /** Commits the next row of the broadcast. */
     const commitNext = async (broadcastId: number, changes: Partial<RowResult> = {}) => {
-      const slice = await store.work.leaseSlice({ leaseMs, broadcastId });
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
       assert.ok(slice);
       const origin = `https://${fcm}`;
       await commitSlice(

@@ -105,7 +105,7 @@ export async function commitSlice(
 export async function acceptAllSlices(store: Store, origin: string): Promise<Map<number, unknown[]>> {
   const reached = new Map<number, unknown[]>();
   for (;;) {
-    const slice = await store.work.leaseSlice({ leaseMs: 10_000 });
+    const slice = await store.leases.leaseSlice({ leaseMs: 10_000 });
     if (slice === undefined) return reached;
     const ids: unknown[] = [];
     const accept = (recipient: Recipient): RowResult => {

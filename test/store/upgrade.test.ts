@@ -121,7 +121,7 @@ describe('a data directory of 0.1.0', () => {
       await store.broadcasts.resume(3);
       const attempts = new Map<number, number[]>();
       for (;;) {
-        const retries = await store.work.leaseRetries({ leaseMs, limit: 100 });
+        const retries = await store.leases.leaseRetries({ leaseMs, limit: 100 });
         if (retries === undefined) break;
         for (const row of retries.rows) {
           attempts.set(retries.broadcastId, [...(attempts.get(retries.broadcastId) ?? []), row.attempts]);

@@ -18,7 +18,7 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
         assign: { user: 'ada' },
       });
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs));
-      const slice = await store.work.leaseSlice({ leaseMs });
+      const slice = await store.leases.leaseSlice({ leaseMs });
       const alarm = { reason: 'vapid-refused', detail: 'BadJwtToken' };
       await commitSlice(
         store,

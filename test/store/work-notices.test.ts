@@ -7,11 +7,11 @@ import { createSender } from '../../src/delivery/sender.ts';
 import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';
-import { createPostgresWorkSource } from '../../src/store/postgres/leases.ts';
+import { createPostgresLeases } from '../../src/store/postgres/leases.ts';
 import { everyBroadcast, WorkNotices } from '../../src/store/postgres/work-notices.ts';
 import { passNoticesOn, ThreadNotices, type Notices } from '../../src/store/postgres/thread-notices.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { WorkSource } from '../../src/store/leases.ts';
+import type { Leases } from '../../src/store/leases.ts';
 import { vapid } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
@@ -25,13 +25,13 @@ const { signal } = new AbortController();
 const hasLookedAfterMs = 200;
 
 interface Waiting extends AsyncDisposable {
-  readonly work: WorkSource;
+  readonly work: Leases;
   readonly notices: Notices;
   readonly database: PostgresDatabase;
 }
 
-const workOf = (database: PostgresDatabase, notices: Notices): WorkSource =>
-  createPostgresWorkSource(database, describeFunctions().schema, notices);
+const workOf = (database: PostgresDatabase, notices: Notices): Leases =>
+  createPostgresLeases(database, describeFunctions().schema, notices);
 
 /** Waits once, which begins the listening. */
 const untilHearing = async ({ work, notices }: Pick<Waiting, 'work' | 'notices'>): Promise<void> => {
@@ -81,14 +81,14 @@ describe('a worker that waits for work in PostgreSQL', () => {
   test('is told of slices that another one gives back, and of the end of the broadcast it waits for', async () => {
     await using waiting = await openWaiting();
     const broadcastId = await createBroadcast();
-    const lease = await other.work.leaseSlice({ leaseMs: 60_000 });
+    const lease = await other.leases.leaseSlice({ leaseMs: 60_000 });
     await untilHearing(waiting);
     const given = waiting.work.waitForWork({ broadcastId, signal });
     await sleep(hasLookedAfterMs);
-    await other.work.release(lease!);
+    await other.leases.release(lease!);
     assert.equal(await given, 'ready');
 
-    const again = await other.work.leaseSlice({ leaseMs: 60_000 });
+    const again = await other.leases.leaseSlice({ leaseMs: 60_000 });
     const ended = waiting.work.waitForWork({ broadcastId, signal });
     await sleep(hasLookedAfterMs);
     await commitSlice(

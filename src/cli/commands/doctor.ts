@@ -22,19 +22,19 @@ export function doctorCommand({ environment, output }: Context): Command {
   }).action(async (flags: JsonFlag) => {
     const configuration = await readConfiguration({ flags: { ...flags }, environment });
     const { data, database, subject, pushServices, connectTimeoutMs, encryption } = configuration;
-    const { examineData, examineSubject } = await import('../doctor/check-data.ts');
-    const { examineEncryption, examineNode, examineOpenFiles } = await import('../doctor/check-machine.ts');
-    const { examineNetwork } = await import('../doctor/check-network.ts');
+    const { checkData, checkSubject } = await import('../doctor/check-data.ts');
+    const { checkEncryption, checkNode, checkOpenFiles } = await import('../doctor/check-machine.ts');
+    const { checkNetwork } = await import('../doctor/check-network.ts');
     const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
     const ca = await readCertificates(configuration.ca);
     const network = { pushServices, ca, connectTimeoutMs, ...proxyFromEnvironment(environment) };
     const findings = [
-      examineNode(),
-      ...(await examineData(data, database)),
-      examineSubject(subject),
-      await examineOpenFiles(),
-      examineEncryption(encryption),
-      ...(await examineNetwork(network)),
+      checkNode(),
+      ...(await checkData(data, database)),
+      checkSubject(subject),
+      await checkOpenFiles(),
+      checkEncryption(encryption),
+      ...(await checkNetwork(network)),
     ];
     await output.table(flags, {
       rows: findings,

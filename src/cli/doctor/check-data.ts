@@ -15,18 +15,18 @@ import { variableOf } from '../configuration/configuration.ts';
 import { requireData } from '../data/open-data.ts';
 import { databasePathOf } from '../data/data-directory.ts';
 import { formatBytes } from '../output/format-bytes.ts';
-import { examine, type Finding } from './finding.ts';
+import { findingOf, type Finding } from './finding.ts';
 
 /** Below the first a broadcast may fill it soon; below the second commits fail. */
 const lowDiskSpaceBytes = 1e9;
 const minDiskSpaceBytes = 50e6;
 
 /** Without a directory there is nothing else to look at. */
-export async function examineData(directory: string, url: string | undefined): Promise<readonly Finding[]> {
-  const rights = await examine('data directory', () => examineRights(directory));
+export async function checkData(directory: string, url: string | undefined): Promise<readonly Finding[]> {
+  const rights = await findingOf('data directory', () => checkRights(directory));
   if (!existsSync(directory)) return [rights];
   let content: DatabaseContent | undefined;
-  const database = await examine('database', async () => {
+  const database = await findingOf('database', async () => {
     if (url !== undefined) {
       const { inspectDatabase: inspectPostgres } = await import('../../store/postgres/inspect-database.ts');
       const inspected = await inspectPostgres(url);
@@ -39,13 +39,13 @@ export async function examineData(directory: string, url: string | undefined): P
     ({ content } = inspected);
     return describeDatabase(inspected, path);
   });
-  const keys = await examine('keys', () => examineKeys(directory, content));
-  const disk = await examine('disk', () => checkDiskSpace(directory, url !== undefined));
+  const keys = await findingOf('keys', () => checkKeys(directory, content));
+  const disk = await findingOf('disk', () => checkDiskSpace(directory, url !== undefined));
   return [rights, disk, database, keys, ...(content === undefined ? [] : [describeSending(content)])];
 }
 
 /** @param subject as configured */
-export function examineSubject(subject: string | undefined): Finding {
+export function checkSubject(subject: string | undefined): Finding {
   if (subject === undefined) {
     return {
       subject: 'subject',
@@ -71,7 +71,7 @@ const noDatabase: Finding = {
   cure: 'The first start of "deskbell serve" makes it. If there was one, restore it: "deskbell restore".',
 };
 
-async function examineRights(directory: string): Promise<Finding> {
+async function checkRights(directory: string): Promise<Finding> {
   const subject = 'data directory';
   await requireData(directory);
   assertDirectoryIsProtected(directory);
@@ -143,7 +143,7 @@ function describePostgres(state: PostgresState, label: string): Finding {
   };
 }
 
-async function examineKeys(directory: string, content: DatabaseContent | undefined): Promise<Finding> {
+async function checkKeys(directory: string, content: DatabaseContent | undefined): Promise<Finding> {
   const subject = 'keys';
   const ring = await readKeyRing(directory);
   const pairs = `${ring.length} VAPID ${ring.length === 1 ? 'pair' : 'pairs'}`;

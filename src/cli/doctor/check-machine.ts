@@ -7,7 +7,7 @@ import type { Finding } from './finding.ts';
 /** Each client and each connection to a push service takes one. */
 const enoughFiles = 4096;
 
-export function examineNode(): Finding {
+export function checkNode(): Finding {
   const { node, openssl, sqlite } = process.versions;
   return {
     subject: 'versions',
@@ -17,7 +17,7 @@ export function examineNode(): Finding {
 }
 
 /** Node raises the limit of its process as far as it may at the start: what is read is all there is. */
-export async function examineOpenFiles(limitsFile = '/proc/self/limits'): Promise<Finding> {
+export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<Finding> {
   const subject = 'open files';
   const limits = await readFile(limitsFile, 'utf8').catch(() => '');
   const limit = /^Max open files +(\S+)/m.exec(limits)?.[1];
@@ -31,7 +31,7 @@ export async function examineOpenFiles(limitsFile = '/proc/self/limits'): Promis
   };
 }
 
-export function examineEncryption(fastest: EncryptionMethod): Finding {
+export function checkEncryption(fastest: EncryptionMethod): Finding {
   const subject = 'encryption';
   const { method, reason } = loadAccelerator({ fastest });
   if (reason === undefined) return { subject, status: 'ok', detail: `${method}, checked` };

@@ -10,7 +10,7 @@ import { parseProxy } from '../../transport/proxy.ts';
 import { isProxyBypassed } from '../../transport/route.ts';
 import { createTrust } from '../../transport/trust.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
-import { examine, type Finding } from './finding.ts';
+import { findingOf, type Finding } from './finding.ts';
 
 /** One host for each vendor. */
 export const vendorOrigins = [
@@ -39,13 +39,13 @@ interface Contact {
   readonly clockDifferenceMs?: number | undefined;
 }
 
-export async function examineNetwork(options: NetworkOptions): Promise<readonly Finding[]> {
+export async function checkNetwork(options: NetworkOptions): Promise<readonly Finding[]> {
   const { pushServices = [] } = options;
   const named = pushServices.filter((origin) => !origin.includes('*'));
   const contacts = await Promise.all(
     [...vendorOrigins, ...named].map((origin) => contactOf(origin, options)),
   );
-  return [examineProxy(options), ...summarize(contacts), examineClock(contacts)];
+  return [checkProxy(options), ...summarize(contacts), checkClock(contacts)];
 }
 
 /** A machine without a network is told of once. */
@@ -63,7 +63,7 @@ function summarize(contacts: readonly Contact[]): readonly Finding[] {
   return [offline, ...others.map(({ finding }) => finding)];
 }
 
-function examineProxy({ proxy, noProxy = [] }: NetworkOptions): Finding {
+function checkProxy({ proxy, noProxy = [] }: NetworkOptions): Finding {
   const subject = 'proxy';
   if (proxy === undefined) return { subject, status: 'ok', detail: 'none' };
   const { hostname, port } = parseProxy(proxy);
@@ -73,9 +73,9 @@ function examineProxy({ proxy, noProxy = [] }: NetworkOptions): Finding {
 
 async function contactOf(origin: string, options: NetworkOptions): Promise<Contact> {
   const url = new URL(origin);
-  const finding = await examine(url.host, () => connectTo(url, options));
+  const finding = await findingOf(url.host, () => connectTo(url, options));
   if (finding.status !== 'ok') return { origin, finding };
-  return { origin, finding, clockDifferenceMs: await askTime(url, options).catch(() => undefined) };
+  return { origin, finding, clockDifferenceMs: await readServerTime(url, options).catch(() => undefined) };
 }
 
 /** As the sender connects: the same guard, proxy, authorities and protocols. */
@@ -101,7 +101,7 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Finding> {
 }
 
 /** @returns their clock less ours, in milliseconds; `undefined` where the answer has no date */
-async function askTime(url: URL, options: NetworkOptions): Promise<number | undefined> {
+async function readServerTime(url: URL, options: NetworkOptions): Promise<number | undefined> {
   const { now = Date.now, connectTimeoutMs = 10_000 } = options;
   const signal = AbortSignal.timeout(connectTimeoutMs);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
@@ -124,7 +124,7 @@ async function wayTo(url: URL, { ca, proxy, noProxy, connectOverride }: NetworkO
   return { agent: new HttpsProxyAgent(proxy), secureContext };
 }
 
-function examineClock(contacts: readonly Contact[]): Finding {
+function checkClock(contacts: readonly Contact[]): Finding {
   const subject = 'clock';
   const differences = contacts
     .flatMap(({ clockDifferenceMs }) => clockDifferenceMs ?? [])

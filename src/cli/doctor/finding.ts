@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 /** The finding of `look`, or the fault that it throws. */
-export async function examine(subject: string, look: () => Promise<Finding> | Finding): Promise<Finding> {
+export async function findingOf(subject: string, look: () => Promise<Finding> | Finding): Promise<Finding> {
   try {
     return await look();
   } catch (error) {

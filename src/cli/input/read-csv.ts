@@ -38,7 +38,7 @@ export interface TableOptions {
 }
 
 /** @param header the first line: commas, semicolons or tabs separate its columns */
-export async function* readTable(
+export async function* readCsv(
   chunks: AsyncIterable<Uint8Array>,
   { header, maxLineBytes, userColumn }: TableOptions & { readonly header: string },
 ): AsyncGenerator<Line> {

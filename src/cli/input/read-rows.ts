@@ -2,7 +2,7 @@
 // line tells which.
 import { readJsonArray } from './read-json-array.ts';
 import { readLines, type Line } from './read-lines.ts';
-import { isTableHeader, readTable, type TableOptions } from './read-csv.ts';
+import { isTableHeader, readCsv, type TableOptions } from './read-csv.ts';
 
 const byteOrderMark = '\ufeff';
 const newline = 0x0a;
@@ -16,7 +16,7 @@ export async function* readRows(
   const { bytes, firstLine } = await readStart(iterator, options.maxLineBytes);
   const all = resume(bytes, iterator);
   if (firstLine.startsWith('[')) yield* readJsonArray(all, options);
-  else if (isTableHeader(firstLine)) yield* readTable(all, { ...options, header: firstLine });
+  else if (isTableHeader(firstLine)) yield* readCsv(all, { ...options, header: firstLine });
   else yield* readLines(all, options);
 }
 

@@ -2,7 +2,7 @@
 // waits for the one before, so that its cursor only moves forward.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Ledger, RowResult } from '../../store/ledger.ts';
-import type { WorkSource } from '../../store/leases.ts';
+import type { Leases } from '../../store/leases.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
 import type { Destinations } from '../message-path/destinations.ts';
 import type { Figures } from '../figures.ts';
@@ -10,7 +10,7 @@ import type { WorkerSettings } from '../settings.ts';
 import type { Workload } from './workload.ts';
 
 export interface CommitterParts {
-  readonly work: WorkSource;
+  readonly leases: Leases;
   readonly ledger: Ledger;
   readonly destinations: Destinations;
   readonly settings: WorkerSettings;
@@ -64,9 +64,9 @@ export class Committer {
   }
 
   renewAll(): void {
-    const { work, settings } = this.#parts;
+    const { leases, settings } = this.#parts;
     for (const { lease } of this.#workload.assignments) {
-      work.renew(lease, settings.leaseMs).catch((cause: unknown) => this.#fail(cause));
+      leases.renew(lease, settings.leaseMs).catch((cause: unknown) => this.#fail(cause));
     }
   }
 
@@ -76,7 +76,7 @@ export class Committer {
       while (assignment.isCommitting) await nextTurn();
       if (!this.#workload.assignments.has(assignment)) continue;
       await this.#commit(assignment, () => true);
-      await this.#parts.work.release(assignment.lease);
+      await this.#parts.leases.release(assignment.lease);
     }
   }
 
@@ -138,7 +138,7 @@ export class Committer {
 
   async #end(assignment: Assignment): Promise<void> {
     this.#workload.assignments.delete(assignment);
-    if (assignment.isUnfinished) await this.#parts.work.release(assignment.lease);
+    if (assignment.isUnfinished) await this.#parts.leases.release(assignment.lease);
   }
 
   #fail(cause: unknown): void {

@@ -67,7 +67,7 @@ export function createWorker(
 
   return {
     async run(signal) {
-      const { work, ledger, rates } = waitForDiskSpace(store, {
+      const { leases, ledger, rates } = waitForDiskSpace(store, {
         clock: { startTimer },
         now,
         onWarning,
@@ -79,7 +79,7 @@ export function createWorker(
         await runWorker(
           {
             figures,
-            work,
+            leases,
             ledger,
             rates: new RateLimits(settings.maxRates ?? new Map(), rates),
             path,

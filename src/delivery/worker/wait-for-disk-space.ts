@@ -17,9 +17,9 @@ export interface WaitOptions {
 }
 
 export function waitForDiskSpace(
-  { work, ledger, rates }: Pick<Store, 'work' | 'ledger' | 'rates'>,
+  { leases, ledger, rates }: Pick<Store, 'leases' | 'ledger' | 'rates'>,
   { clock, now, onWarning, signal }: WaitOptions,
-): Pick<Store, 'work' | 'ledger' | 'rates'> {
+): Pick<Store, 'leases' | 'ledger' | 'rates'> {
   let isWaiting = false;
 
   const patiently = async <Result>(write: () => Promise<Result>): Promise<Result> => {
@@ -44,12 +44,12 @@ export function waitForDiskSpace(
   };
 
   return {
-    work: {
-      leaseSlice: (request) => patiently(() => work.leaseSlice(request)),
-      leaseRetries: (request) => patiently(() => work.leaseRetries(request)),
-      renew: (lease, leaseMs) => patiently(() => work.renew(lease, leaseMs)),
-      release: (lease) => patiently(() => work.release(lease)),
-      waitForWork: (request) => work.waitForWork(request),
+    leases: {
+      leaseSlice: (request) => patiently(() => leases.leaseSlice(request)),
+      leaseRetries: (request) => patiently(() => leases.leaseRetries(request)),
+      renew: (lease, leaseMs) => patiently(() => leases.renew(lease, leaseMs)),
+      release: (lease) => patiently(() => leases.release(lease)),
+      waitForWork: (request) => leases.waitForWork(request),
     },
     ledger: {
       commit: (page) => patiently(() => ledger.commit(page)),

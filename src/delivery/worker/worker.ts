@@ -82,7 +82,7 @@ class Worker {
       await this.#sleep(this.#settings.commitEveryMs);
       return true;
     }
-    const state = await this.#parts.work.waitForWork({ broadcastId: this.#parts.broadcastId, signal });
+    const state = await this.#parts.leases.waitForWork({ broadcastId: this.#parts.broadcastId, signal });
     if (state === 'ready') this.#workload.lookAgain();
     return state !== 'over';
   }

@@ -1,13 +1,13 @@
 // What a worker has taken on: slices that it reads and retries, each under its lease, within the sizes of its settings.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Ledger } from '../../store/ledger.ts';
-import type { WorkSource } from '../../store/leases.ts';
+import type { Leases } from '../../store/leases.ts';
 import { Assignment, type AssignedRow } from './assignment.ts';
 import type { Destinations } from '../message-path/destinations.ts';
 import { maxUncommittedOf, type WorkerSettings } from '../settings.ts';
 
 export interface WorkloadParts {
-  readonly work: WorkSource;
+  readonly leases: Leases;
   readonly ledger: Ledger;
   readonly destinations: Destinations;
   readonly settings: WorkerSettings;
@@ -72,7 +72,7 @@ export class Workload {
     this.#results += 1;
   }
 
-  /** There may be work again: the next `replenish` looks for it. */
+  /** There may be leases again: the next `replenish` looks for it. */
   lookAgain(): void {
     this.#leaseRetriesNotBeforeMs = 0;
     this.#leaseSliceNotBeforeMs = 0;
@@ -124,8 +124,8 @@ export class Workload {
 
   async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {
     if (nowMs < this.#leaseSliceNotBeforeMs) return undefined;
-    const { work, ledger, destinations, settings, receiptKey, broadcastId, onSlice } = this.#parts;
-    const lease = await work.leaseSlice({ leaseMs: settings.leaseMs, broadcastId });
+    const { leases, ledger, destinations, settings, receiptKey, broadcastId, onSlice } = this.#parts;
+    const lease = await leases.leaseSlice({ leaseMs: settings.leaseMs, broadcastId });
     if (lease === undefined) {
       this.#leaseSliceNotBeforeMs = nowMs + settings.leaseSliceEveryMs;
       return undefined;
@@ -139,9 +139,9 @@ export class Workload {
 
   /** @returns true where there may be more retries that are due */
   async #leaseRetries(): Promise<boolean> {
-    const { work, ledger, destinations, settings, receiptKey, broadcastId } = this.#parts;
+    const { leases, ledger, destinations, settings, receiptKey, broadcastId } = this.#parts;
     const { leaseMs, retryLeaseRows: limit } = settings;
-    const lease = await work.leaseRetries({ leaseMs, limit, broadcastId });
+    const lease = await leases.leaseRetries({ leaseMs, limit, broadcastId });
     if (lease === undefined) return false;
     destinations.setStates(await ledger.pushServices());
     await destinations.loadKeys(lease.rows);

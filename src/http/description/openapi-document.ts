@@ -89,7 +89,7 @@ export function createOpenApiDocument(
     if (operation === undefined || typeof method !== 'string' || method === 'HEAD') continue;
     if (tags[operation.tag] === undefined) throw new Error(`The tag ${operation.tag} is not described.`);
     usedTags.add(operation.tag);
-    const path = (paths[toTemplate(url.slice(prefix.length), config?.lastSegment)] ??= {});
+    const path = (paths[toTemplate(url.slice(prefix.length), config?.wildcardParam)] ??= {});
     path[method.toLowerCase()] = toOperationObject(operation, (schema ?? {}) as RouteSchema, description);
   }
   return {
@@ -106,8 +106,8 @@ export function createOpenApiDocument(
 }
 
 /** `/v1/things/:id` → `/v1/things/{id}` */
-function toTemplate(path: string, lastSegment: string | undefined): string {
-  const whole = lastSegment === undefined ? path : path.replace(/\*$/, `:${lastSegment}`);
+function toTemplate(path: string, wildcardParam: string | undefined): string {
+  const whole = wildcardParam === undefined ? path : path.replace(/\*$/, `:${wildcardParam}`);
   return whole.replaceAll(/:(\w+)/g, '{$1}');
 }
 

@@ -9,7 +9,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import { requireToken } from '../authorize.ts';
 import { addMetricsRoute } from '../metrics/add-metrics.ts';
 import { operatorDescription } from '../description.ts';
-import type { OperatorParts } from '../context.ts';
+import type { OperatorContext } from '../context.ts';
 import { addAuditRoutes } from './audit.ts';
 import { addBroadcastRoutes } from './broadcasts.ts';
 import { addHeldDeletionRoutes } from './held-deletions.ts';
@@ -31,7 +31,7 @@ const openApiOperation: Operation = {
 /** A message has at most 4 kB, whatever its members are. */
 const bodyLimitBytes = 64 * 1024;
 
-export function addApi(app: ServiceApp, parts: OperatorParts): void {
+export function addApi(app: ServiceApp, parts: OperatorContext): void {
   readJsonBodies(app, bodyLimitBytes);
   requireToken(app, parts.store.operators);
   app.addHook('onRoute', ({ url, config }) => {

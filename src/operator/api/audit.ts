@@ -3,8 +3,8 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../context.ts';
-import { describe } from './describe-operation.ts';
+import type { OperatorContext } from '../context.ts';
+import { describeOperation } from './describe-operation.ts';
 import { pageOf, pageQuery, readPage } from './page.ts';
 
 const record = Type.Object({
@@ -18,7 +18,7 @@ const record = Type.Object({
   ),
 });
 
-const operation = describe({
+const operation = describeOperation({
   tag: 'Installation',
   summary: 'What operators have changed, newest first',
   schema: pageOf(record),
@@ -37,7 +37,7 @@ const operation = describe({
   },
 });
 
-export function addAuditRoutes(app: ServiceApp, { store }: OperatorParts): void {
+export function addAuditRoutes(app: ServiceApp, { store }: OperatorContext): void {
   app.get(
     '/v1/audit',
     {

@@ -10,11 +10,11 @@ import { searchBroadcasts } from '../../store/broadcast-search.ts';
 import { requireBroadcast } from '../../store/broadcasts.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
-import type { OperatorParts } from '../context.ts';
+import type { OperatorContext } from '../context.ts';
 import { attemptSchema, attemptExample, attemptToJson } from './attempt.ts';
 import { attemptsQuery, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
 import { broadcastExample, broadcastSchema } from './broadcast-schema.ts';
-import { describe } from './describe-operation.ts';
+import { describeOperation } from './describe-operation.ts';
 import { defaultLimit, pageOf, readPage } from './page.ts';
 
 export const idParams = Type.Object({ id: Type.Integer({ minimum: 1 }) });
@@ -45,10 +45,10 @@ const eventsOperation: Operation = {
   security: [{ token: [] }],
 };
 
-export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void {
+export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
   const { sender } = parts;
   const { broadcasts, operators } = parts.store;
-  const createOperation = describe({
+  const createOperation = describeOperation({
     tag: 'Sending',
     summary: 'Makes a broadcast',
     description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
@@ -98,7 +98,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
     {
       schema: { querystring: listQuery },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Sending',
           summary: 'Broadcasts, newest first',
           description: 'A page of a search may have fewer items than asked for, and yet a next one.',
@@ -127,7 +127,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
     {
       schema: { params: idParams },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Sending',
           summary: 'One broadcast with its counts',
           schema: broadcastSchema,
@@ -145,7 +145,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
     {
       schema: { params: idParams, querystring: attemptsQuery },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Sending',
           summary: 'The attempts of a broadcast, newest first',
           description:
@@ -192,7 +192,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorParts): void 
       {
         schema: { params: idParams },
         config: {
-          operation: describe({
+          operation: describeOperation({
             tag: 'Sending',
             summary,
             schema: broadcastSchema,

@@ -14,7 +14,7 @@ export interface Described extends Pick<Operation, 'tag' | 'summary'> {
   readonly errors?: readonly ErrorCode[];
 }
 
-export function describe({ status = 200, schema, example, ...operation }: Described): Operation {
+export function describeOperation({ status = 200, schema, example, ...operation }: Described): Operation {
   return {
     ...operation,
     responses: { [status]: contentResponse('application/json', `${operation.summary}.`, schema, example) },

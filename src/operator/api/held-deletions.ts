@@ -4,8 +4,8 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../context.ts';
-import { describe } from './describe-operation.ts';
+import type { OperatorContext } from '../context.ts';
+import { describeOperation } from './describe-operation.ts';
 import { cutPage, namedPageQuery, pageOf } from './page.ts';
 
 const held = Type.Object({
@@ -20,13 +20,13 @@ const params = Type.Object({
   }),
 });
 
-export function addHeldDeletionRoutes(app: ServiceApp, { store: { heldDeletions } }: OperatorParts): void {
+export function addHeldDeletionRoutes(app: ServiceApp, { store: { heldDeletions } }: OperatorContext): void {
   app.get(
     '/v1/held-deletions',
     {
       schema: { querystring: Type.Object(namedPageQuery, { additionalProperties: false }) },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Push services',
           summary: 'Push services with deletions that wait for a decision',
           description:
@@ -60,7 +60,7 @@ export function addHeldDeletionRoutes(app: ServiceApp, { store: { heldDeletions 
       {
         schema: { params },
         config: {
-          operation: describe({
+          operation: describeOperation({
             tag: 'Push services',
             summary,
             schema: Type.Object({ origin: Type.String(), subscriptions: Type.Integer() }),

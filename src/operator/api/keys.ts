@@ -2,8 +2,8 @@
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../context.ts';
-import { describe } from './describe-operation.ts';
+import type { OperatorContext } from '../context.ts';
+import { describeOperation } from './describe-operation.ts';
 import { cutPage, namedPageQuery, pageOf } from './page.ts';
 
 const key = Type.Object({
@@ -15,7 +15,7 @@ const key = Type.Object({
   }),
 });
 
-const operation = describe({
+const operation = describeOperation({
   tag: 'Installation',
   summary: 'The public VAPID keys',
   schema: pageOf(key, 'string'),
@@ -30,7 +30,7 @@ const operation = describe({
   },
 });
 
-export function addKeyRoutes(app: ServiceApp, { store }: OperatorParts): void {
+export function addKeyRoutes(app: ServiceApp, { store }: OperatorContext): void {
   const querystring = Type.Object(namedPageQuery, { additionalProperties: false });
   app.get('/v1/keys', { schema: { querystring }, config: { operation } }, async ({ query }, reply) => {
     const ours = (await store.vapidKeys.list()).filter(({ state }) => state !== undefined);

@@ -3,12 +3,12 @@ import type { SubscriptionInput } from '../../delivery/sender.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../context.ts';
+import type { OperatorContext } from '../context.ts';
 import { sendMessage } from '../send-message.ts';
 import { sendOnce } from '../send-once.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
-import { describe } from './describe-operation.ts';
+import { describeOperation } from './describe-operation.ts';
 
 const body = Type.Object(
   {
@@ -46,7 +46,7 @@ const sent = Type.Object({
   retryAfterSeconds: Type.Optional(Type.Integer()),
 });
 
-const operation = describe({
+const operation = describeOperation({
   tag: 'Sending',
   summary: 'Sends one message and answers what the push service said',
   description:
@@ -71,7 +71,7 @@ const operation = describe({
   ],
 });
 
-export function addMessageRoutes(app: ServiceApp, parts: OperatorParts): void {
+export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void {
   app.post(
     '/v1/messages',
     { schema: { body }, config: { operation, audit: { action: 'message.send' } } },
@@ -89,7 +89,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorParts): void {
 
 function describeTarget(
   { id, user }: { readonly id?: number; readonly user?: string },
-  { hashPerson }: OperatorParts,
+  { hashPerson }: OperatorContext,
 ): string {
   if (user !== undefined) return `user ${hashPerson(user)}`;
   return id === undefined ? 'subscription' : `subscription ${id}`;

@@ -2,9 +2,9 @@
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../context.ts';
+import type { OperatorContext } from '../context.ts';
 import { readPushServices, senderToJson } from '../push-services.ts';
-import { describe } from './describe-operation.ts';
+import { describeOperation } from './describe-operation.ts';
 import { cutPage, namedPageQuery, pageOf } from './page.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -48,14 +48,14 @@ const sender = Type.Object({
   seenAt: Type.String({ format: 'date-time' }),
 });
 
-export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorParts): void {
+export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext): void {
   const querystring = Type.Object(namedPageQuery, { additionalProperties: false });
   app.get(
     '/v1/push-services',
     {
       schema: { querystring },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Push services',
           summary: 'How sending to each push service goes now',
           description:
@@ -96,7 +96,7 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorParts):
     {
       schema: { querystring },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Push services',
           summary: 'Who sends now',
           schema: pageOf(sender, 'string'),

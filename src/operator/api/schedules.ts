@@ -6,11 +6,11 @@ import { emptyResponse } from '../../http/description/openapi-responses.ts';
 import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorParts } from '../context.ts';
+import type { OperatorContext } from '../context.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
 import { idParams } from './broadcasts.ts';
 import { exampleMessage, messageSchema, perPersonSchema, pushOptionSchemas } from './message-schema.ts';
-import { describe } from './describe-operation.ts';
+import { describeOperation } from './describe-operation.ts';
 import { pageOf, pageQuery, readPage } from './page.ts';
 
 const body = Type.Object(
@@ -61,13 +61,13 @@ const example = {
   createdAt: '2027-01-01T09:00:00.000Z',
 };
 
-export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sender }: OperatorParts): void {
+export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sender }: OperatorContext): void {
   app.post(
     '/v1/schedules',
     {
       schema: { body },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Sending',
           summary: 'Has a broadcast recur',
           status: 201,
@@ -98,7 +98,7 @@ export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sende
     {
       schema: { querystring: Type.Object(pageQuery, { additionalProperties: false }) },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Sending',
           summary: 'Schedules, oldest first',
           schema: pageOf(scheduleSchema),

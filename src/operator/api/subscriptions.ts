@@ -7,12 +7,12 @@ import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { checkExpression, checkUserAndTags } from '../../store/check-people.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
-import type { OperatorParts } from '../context.ts';
+import type { OperatorContext } from '../context.ts';
 import { findSubscriptions } from '../find-subscriptions.ts';
 import { removePerson } from '../remove-person.ts';
 import { attemptExample, attemptSchema, attemptToJson } from './attempt.ts';
 import { idParams } from './broadcasts.ts';
-import { describe } from './describe-operation.ts';
+import { describeOperation } from './describe-operation.ts';
 import { defaultLimit, pageOf, pageQuery, readPage } from './page.ts';
 
 const subscriptionSchema = Type.Object({
@@ -85,7 +85,7 @@ const removedSchema = Type.Object({
   receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
 });
 
-export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): void {
+export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): void {
   const { subscriptions, people, broadcasts } = parts.store;
 
   app.get(
@@ -93,7 +93,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): vo
     {
       schema: { querystring: listQuery },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Subscriptions',
           summary: 'Subscriptions, oldest first',
           description: 'A page by push service may have fewer items than asked for, and yet a next one.',
@@ -120,7 +120,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): vo
     {
       schema: { params: idParams },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Subscriptions',
           summary: 'One subscription',
           schema: subscriptionSchema,
@@ -137,7 +137,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): vo
     {
       schema: { params: idParams, querystring: Type.Object(pageQuery, { additionalProperties: false }) },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Subscriptions',
           summary: 'What broadcasts sent to a subscription, newest first',
           schema: pageOf(attemptSchema),
@@ -158,7 +158,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): vo
     {
       schema: { params: idParams, body: assignBody },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Subscriptions',
           summary: 'Sets user and tags of a subscription',
           schema: subscriptionSchema,
@@ -204,7 +204,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorParts): vo
     {
       schema: { querystring: removePersonQuery },
       config: {
-        operation: describe({
+        operation: describeOperation({
           tag: 'Subscriptions',
           summary: 'Removes a person',
           description:

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { operatorErrors } from '../../errors/operator-errors.ts';
 import { html } from '../../http/description/html.ts';
 import { toFault, toProblem } from '../../http/problem.ts';
-import type { OperatorParts } from '../context.ts';
+import type { OperatorContext } from '../context.ts';
 import { requireSession } from './require-session.ts';
 import { addFiles } from './files.ts';
 import { createLive } from './live.ts';
@@ -19,7 +19,7 @@ import { addOverview } from './pages/overview.ts';
 import { createSessions } from './sessions.ts';
 import { addSignIn } from './sign-in.ts';
 
-export async function addConsole(app: FastifyInstance, parts: OperatorParts): Promise<void> {
+export async function addConsole(app: FastifyInstance, parts: OperatorContext): Promise<void> {
   app.get('/', (_request, reply) => reply.redirect('/console/', 303));
   await app.register(
     async (scope) => {
@@ -43,7 +43,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorParts): Pr
 }
 
 /** Errors are pages too. */
-function showErrors(app: FastifyInstance, { log }: OperatorParts): void {
+function showErrors(app: FastifyInstance, { log }: OperatorContext): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = toProblem(toFault(error, request), operatorErrors);
     if (problem.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });

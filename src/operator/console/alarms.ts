@@ -5,7 +5,7 @@ import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import type { InstallationWarning } from '../../delivery/installation-warnings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../store/broadcasts.ts';
-import { nothing, strange, time } from './components.ts';
+import { noHtml, untrusted, time } from './components.ts';
 
 /** Of the installation as a whole. */
 export const renderWarning = ({ code, detail, remedy }: InstallationWarning): Html =>
@@ -30,7 +30,7 @@ export function renderUnreachable({ origin, sinceMs, reason, machines }: Unreach
       ${machines.join(', ')}.
     </p>
     <p class="quiet small">
-      since ${time(sinceMs)}${reason === '' ? nothing : html` · “${strange(reason)}”`}
+      since ${time(sinceMs)}${reason === '' ? noHtml : html` · “${untrusted(reason)}”`}
     </p>
   </div>`;
 }
@@ -41,15 +41,15 @@ export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Ht
   const { meaning, remedy } = meaningOf(reason);
   return html`<div class="notice bad">
     <h3>${hostOf(origin)}: ${meaning === '' ? reason : meaning}</h3>
-    ${remedy === '' ? nothing : html`<p>${remedy}</p>`}
+    ${remedy === '' ? noHtml : html`<p>${remedy}</p>`}
     <p class="quiet small">
       ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${time(firstAtMs)}
       ${
         broadcast === undefined
-          ? nothing
+          ? noHtml
           : html`· <a href="/console/broadcasts/${broadcast.id}">broadcast ${broadcast.id}</a>`
       }
-      · <code>${reason}</code>${detail === '' ? nothing : html` · in its words: “${strange(detail)}”`}
+      · <code>${reason}</code>${detail === '' ? noHtml : html` · in its words: “${untrusted(detail)}”`}
     </p>
   </div>`;
 }

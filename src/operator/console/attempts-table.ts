@@ -3,9 +3,9 @@ import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { AttemptRecord } from '../../store/broadcasts.ts';
-import { badge, nothing, strange, table, time, type Tone } from './components.ts';
+import { badge, noHtml, untrusted, table, time, type Variant } from './components.ts';
 
-const tones: Readonly<Record<string, Tone>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
+const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
 
 /** @param linked what each attempt leads to */
 export function attemptsTable(
@@ -43,7 +43,7 @@ function renderLink(
 }
 
 function renderWords({ reason, detail }: AttemptRecord): Html {
-  return html`${detail === undefined ? nothing : html`“${strange(detail)}” `}${
-    reason === undefined ? nothing : html`<span class="quiet">${meaningOf(reason).meaning || reason}</span>`
+  return html`${detail === undefined ? noHtml : html`“${untrusted(detail)}” `}${
+    reason === undefined ? noHtml : html`<span class="quiet">${meaningOf(reason).meaning || reason}</span>`
   }`;
 }

@@ -2,7 +2,7 @@
 import { html, type Html } from '../../http/description/html.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
-import { strange } from './components.ts';
+import { untrusted } from './components.ts';
 
 const maxCharacters = 80;
 
@@ -10,5 +10,5 @@ export function titleOf({ id, payload }: Pick<Broadcast, 'id' | 'payload'>): Htm
   const { title, message } = readPayloadTexts(payload);
   const text = title.trim() || message.trim();
   if (text === '') return html`Broadcast ${id}`;
-  return strange(text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text);
+  return untrusted(text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text);
 }

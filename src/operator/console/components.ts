@@ -1,15 +1,15 @@
 // The parts that pages are made of. Text that comes from push services, browsers and users of the site goes through
-// `strange`.
+// `untrusted`.
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/escape-controls.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 
-export const nothing: readonly Html[] = [];
+export const noHtml: readonly Html[] = [];
 
 /** Text of strangers: shown as it is, with control and bidirectional characters as escapes, and apart from its
  *  surroundings. */
-export const strange = (text: string): Html => html`<bdi>${escapeControls(text)}</bdi>`;
+export const untrusted = (text: string): Html => html`<bdi>${escapeControls(text)}</bdi>`;
 
 /** In UTC; the script of the page shows it in the reader's own time. */
 export function time(atMs: number): Html {
@@ -17,12 +17,12 @@ export function time(atMs: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 }
 
-export type Tone = 'good' | 'bad' | 'warn' | 'active' | 'plain';
+export type Variant = 'good' | 'bad' | 'warn' | 'active' | 'plain';
 
-export const badge = (text: string, tone: Tone = 'plain'): Html =>
-  html`<span class="badge ${tone}">${text}</span>`;
+export const badge = (text: string, variant: Variant = 'plain'): Html =>
+  html`<span class="badge ${variant}">${text}</span>`;
 
-const stateTones: Readonly<Record<ReturnType<typeof stateOf>, Tone>> = {
+const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {
   running: 'active',
   scheduled: 'plain',
   paused: 'warn',
@@ -32,11 +32,11 @@ const stateTones: Readonly<Record<ReturnType<typeof stateOf>, Tone>> = {
 
 export function stateBadge(broadcast: Broadcast): Html {
   const state = stateOf(broadcast);
-  return badge(state, stateTones[state]);
+  return badge(state, stateVariants[state]);
 }
 
-export function notice(tone: 'good' | 'warn' | 'bad', title: string, text?: Html): Html {
-  return html`<div class="notice ${tone}">
+export function notice(variant: 'good' | 'warn' | 'bad', title: string, text?: Html): Html {
+  return html`<div class="notice ${variant}">
     <h3>${title}</h3>
     ${text === undefined ? '' : html`<p>${text}</p>`}
   </div>`;

@@ -7,7 +7,7 @@ import {
   type MemberDescription,
 } from '../../protocol/message/members.ts';
 import { defaultTtlSeconds, urgencies } from '../../protocol/request.ts';
-import { card, nothing, select } from './components.ts';
+import { card, noHtml, select } from './components.ts';
 import { actionCount, type Fields } from './message-form.ts';
 import { csrfField } from './page.ts';
 import { renderPreview } from './preview.ts';
@@ -24,7 +24,7 @@ export interface Composer {
 export function renderComposer({ fields, fault, vapidPublicKey }: Composer, session: ConsoleSession): Html {
   return html`${
       fault === undefined
-        ? nothing
+        ? noHtml
         : html`<div class="notice bad" role="alert">
             <h2>This cannot be sent yet</h2>
             <p>${fault}</p>
@@ -79,7 +79,7 @@ function textInput(
   return html`<label>
     ${label}
     <input type="${type}" name="${name}" value="${fields[name] ?? ''}" />
-    ${hint === '' ? nothing : html`<small>${hint}</small>`}
+    ${hint === '' ? noHtml : html`<small>${hint}</small>`}
   </label>`;
 }
 
@@ -91,12 +91,12 @@ function textArea(
 ): Html {
   return html`<label>
     ${label} <textarea name="${name}" rows="${rows}" class="${style}">${fields[name] ?? ''}</textarea>
-    ${hint === '' ? nothing : html`<small>${hint}</small>`}
+    ${hint === '' ? noHtml : html`<small>${hint}</small>`}
   </label>`;
 }
 
 const checkbox = (fields: Fields, name: string, label: string, hint = ''): Html => {
-  const words = html`${label} ${hint === '' ? nothing : html`<small>${hint}</small>`}`;
+  const words = html`${label} ${hint === '' ? noHtml : html`<small>${hint}</small>`}`;
   return fields[name] === 'yes'
     ? html`<label class="check"><input type="checkbox" name="${name}" value="yes" checked /> ${words}</label>`
     : html`<label class="check"><input type="checkbox" name="${name}" value="yes" /> ${words}</label>`;

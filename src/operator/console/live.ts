@@ -7,7 +7,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { htmlText, type Html } from '../../http/description/html.ts';
 import type { Log } from '../../http/log.ts';
 import { sendEvents, type ServerEvent } from '../event-stream.ts';
-import { createFeeds } from '../shared-feed.ts';
+import { createSharedFeeds } from '../shared-feed.ts';
 import { createOpenResponses } from '../open-responses.ts';
 import { liveId } from './components.ts';
 import { sessionNameOf, sessionOf } from './require-session.ts';
@@ -45,7 +45,7 @@ const maxReaders = 200;
 
 export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log: Log): AddLive {
   const onFault = (error: unknown): void => log.error({ event: 'live figures not read', error });
-  const feeds = createFeeds<string, LiveState>(onFault);
+  const feeds = createSharedFeeds<string, LiveState>(onFault);
   const readers = createOpenResponses();
 
   async function* readStates(

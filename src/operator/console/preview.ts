@@ -1,6 +1,6 @@
 // A notification about as browsers show it. Pictures of other hosts are not loaded: a data URL is.
 import { html, type Html } from '../../http/description/html.ts';
-import { nothing } from './components.ts';
+import { noHtml } from './components.ts';
 import { actionCount, type Fields } from './message-form.ts';
 
 export function renderPreview(fields: Fields): Html {
@@ -14,7 +14,7 @@ export function renderPreview(fields: Fields): Html {
     <p class="message" data-shows="message" dir="auto">${message}</p>
     <p class="quiet small" data-shows="url">${url}</p>
     <ul class="actions" data-shows="actions">
-      ${actions.some(Boolean) ? actions.filter(Boolean).map((text) => html`<li>${text}</li>`) : nothing}
+      ${actions.some(Boolean) ? actions.filter(Boolean).map((text) => html`<li>${text}</li>`) : noHtml}
     </ul>
   </div>`;
 }

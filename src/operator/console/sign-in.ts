@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { hashOperatorToken } from '../../keys/operator-token.ts';
-import type { OperatorParts } from '../context.ts';
+import type { OperatorContext } from '../context.ts';
 import { sessionNameOf, setSessionCookie } from './require-session.ts';
 import { textField } from './forms.ts';
 import { icon, pageHeaders, renderAlone } from './page.ts';
@@ -15,7 +15,7 @@ const attemptsPerMinute = 10;
 
 export async function addSignIn(
   app: FastifyInstance,
-  { store, isSecure, log }: OperatorParts,
+  { store, isSecure, log }: OperatorContext,
   sessions: ConsoleSessions,
 ): Promise<void> {
   await app.register(rateLimit, { global: false, errorResponseBuilder: tooManyAttempts });

@@ -4,17 +4,17 @@ import { durationBoundsSeconds } from '../../delivery/figures.ts';
 import { pushServiceName } from '../../protocol/push-service-name.ts';
 import { settlements } from '../../store/broadcasts.ts';
 import { BoundedNames } from './bounded-names.ts';
-import type { Durations, Measured } from './process-metrics.ts';
+import type { Durations, ProcessMetrics } from './process-metrics.ts';
 import type { Totals } from './totals.ts';
 
 export type PrometheusClient = typeof import('@prometheus-io/client');
 type ContentType = PrometheusClient['prometheusContentType'] | PrometheusClient['openMetricsContentType'];
 
 export interface MetricsRegistry {
-  render(totals: Totals, measured: Measured): Promise<string>;
+  render(totals: Totals, measured: ProcessMetrics): Promise<string>;
 }
 
-export function createRegistry(client: PrometheusClient, contentType: ContentType): MetricsRegistry {
+export function defineMetrics(client: PrometheusClient, contentType: ContentType): MetricsRegistry {
   const registry = new client.Registry(contentType);
   client.collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -82,7 +82,7 @@ export function createRegistry(client: PrometheusClient, contentType: ContentTyp
     }
   };
 
-  const setMeasured = (measured: Measured): void => {
+  const setProcessMetrics = (measured: ProcessMetrics): void => {
     for (const metric of [registrations, leasesLost]) metric.reset();
     for (const [result, count] of measured.registrations) registrations.inc({ result }, count);
     leasesLost.inc(measured.leasesLost);
@@ -96,7 +96,7 @@ export function createRegistry(client: PrometheusClient, contentType: ContentTyp
   return {
     async render(totals, measured) {
       setTotals(totals);
-      setMeasured(measured);
+      setProcessMetrics(measured);
       return registry.metrics();
     },
   };

@@ -3,9 +3,9 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DeliveryFigures } from '../../delivery/figures.ts';
 import type { Store } from '../../store/store.ts';
-import { Measured, type RegistrationResult } from './process-metrics.ts';
+import { ProcessMetrics, type RegistrationResult } from './process-metrics.ts';
 import { readTotals } from './totals.ts';
-import { createRegistry, type MetricsRegistry, type PrometheusClient } from './definitions.ts';
+import { defineMetrics, type MetricsRegistry, type PrometheusClient } from './definitions.ts';
 
 export interface Metrics {
   /** For the option `onFigures` of a sender. */
@@ -19,7 +19,7 @@ export interface Metrics {
 }
 
 export function createMetrics(store: Store): Metrics {
-  const measured = new Measured();
+  const measured = new ProcessMetrics();
   const registries = new Map<string, MetricsRegistry>();
 
   return {
@@ -32,7 +32,7 @@ export function createMetrics(store: Store): Metrics {
       const contentType = isOpenMetrics ? client.openMetricsContentType : client.prometheusContentType;
       let registry = registries.get(contentType);
       if (registry === undefined) {
-        registry = createRegistry(client, contentType);
+        registry = defineMetrics(client, contentType);
         registries.set(contentType, registry);
       }
       return { contentType, text: await registry.render(await readTotals(store), measured) };

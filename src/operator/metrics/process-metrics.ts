@@ -16,7 +16,7 @@ export class Durations {
   }
 }
 
-export class Measured {
+export class ProcessMetrics {
   /** By push service. */
   readonly answers = new Map<string, Durations>();
   readonly commits = new Durations();

@@ -71,7 +71,7 @@ export function addActionRoutes(
     '/api/getWithArg/*',
     {
       schema: { params: argParams },
-      config: { operation: operations.getWithArg, lastSegment: 'arg', ...annotation('getWithArg') },
+      config: { operation: operations.getWithArg, wildcardParam: 'arg', ...annotation('getWithArg') },
     },
     run(actions.getWithArg),
   );

@@ -44,10 +44,10 @@ const putOperation: Operation = {
 };
 
 export function addUserRoutes(app: ServiceApp, users: ExampleUsers): void {
-  const lastSegment = 'user_id';
+  const wildcardParam = 'user_id';
   app.get(
     '/v1/user/*',
-    { schema: { params: userParams }, validatorCompiler, config: { operation: getOperation, lastSegment } },
+    { schema: { params: userParams }, validatorCompiler, config: { operation: getOperation, wildcardParam } },
     async (request, reply) => {
       const user = await users.find(request.params.user_id);
       if (user === undefined) throw notFound();
@@ -60,7 +60,7 @@ export function addUserRoutes(app: ServiceApp, users: ExampleUsers): void {
     {
       schema: { params: userParams, body: userUpdate },
       validatorCompiler,
-      config: { operation: putOperation, lastSegment },
+      config: { operation: putOperation, wildcardParam },
     },
     async (request, reply) => {
       const { name, email } = request.body;

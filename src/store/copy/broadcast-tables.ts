@@ -1,6 +1,12 @@
 // Copied tables: broadcasts, whom they are for, what is left of them, and what was tried.
 import type { CopiedTable } from './copied-table.ts';
-import { moved, movedAudiences, movedMembers, movedRetries, movedSlices } from './partitioned-audiences.ts';
+import {
+  partitioned,
+  partitionedAudiences,
+  partitionedMembers,
+  partitionedRetries,
+  partitionedSlices,
+} from './partitioned-audiences.ts';
 import { continueIds, isOpen, ofBroadcasts } from './table-sql.ts';
 
 export const broadcastTables: readonly CopiedTable[] = [
@@ -8,7 +14,7 @@ export const broadcastTables: readonly CopiedTable[] = [
     name: 'audiences',
     columns: { id: 'integer', members: 'integer', created_at_ms: 'integer' },
     order: ['id'],
-    postgres: { from: `(${movedAudiences}) t` },
+    postgres: { from: `(${partitionedAudiences}) t` },
   },
   {
     name: 'audience_members',
@@ -28,7 +34,7 @@ export const broadcastTables: readonly CopiedTable[] = [
       made: ['endpoint_hash'],
     },
     postgres: {
-      from: `(${movedMembers}) t
+      from: `(${partitionedMembers}) t
              left join deskbell.subscriptions s on s.endpoint_hash = t.endpoint_hash and s.id = t.subscription_id`,
       // the hash of an id that is not stored any more is worth nothing
       read: { endpoint_hash: 'case when t.endpoint is null then s.endpoint_hash else t.endpoint_hash end' },
@@ -62,7 +68,7 @@ export const broadcastTables: readonly CopiedTable[] = [
     order: ['id'],
     sqlite: { names: { user_name: 'user' } },
     postgres: {
-      from: `deskbell.broadcasts t left join ${moved.broadcasts} m on m.broadcast_id = t.id`,
+      from: `deskbell.broadcasts t left join ${partitioned.broadcasts} m on m.broadcast_id = t.id`,
       names: { has_list: 'rows_in' },
       read: {
         has_list: `(t.rows_in = 'list' or m.broadcast_id is not null)`,
@@ -111,7 +117,7 @@ export const broadcastTables: readonly CopiedTable[] = [
       from: `slices t join broadcasts b on b.id = t.broadcast_id and ${isOpen}`,
       leftOut: ['token', 'lease_until_ms'],
     },
-    postgres: { from: `(${movedSlices}) t`, leftOut: ['token', 'lease_until_ms', 'last_commit'] },
+    postgres: { from: `(${partitionedSlices}) t`, leftOut: ['token', 'lease_until_ms', 'last_commit'] },
   },
   {
     name: 'retries',
@@ -137,7 +143,7 @@ export const broadcastTables: readonly CopiedTable[] = [
       made: ['endpoint_hash'],
       leftOut: ['token'],
     },
-    postgres: { from: `(${movedRetries}) t`, leftOut: ['token'] },
+    postgres: { from: `(${partitionedRetries}) t`, leftOut: ['token'] },
   },
   {
     name: 'alarms',

@@ -3,7 +3,7 @@
 import { broadcastTables } from './broadcast-tables.ts';
 import type { CopiedTable } from './copied-table.ts';
 import { countTables } from './count-tables.ts';
-import { moved } from './partitioned-audiences.ts';
+import { partitioned } from './partitioned-audiences.ts';
 import { operatorTables } from './operator-tables.ts';
 import { subscriptionTables } from './subscription-tables.ts';
 
@@ -47,7 +47,7 @@ const sequenceTable: CopiedTable = {
       .map(
         (name) => `
           select '${name}' as name, greatest(case when is_called then last_value else 0 end,
-                                             ${name === 'audiences' ? `(select max(audience_id) from ${moved.broadcasts})` : '0'}) as last
+                                             ${name === 'audiences' ? `(select max(audience_id) from ${partitioned.broadcasts})` : '0'}) as last
           from deskbell.${name}_id_seq`,
       )
       .join(' union all ')}) t`,

@@ -4,7 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { CopiedTable } from './copied-table.ts';
 import { copiedTables } from './copied-tables.ts';
 import type { CopySource, CopyTarget, Progress, TableReader } from './source-and-target.ts';
-import { addRow, isSame, noRows, type Tally } from './checksum.ts';
+import { addRow, isSame, noRows, type TableChecksum } from './checksum.ts';
 
 export interface CopyState {
   readonly step: 'copying' | 'comparing';
@@ -67,8 +67,8 @@ async function copyTable({
 }: TableCopy): Promise<Progress> {
   const { name } = table;
   const written = progress[name] ?? noRows;
-  const withTable = (tally: Tally): Progress => ({ ...progress, [name]: tally });
-  const assertUnchanged = (tally: Tally): void => {
+  const withTable = (checksum: TableChecksum): Progress => ({ ...progress, [name]: checksum });
+  const assertUnchanged = (tally: TableChecksum): void => {
     if (isSame(tally, written)) return;
     throw new DeskbellError(
       'ERR_COPY_DIFFERS',

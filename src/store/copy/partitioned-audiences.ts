@@ -4,10 +4,10 @@ import { partitions } from '../postgres/migrations.ts';
 import { isOpen } from './table-sql.ts';
 
 /** Temporary tables of the transaction that reads. */
-export const moved = {
-  broadcasts: 'pg_temp.moved_broadcasts',
-  members: 'pg_temp.moved_members',
-  slices: 'pg_temp.moved_slices',
+export const partitioned = {
+  broadcasts: 'pg_temp.partitioned_broadcasts',
+  members: 'pg_temp.partitioned_members',
+  slices: 'pg_temp.partitioned_slices',
 } as const;
 
 const inPartitions = `b.rows_in = 'partition' and ${isOpen}`;
@@ -31,54 +31,54 @@ const rowsLeft = [
 ].join(' union all ');
 
 /** Makes the temporary tables. */
-export const moveAudiences = `
-  create temp table moved_members on commit drop as
+export const listPartitionedAudiences = `
+  create temp table partitioned_members on commit drop as
     select broadcast_id, number, row_number() over (partition by broadcast_id order by number, id) as position,
            id as subscription_id, endpoint_hash
     from (${rowsLeft}) rows_left;
-  create unique index on moved_members (broadcast_id, subscription_id);
-  create temp table moved_slices on commit drop as
+  create unique index on partitioned_members (broadcast_id, subscription_id);
+  create temp table partitioned_slices on commit drop as
     select l.broadcast_id, l.number, coalesce(min(m.position) - 1, 0) as cursor, coalesce(max(m.position), 0) as through_position
     from deskbell.broadcasts b
     join deskbell.slices l on l.broadcast_id = b.id
-    left join moved_members m on m.broadcast_id = l.broadcast_id and m.number = l.number
+    left join partitioned_members m on m.broadcast_id = l.broadcast_id and m.number = l.number
     where ${inPartitions} group by 1, 2;
-  create temp table moved_broadcasts on commit drop as
+  create temp table partitioned_broadcasts on commit drop as
     select b.id as broadcast_id, b.created_at_ms,
-           (select count(*) from moved_members m where m.broadcast_id = b.id) as members,
+           (select count(*) from partitioned_members m where m.broadcast_id = b.id) as members,
            (select greatest(max(a.id), max(q.last_value)) from deskbell.audiences_id_seq q left join deskbell.audiences a on true)
              + row_number() over (order by b.id) as audience_id
     from deskbell.broadcasts b where ${inPartitions};
-  analyze moved_members;
+  analyze partitioned_members;
 `;
 
-export const movedAudiences = `
+export const partitionedAudiences = `
   select id, members, created_at_ms from deskbell.audiences
   union all
-  select audience_id, members, created_at_ms from ${moved.broadcasts}`;
+  select audience_id, members, created_at_ms from ${partitioned.broadcasts}`;
 
-export const movedMembers = `
+export const partitionedMembers = `
   select m.audience_id, m.position, m.subscription_id, m.endpoint_hash, m.endpoint, m.p256dh, m.auth
   from deskbell.audience_members m join deskbell.audiences a on a.id = m.audience_id
   union all
   select b.audience_id, m.position, m.subscription_id, m.endpoint_hash, null, null, null
-  from ${moved.members} m join ${moved.broadcasts} b on b.broadcast_id = m.broadcast_id`;
+  from ${partitioned.members} m join ${partitioned.broadcasts} b on b.broadcast_id = m.broadcast_id`;
 
-export const movedSlices = `
+export const partitionedSlices = `
   select l.broadcast_id, l.number, l.cursor, l.through_position
   from deskbell.slices l join deskbell.broadcasts b on b.id = l.broadcast_id
   where ${isOpen} and b.rows_in <> 'partition'
   union all
-  select broadcast_id, number, cursor, through_position from ${moved.slices}`;
+  select broadcast_id, number, cursor, through_position from ${partitioned.slices}`;
 
 /** The subscription of a row that has left the store is left out where it was moved, as a worker would. */
-export const movedRetries = `
+export const partitionedRetries = `
   select r.broadcast_id, coalesce(m.position, r.position) as position,
          case b.rows_in when 'all' then s.endpoint_hash end as endpoint_hash,
          r.due_at_ms, r.attempts, r.deferrals, r.expires_at_ms, r.push_service_id, r.draw_order,
          r.refusals, r.refused_by, r.refused_since_ms
   from deskbell.retries r
   join deskbell.broadcasts b on b.id = r.broadcast_id and ${isOpen}
-  left join ${moved.members} m on b.rows_in = 'partition' and m.broadcast_id = b.id and m.subscription_id = r.position
+  left join ${partitioned.members} m on b.rows_in = 'partition' and m.broadcast_id = b.id and m.subscription_id = r.position
   left join deskbell.subscriptions s on s.endpoint_hash = r.endpoint_hash and s.id = r.position
   where b.rows_in <> 'partition' or m.position is not null`;

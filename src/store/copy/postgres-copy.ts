@@ -15,9 +15,9 @@ import {
   type Progress,
   type TableReader,
 } from './source-and-target.ts';
-import { moveAudiences } from './partitioned-audiences.ts';
+import { listPartitionedAudiences } from './partitioned-audiences.ts';
 import { fromOf, insertSql, nameOf, rowReader, selectSql } from './postgres-rows.ts';
-import { assertSameSchema, notEmpty, unfinishedCopy } from '../unfinished-copy.ts';
+import { assertSameSchema, notEmptyError, unfinishedCopy } from '../unfinished-copy.ts';
 
 /** The whole of a large table may be sorted before its first row comes, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
@@ -100,7 +100,7 @@ function sourceOf(
       database.transaction(async (query) => {
         await query('set transaction isolation level repeatable read');
         await prepare(query);
-        await query(moveAudiences);
+        await query(listPartitionedAudiences);
         return work(readerOf(query));
       }),
     close: () => database.close(),
@@ -194,7 +194,7 @@ async function begin(query: Query, { label }: PostgresDatabase, source: string):
   }
   for (const table of tablesToBeEmpty('postgres')) {
     const [row] = await query(`select from deskbell.${table} limit 1`);
-    if (row !== undefined) throw notEmpty(label, table);
+    if (row !== undefined) throw notEmptyError(label, table);
   }
   await query('delete from deskbell.vapid_keys');
   await query(

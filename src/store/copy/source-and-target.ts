@@ -1,6 +1,6 @@
 // What the copy needs of a database that it reads, and of one that it writes.
 import type { CopiedTable, CopyRow } from './copied-table.ts';
-import type { Tally } from './checksum.ts';
+import type { TableChecksum } from './checksum.ts';
 
 /** Reads tables as they are at one moment. */
 export interface TableReader {
@@ -9,7 +9,7 @@ export interface TableReader {
   pages(table: CopiedTable): AsyncIterable<readonly CopyRow[]>;
 }
 
-interface CopyEnd {
+interface CopySide {
   /** For messages: without user and password. */
   readonly label: string;
   /** Nobody writes while `work` reads. */
@@ -17,12 +17,12 @@ interface CopyEnd {
   close(): Promise<void>;
 }
 
-export type CopySource = CopyEnd;
+export type CopySource = CopySide;
 
 /** What is written already, by the names of tables. */
-export type Progress = Readonly<Record<string, Tally>>;
+export type Progress = Readonly<Record<string, TableChecksum>>;
 
-export interface CopyTarget extends CopyEnd {
+export interface CopyTarget extends CopySide {
   /**
    * Marks the empty database as an unfinished copy, which nothing else opens; or finds what was copied before.
    *

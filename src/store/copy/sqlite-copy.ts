@@ -2,7 +2,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint } from '../postgres/endpoint-hash.ts';
-import { existing } from '../sqlite/inspect-database.ts';
+import { readWriteUrl } from '../sqlite/inspect-database.ts';
 import { migrations } from '../sqlite/migrations.ts';
 import { openDatabaseFile } from '../sqlite/open-database-file.ts';
 import { isBusy, toStoreError } from '../sqlite/database-errors.ts';
@@ -23,7 +23,7 @@ import {
   type Progress,
   type TableReader,
 } from './source-and-target.ts';
-import { assertSameSchema, notEmpty, unfinishedCopy } from '../unfinished-copy.ts';
+import { assertSameSchema, notEmptyError, unfinishedCopy } from '../unfinished-copy.ts';
 
 /** @throws {DeskbellError} ERR_STORE_IN_USE, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE */
 export async function openSqliteSource(path: string): Promise<CopySource> {
@@ -74,7 +74,7 @@ function sourceOf(database: DatabaseSync, label: string): CopySource {
 
 /** SQLite gives this lock only where no other connection is open, and then lets nobody open one. */
 function openAlone(path: string): DatabaseSync {
-  const database = new DatabaseSync(existing(path));
+  const database = new DatabaseSync(readWriteUrl(path));
   try {
     database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin immediate; commit');
     database.function('endpoint_hash', { deterministic: true }, (endpoint) =>
@@ -146,7 +146,8 @@ function begin(
     return JSON.parse(String(row?.['progress'])) as Progress;
   }
   for (const table of tablesToBeEmpty('sqlite')) {
-    if (database.prepare(`select 1 from ${table} limit 1`).get() !== undefined) throw notEmpty(path, table);
+    if (database.prepare(`select 1 from ${table} limit 1`).get() !== undefined)
+      throw notEmptyError(path, table);
   }
   inTransaction(() => {
     database.exec(`

@@ -3,17 +3,17 @@ import type { AudienceExpression } from '../people.ts';
 import type { Value } from './database.ts';
 
 /** @param first the number of the first parameter that is free; `s` is the table of subscriptions */
-export function matching(
+export function audienceCondition(
   { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
   first: number,
 ): { readonly condition: string; readonly values: readonly Value[] } {
-  const parts: readonly (readonly [condition: (place: string) => string, value: Value])[] = [
-    ...(user === undefined ? [] : [[(place: string) => `s.user_name = ${place}`, user] as const]),
-    ...(all.length === 0 ? [] : [[(place: string) => `s.tags @> ${place}::text[]`, all] as const]),
-    ...(any.length === 0 ? [] : [[(place: string) => `s.tags && ${place}::text[]`, any] as const]),
+  const parts: readonly (readonly [condition: (parameter: string) => string, value: Value])[] = [
+    ...(user === undefined ? [] : [[(parameter: string) => `s.user_name = ${parameter}`, user] as const]),
+    ...(all.length === 0 ? [] : [[(parameter: string) => `s.tags @> ${parameter}::text[]`, all] as const]),
+    ...(any.length === 0 ? [] : [[(parameter: string) => `s.tags && ${parameter}::text[]`, any] as const]),
     ...(none.length === 0
       ? []
-      : [[(place: string) => `coalesce(not s.tags && ${place}::text[], true)`, none] as const]),
+      : [[(parameter: string) => `coalesce(not s.tags && ${parameter}::text[], true)`, none] as const]),
   ];
   return {
     condition: parts.map(([condition], index) => condition(`$${first + index}`)).join(' and '),

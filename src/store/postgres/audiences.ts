@@ -6,7 +6,7 @@ import { cutSlices, maxSlices, type Extent, type Slice } from '../slices.ts';
 import { partitions } from './migrations.ts';
 import type { PostgresDatabase } from './database.ts';
 
-export interface CutAudience {
+export interface SlicedAudience {
   readonly rows: number;
   /** As in the table of broadcasts. */
   readonly rowsIn: 'list' | 'partition' | 'all';
@@ -20,11 +20,11 @@ interface ExtentRow {
 }
 
 /** @param functions the schema of the database's functions */
-export async function cutAudience(
+export async function sliceAudience(
   database: PostgresDatabase,
   functions: string,
   { audienceId, sliceRows }: NewBroadcast,
-): Promise<CutAudience> {
+): Promise<SlicedAudience> {
   if (audienceId !== undefined) {
     const list = await database.first<{ readonly members: number }>(
       'select members from deskbell.audiences where id = $1',

@@ -1,7 +1,7 @@
 // Puts broadcasts together from their rows, their counts per origin, their retries and their alarms: one statement.
-import type { Alarm, Broadcast, BroadcastHead, OriginCounts } from '../broadcasts.ts';
+import type { Alarm, Broadcast, BroadcastSummary, OriginCounts } from '../broadcasts.ts';
 import type { ReceiptCount } from '../receipts.ts';
-import { toBroadcast, toBroadcastHead, type BroadcastRow } from '../rows/broadcast-row.ts';
+import { toBroadcast, toBroadcastSummary, type BroadcastRow } from '../rows/broadcast-row.ts';
 import type { PostgresDatabase } from './database.ts';
 
 export interface BroadcastReader {
@@ -10,7 +10,7 @@ export interface BroadcastReader {
   list(beforeId: number, limit: number): Promise<readonly Broadcast[]>;
   /** Newest first. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
-  heads(beforeId: number, limit: number): Promise<readonly BroadcastHead[]>;
+  summaries(beforeId: number, limit: number): Promise<readonly BroadcastSummary[]>;
 }
 
 interface DetailedRow extends BroadcastRow {
@@ -66,12 +66,12 @@ export function createBroadcastReader(database: PostgresDatabase): BroadcastRead
       );
       return rows.map(assemble);
     },
-    heads: async (beforeId, limit) => {
+    summaries: async (beforeId, limit) => {
       const rows = await database.query<Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>>(
         'select id, state, start_at_ms, payload from deskbell.broadcasts where id < $1 order by id desc limit $2',
         [beforeId, limit],
       );
-      return rows.map(toBroadcastHead);
+      return rows.map(toBroadcastSummary);
     },
   };
 }

@@ -15,9 +15,9 @@ import {
 } from '../broadcasts.ts';
 import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
-import { cutAudience } from './audiences.ts';
+import { sliceAudience } from './audiences.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
-import { matching } from './audience-filter.ts';
+import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase } from './database.ts';
 
 const unusedForMs = 24 * 60 * 60 * 1000;
@@ -39,14 +39,14 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
 
   /** @returns the broadcast that has the key, where it has the same content */
   const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
-    const existing = idempotencyKey === undefined ? undefined : await findByKey(idempotencyKey);
-    return existing && repeatBroadcast(existing, contentHash);
+    const stored = idempotencyKey === undefined ? undefined : await findByKey(idempotencyKey);
+    return stored && repeatBroadcast(stored, contentHash);
   };
 
   const create: BroadcastStore['create'] = async (draft) => {
     const existing = await findExisting(draft);
     if (existing !== undefined) return existing;
-    const { rows, rowsIn, slices } = await cutAudience(database, functions, draft);
+    const { rows, rowsIn, slices } = await sliceAudience(database, functions, draft);
     const made = await database.first<{ readonly id: number; readonly is_new: boolean }>(
       `select * from ${functions}.create_broadcast(
          $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
@@ -132,7 +132,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
           [database.now()],
         );
         if (list === undefined) throw new Error('The list of recipients was not stored.');
-        const { condition, values } = matching(expression, 2);
+        const { condition, values } = audienceCondition(expression, 2);
         await query(
           `with added as (
              insert into deskbell.audience_members (audience_id, position, subscription_id, endpoint_hash)
@@ -167,7 +167,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
     findByKey,
     list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => reader.list(beforeId, limit),
     listOpen: (limit) => reader.listOpen(limit),
-    heads: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => reader.heads(beforeId, limit),
+    summaries: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => reader.summaries(beforeId, limit),
     pause: (id) => change(id, 'paused', ['running']),
     resume: (id) => change(id, 'running', ['paused']),
 

@@ -27,7 +27,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
   const write = async (clients: ReadonlyMap<string, Gathered>): Promise<void> => {
     const all = [...clients.values()];
     try {
-      const rows = await database.ask<WindowRow>(
+      const rows = await database.queryBriefly<WindowRow>(
         `select * from ${functions}.count_requests($1, $2, $3, $4)`,
         [
           database.now(),
@@ -48,7 +48,9 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
     if (performance.now() - forgottenMs < forgetEveryMs) return;
     forgottenMs = performance.now();
     await database
-      .ask(`delete from deskbell.client_requests where ends_at_ms < ${functions}.clock($1)`, [database.now()])
+      .queryBriefly(`delete from deskbell.client_requests where ends_at_ms < ${functions}.clock($1)`, [
+        database.now(),
+      ])
       .catch(() => {});
   };
 

@@ -23,7 +23,7 @@ export type Query = <Row extends object>(sql: string, values?: readonly Value[])
 const defaultRetryForMs = 20_000;
 const firstPauseMs = 50;
 const maxPauseMs = 1000;
-const askForMs = 500;
+const retryBrieflyForMs = 500;
 
 export class PostgresDatabase {
   #pool: Pool;
@@ -50,7 +50,7 @@ export class PostgresDatabase {
     this.now = options.now ?? (() => null);
     this.clock = options.now
       ? { now: options.now, learn: async () => {} }
-      : createServerClock({ ask: () => this.#askTime() });
+      : createServerClock({ readServerTime: () => this.#askTime() });
   }
 
   /** Connects with the first statement. @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */
@@ -72,8 +72,8 @@ export class PostgresDatabase {
   }
 
   /** The same for whoever goes on without an answer: tried again only for connections that broke unnoticed. */
-  readonly ask: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
-    this.#query<Row>(sql, values, askForMs);
+  readonly queryBriefly: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
+    this.#query<Row>(sql, values, retryBrieflyForMs);
 
   /** Runs one statement. @returns the number of rows changed */
   run(sql: string, values: readonly Value[] = []): Promise<number> {
@@ -107,7 +107,7 @@ export class PostgresDatabase {
   }
 
   async #askTime(): Promise<number> {
-    const [row] = await this.ask<{ readonly now_ms: number }>(
+    const [row] = await this.queryBriefly<{ readonly now_ms: number }>(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
     );
     if (row === undefined) throw new Error('The server does not tell the time.');

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast } from '../broadcasts.ts';
 import { decideRefusal, type IfRefused } from '../push-services.ts';
-import type { WorkSource } from '../leases.ts';
+import type { Leases } from '../leases.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import type { PostgresDatabase } from './database.ts';
-import { createRecipients, type RecipientRow } from './read-page.ts';
+import { createPageReader, type RecipientRow } from './read-page.ts';
 import type { Notices } from './thread-notices.ts';
 import { everyBroadcast } from './work-notices.ts';
 
@@ -55,13 +55,13 @@ const decide = (row: RetryRowOfDatabase): IfRefused =>
       });
 
 /** @param functions the schema of the database's functions */
-export function createPostgresWorkSource(
+export function createPostgresLeases(
   database: PostgresDatabase,
   functions: string,
   notices: Omit<Notices, 'close'>,
-): WorkSource {
+): Leases {
   const reader = createBroadcastReader(database);
-  const recipients = createRecipients(database);
+  const recipients = createPageReader(database);
 
   const getOrThrow = async (id: number): Promise<Broadcast> => {
     const broadcast = await reader.find(id);

@@ -8,7 +8,7 @@ import { parsePerPerson } from '../frequency-cap.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
 import type { PostgresDatabase, Value } from './database.ts';
-import { createRecipients, type PageRow } from './read-page.ts';
+import { createPageReader, type PageRow } from './read-page.ts';
 
 /** What `commit_page` answers. */
 interface StoredAnswer extends CommitAnswer {
@@ -21,7 +21,7 @@ const maxRemembered = 1000;
 
 /** @param functions the schema of the database's functions */
 export function createPostgresLedger(database: PostgresDatabase, functions: string): Ledger {
-  const recipients = createRecipients(database);
+  const recipients = createPageReader(database);
   const fullLogs = new Set<string>();
 
   const rememberLogCapacity = (broadcastId: number, answer: StoredAnswer): void => {

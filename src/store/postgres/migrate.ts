@@ -1,6 +1,6 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { isUnfinished, unfinishedCopy } from '../unfinished-copy.ts';
+import { unfinishedCopyError, unfinishedCopy } from '../unfinished-copy.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { areInUse, installFunctions, lockMigrations } from './functions/use-functions.ts';
 import { migrations } from './migrations.ts';
@@ -45,7 +45,7 @@ export async function readVersion(query: Query, label: string, newest = migratio
     `${tablesOfOurs} and c.relname in ('schema_version', '${unfinishedCopy}')`,
   );
   if (known.length === 0) return 0;
-  if (known.some(({ relname }) => relname === unfinishedCopy)) throw isUnfinished(label);
+  if (known.some(({ relname }) => relname === unfinishedCopy)) throw unfinishedCopyError(label);
   const [row] = await query<{ readonly version: number }>('select version from deskbell.schema_version');
   const version = row?.version ?? 0;
   if (version <= newest) return version;

@@ -33,7 +33,7 @@ import { createPostgresReceipts } from './receipts.ts';
 import { createPostgresRateShares } from './rate-shares.ts';
 import { createPostgresStatistics } from './statistics.ts';
 import { createPostgresSubscriptions } from './subscriptions.ts';
-import { createPostgresWorkSource } from './leases.ts';
+import { createPostgresLeases } from './leases.ts';
 import { checkServer } from './preflight.ts';
 import { subscriptionCounts } from './subscription-counts.ts';
 import { openNotices } from './thread-notices.ts';
@@ -96,7 +96,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     broadcasts: createPostgresBroadcasts(database, functions),
     schedules: createSchedules(portable),
     sending: createSending(portable),
-    work: createPostgresWorkSource(database, functions, notices),
+    leases: createPostgresLeases(database, functions, notices),
     ledger: createPostgresLedger(database, functions),
     heldDeletions: createPostgresHeldDeletions(database),
     ended: createEndedSubscriptions(portable),

@@ -35,7 +35,7 @@ export async function checkServer(
   { isPatient }: { readonly isPatient: boolean },
 ): Promise<void> {
   const askedAtMs = Date.now();
-  const [server] = await (isPatient ? database.query : database.ask)<ServerRow>(describeServer);
+  const [server] = await (isPatient ? database.query : database.queryBriefly)<ServerRow>(describeServer);
   const answeredAtMs = Date.now();
   if (server === undefined) throw new Error('The server does not describe itself.');
   const refuse = (detail: string): never => {

@@ -27,14 +27,14 @@ export interface RecipientRow {
   readonly updated_at_ms: number | null;
 }
 
-export interface Recipients {
+export interface PageReader {
   ofPage(page: PageRow | undefined): Promise<readonly Recipient[]>;
   of<Row extends RecipientRow>(rows: readonly Row[]): Promise<readonly (Recipient & { readonly row: Row })[]>;
 }
 
 const bytesOfKeys = pointBytes + authBytes;
 
-export function createRecipients(database: PostgresDatabase): Recipients {
+export function createPageReader(database: PostgresDatabase): PageReader {
   let vapidKeys: ReadonlyMap<number, string> = new Map();
 
   /** Reads all of them again where one is not known yet. */

@@ -10,7 +10,7 @@ export interface ServerClock {
 
 export interface ServerClockOptions {
   /** @returns the server's time */
-  readonly ask: () => Promise<number>;
+  readonly readServerTime: () => Promise<number>;
   readonly monotonicNow?: (() => number) | undefined;
 }
 
@@ -20,7 +20,7 @@ const slowRoundTripMs = 500;
 const learnSoonAfterMs = 1000;
 
 export function createServerClock({
-  ask,
+  readServerTime,
   monotonicNow = () => performance.now(),
 }: ServerClockOptions): ServerClock {
   let aheadMs = Date.now() - monotonicNow();
@@ -29,7 +29,7 @@ export function createServerClock({
   const learn = async (): Promise<void> => {
     const askedAtMs = monotonicNow();
     learnAtMs = askedAtMs + learnAgainAfterMs;
-    const serverMs = await ask();
+    const serverMs = await readServerTime();
     const answeredAtMs = monotonicNow();
     const roundTripMs = answeredAtMs - askedAtMs;
     if (roundTripMs > slowRoundTripMs) learnAtMs = answeredAtMs + learnSoonAfterMs;

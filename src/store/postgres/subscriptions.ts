@@ -12,7 +12,7 @@ import type {
   SubscriptionStore,
 } from '../subscriptions.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
-import { matching } from './audience-filter.ts';
+import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase } from './database.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -49,7 +49,7 @@ export function createPostgresSubscriptions(
   const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
 
   const count = async (expression?: AudienceExpression): Promise<number> => {
-    const { condition, values } = expression === undefined ? everything : matching(expression, 1);
+    const { condition, values } = expression === undefined ? everything : audienceCondition(expression, 1);
     const row = await database.first<{ readonly rows: number }>(
       expression === undefined
         ? 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts'
@@ -151,7 +151,7 @@ export function createPostgresSubscriptions(
     count,
 
     page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) => {
-      const { condition, values } = expression === undefined ? everything : matching(expression, 4);
+      const { condition, values } = expression === undefined ? everything : audienceCondition(expression, 4);
       const rows = await database.query<RowWithTags>(
         `${selectRow} where s.id > $1 and s.id <= $2 and ${condition} order by s.id limit $3`,
         [afterId, throughId, limit, ...values],

@@ -4,7 +4,7 @@ import {
   isOver,
   settlements,
   type Broadcast,
-  type BroadcastHead,
+  type BroadcastSummary,
   type BroadcastState,
 } from '../broadcasts.ts';
 import { sumReceiptCounts, type ReceiptCount } from '../receipts.ts';
@@ -67,12 +67,12 @@ function countRows(row: BroadcastRow, origins: Broadcast['origins']): Broadcast[
   };
 }
 
-export const toBroadcastHead = ({
+export const toBroadcastSummary = ({
   id,
   state,
   start_at_ms,
   payload,
-}: Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>): BroadcastHead => ({
+}: Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>): BroadcastSummary => ({
   id,
   state,
   startAtMs: start_at_ms,

@@ -15,7 +15,7 @@ export interface MatchingRange {
   ids(): readonly number[];
 }
 
-export interface MatchingSubscriptions {
+export interface AudienceFilter {
   /** @param rows about how many candidates the range has. It is to be used in the same transaction, or turn */
   rangeAfter(expression: AudienceExpression, afterId: number, rows: number): MatchingRange;
 }
@@ -43,7 +43,7 @@ const sources = {
   everything: 'select id from subscriptions where id > :afterId and id <= :throughId',
 } as const;
 
-export function createMatchingSubscriptions(database: SqliteDatabase): MatchingSubscriptions {
+export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
   const statements = prepareStatements(database);
 
   const findCandidates = (
@@ -51,25 +51,25 @@ export function createMatchingSubscriptions(database: SqliteDatabase): MatchingS
     afterId: number,
     rows: number,
   ): Candidates => {
-    const nothing = { user: null, drivers: [], all, any };
+    const none = { user: null, drivers: [], all, any };
     if (user !== undefined) {
       const throughId = statements.endOfUser.first({ user, afterId, rows })?.id ?? null;
-      return { ...nothing, source: 'user', throughId, user };
+      return { ...none, source: 'user', throughId, user };
     }
     if (all.length > 0) {
       const { tag = '', end = null } =
         statements.rarestTag.first({ tags: JSON.stringify(all), afterId, rows }) ?? {};
       const others = all.filter((other) => other !== tag);
-      return { ...nothing, source: 'tags', throughId: end, drivers: [tag], all: others };
+      return { ...none, source: 'tags', throughId: end, drivers: [tag], all: others };
     }
     if (any.length > 0) {
       const tags = JSON.stringify(any);
       const { end = null } =
         statements.firstEnd.first({ tags, afterId, rows: Math.ceil(rows / any.length) }) ?? {};
-      return { ...nothing, source: 'tags', throughId: end, drivers: any, any: [] };
+      return { ...none, source: 'tags', throughId: end, drivers: any, any: [] };
     }
     const throughId = statements.endOfEverything.first({ afterId, rows })?.id ?? null;
-    return { ...nothing, source: 'everything', throughId };
+    return { ...none, source: 'everything', throughId };
   };
 
   return {

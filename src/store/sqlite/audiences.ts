@@ -4,8 +4,8 @@ import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { Extent } from '../slices.ts';
 import type { AudienceExpression } from '../people.ts';
-import { inTurns } from './in-batches.ts';
-import { createMatchingSubscriptions } from './audience-filter.ts';
+import { inBatches } from './in-batches.ts';
+import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 
@@ -24,11 +24,11 @@ export interface Audiences {
 
 export function createAudiences(database: SqliteDatabase): Audiences {
   const statements = prepareStatements(database);
-  const matching = createMatchingSubscriptions(database);
+  const matching = createAudienceFilter(database);
 
   const dropUnused = async () => {
     const oldestMs = database.now() - unusedForMs;
-    await inTurns(database, () => statements.dropMembers.run({ oldestMs }) === deleteBatchRows);
+    await inBatches(database, () => statements.dropMembers.run({ oldestMs }) === deleteBatchRows);
     await database.write(() => statements.drop.run({ oldestMs }));
   };
 
@@ -76,7 +76,7 @@ export function createAudiences(database: SqliteDatabase): Audiences {
   const openMatching = async (expression: AudienceExpression): Promise<number> => {
     const audienceId = await open();
     let afterId = 0;
-    await inTurns(database, () => {
+    await inBatches(database, () => {
       const throughId = addRange(audienceId, expression, afterId);
       afterId = throughId ?? afterId;
       return throughId !== undefined;

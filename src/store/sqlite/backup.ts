@@ -2,7 +2,7 @@
 // is a database as it would be in a data directory.
 import { DatabaseSync, backup } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { assertWhole, existing, untouched, withDatabase } from './inspect-database.ts';
+import { assertWhole, readWriteUrl, immutableUrl, withDatabase } from './inspect-database.ts';
 import { assertComplete, assertOurs, readVersion } from './open-database-file.ts';
 import { toStoreError } from './database-errors.ts';
 
@@ -24,7 +24,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   let database: DatabaseSync | undefined;
   try {
     // a connection that only reads would leave SQLite's side files behind
-    database = new DatabaseSync(existing(from));
+    database = new DatabaseSync(readWriteUrl(from));
     assertComplete(database, from);
     await backup(database, to, { rate: allPages });
   } catch (error) {
@@ -36,7 +36,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 
 /** Makes a copy of a database a backup: whole in one file, checked, with other files in it. @throws {DeskbellError} */
 export function completeBackup(path: string, files: readonly BackupFile[]): void {
-  withDatabase(existing(path), path, (database) => {
+  withDatabase(readWriteUrl(path), path, (database) => {
     database.exec('pragma journal_mode = delete');
     assertWhole(database, path);
     if (files.length === 0) return;
@@ -56,7 +56,7 @@ export function completeBackup(path: string, files: readonly BackupFile[]): void
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE
  */
 export function checkBackup(path: string): void {
-  withDatabase(untouched(path), path, (database) => {
+  withDatabase(immutableUrl(path), path, (database) => {
     assertOurs(database, path);
     if (readVersion(database, path) === 0) {
       throw new DeskbellError('ERR_STORE_CORRUPT', `The file ${path} is an empty database.`);
@@ -67,7 +67,7 @@ export function checkBackup(path: string): void {
 
 /** Takes the other files out of a copy of a backup, leaves no trace of them, and makes it small. @throws {DeskbellError} */
 export function takeBackupFiles(path: string): readonly BackupFile[] {
-  return withDatabase(existing(path), path, (database) => {
+  return withDatabase(readWriteUrl(path), path, (database) => {
     const files = takeFiles(database);
     database.exec('pragma auto_vacuum = incremental; vacuum');
     return files;

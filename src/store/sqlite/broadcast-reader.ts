@@ -3,12 +3,12 @@ import {
   isOver,
   type Alarm,
   type Broadcast,
-  type BroadcastHead,
+  type BroadcastSummary,
   type OriginCounts,
   type KeyedBroadcast,
 } from '../broadcasts.ts';
 import type { ReceiptCount } from '../receipts.ts';
-import { toBroadcast, toBroadcastHead, type BroadcastRow } from '../rows/broadcast-row.ts';
+import { toBroadcast, toBroadcastSummary, type BroadcastRow } from '../rows/broadcast-row.ts';
 import type { SqliteDatabase } from './database.ts';
 
 export interface BroadcastReader {
@@ -18,7 +18,7 @@ export interface BroadcastReader {
   list(beforeId: number, limit: number): readonly Broadcast[];
   /** Newest first. */
   listOpen(limit: number): readonly Broadcast[];
-  heads(beforeId: number, limit: number): readonly BroadcastHead[];
+  summaries(beforeId: number, limit: number): readonly BroadcastSummary[];
 }
 
 /** With what only finding by key needs. */
@@ -47,7 +47,7 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
   const open = database.prepare<{ limit: number }, BroadcastRow>(`
     select * from broadcasts where state in ('running', 'paused') order by id desc limit :limit
   `);
-  const heads = database.prepare<
+  const summaries = database.prepare<
     { beforeId: number; limit: number },
     Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>
   >(`
@@ -97,7 +97,7 @@ export function createBroadcastReader(database: SqliteDatabase): BroadcastReader
     },
     list: (beforeId, limit) => newest.all({ beforeId, limit }).map(assemble),
     listOpen: (limit) => open.all({ limit }).map(assemble),
-    heads: (beforeId, limit) => heads.all({ beforeId, limit }).map(toBroadcastHead),
+    summaries: (beforeId, limit) => summaries.all({ beforeId, limit }).map(toBroadcastSummary),
   };
 }
 

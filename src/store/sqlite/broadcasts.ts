@@ -13,8 +13,8 @@ import { receiptWindowMs } from '../receipts.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { createAudiences } from './audiences.ts';
-import { createFinish } from './finish-broadcast.ts';
-import { inTurns } from './in-batches.ts';
+import { createBroadcastFinisher } from './finish-broadcast.ts';
+import { inBatches } from './in-batches.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Some tens of milliseconds of one transaction. */
@@ -25,7 +25,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
   const reader = createBroadcastReader(database);
   const audiences = createAudiences(database);
   const log = createAttemptLog(database);
-  const finish = createFinish(database);
+  const finish = createBroadcastFinisher(database);
 
   const create = (draft: NewBroadcast) => {
     const existing = draft.idempotencyKey === undefined ? undefined : reader.findByKey(draft.idempotencyKey);
@@ -88,13 +88,13 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastStore
     list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
       database.read(() => reader.list(beforeId, limit)),
     listOpen: (limit) => database.read(() => reader.listOpen(limit)),
-    heads: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
-      database.read(() => reader.heads(beforeId, limit)),
+    summaries: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) =>
+      database.read(() => reader.summaries(beforeId, limit)),
     pause: (id) => change(id, 'paused', ['running']),
     resume: (id) => change(id, 'running', ['paused']),
     cancel: async (id) => {
       const broadcast = await change(id, 'cancelled', ['running', 'paused']);
-      await inTurns(database, () => statements.dropRetries.run({ id }) === deleteBatchRows);
+      await inBatches(database, () => statements.dropRetries.run({ id }) === deleteBatchRows);
       return broadcast;
     },
     attempts: (filter) => database.read(() => log.find(filter)),

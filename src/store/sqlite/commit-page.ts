@@ -10,7 +10,7 @@ import {
 import { isAnswer, type CommitAnswer, type PageCommit, type RowResult } from '../ledger.ts';
 import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
-import { createFinish } from './finish-broadcast.ts';
+import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { addCounts, createOutcomeCounts } from './outcome-counts.ts';
 import type { FrequencyCaps } from './frequency-cap.ts';
@@ -46,7 +46,7 @@ export function createPageCommit(
 ): (page: PageCommit) => CommitAnswer {
   const statements = prepareStatements(database);
   const log = createAttemptLog(database);
-  const finish = createFinish(database);
+  const finish = createBroadcastFinisher(database);
   const alarmLog = createAlarms(database);
   const marks = createDeletionGuard(database);
   const outcomes = createOutcomeCounts(database);

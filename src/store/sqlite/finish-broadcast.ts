@@ -5,7 +5,7 @@ import { createDeletionGuard } from './deletion-guard.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */
-export interface Finish {
+export interface BroadcastFinisher {
   /** Finishes the broadcast where no slice and no retry is left. @returns alarms that it has raised */
   ifOver(broadcastId: number, nowMs: number): readonly RaisedAlarm[];
   /** Finishes the broadcasts that have outlived their message and that no worker holds anything of: what has no
@@ -15,7 +15,7 @@ export interface Finish {
   decideMarks(broadcastId: number): readonly RaisedAlarm[];
 }
 
-export function createFinish(database: SqliteDatabase): Finish {
+export function createBroadcastFinisher(database: SqliteDatabase): BroadcastFinisher {
   const marks = createDeletionGuard(database);
   const alarms = createAlarms(database);
   const finishIfOver = database.prepare<{ broadcastId: number; nowMs: number }>(`

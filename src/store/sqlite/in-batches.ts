@@ -7,7 +7,7 @@ import type { SqliteDatabase } from './database.ts';
 const minPauseMs = 12;
 
 /** Runs `step` in one transaction after the other while it returns true. */
-export async function inTurns(database: Pick<SqliteDatabase, 'write'>, step: () => boolean): Promise<void> {
+export async function inBatches(database: Pick<SqliteDatabase, 'write'>, step: () => boolean): Promise<void> {
   for (;;) {
     const startedAtMs = performance.now();
     if (!(await database.write(step))) return;

@@ -11,10 +11,10 @@ import { assertOurs, readVersion } from './open-database-file.ts';
 import { toStoreError } from './database-errors.ts';
 
 /** Is not created where there is none. */
-export const existing = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
+export const readWriteUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
 
 /** Nothing is written to it, or beside it. */
-export const untouched = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=ro&immutable=1`);
+export const immutableUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=ro&immutable=1`);
 
 /** @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_UNAVAILABLE, and what `work` throws */
 export function withDatabase<Result>(
@@ -60,7 +60,7 @@ export function inspectDatabase(path: string): DatabaseState {
     assertRegular(file);
     assertPrivate(file);
   }
-  return withDatabase(existing(path), path, (database) => {
+  return withDatabase(readWriteUrl(path), path, (database) => {
     assertOurs(database, path);
     const schema = readVersion(database, path);
     assertWhole(database, path);

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast } from '../broadcasts.ts';
 import type { IfRefused } from '../push-services.ts';
-import type { RetryLease, RetryRow, SliceLease, WorkSource } from '../leases.ts';
+import type { RetryLease, RetryRow, SliceLease, Leases } from '../leases.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
-import { createFinish } from './finish-broadcast.ts';
+import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { anyBroadcast, createPushServices } from './push-services.ts';
-import { createRecipients } from './read-page.ts';
+import { createPageReader } from './read-page.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** SQLite does not notify of another process's writes, so they are polled for. */
@@ -15,11 +15,11 @@ const lookForWorkEveryMs = 250;
 /** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
 const lookForEndEveryMs = 50;
 
-export function createSqliteWorkSource(database: SqliteDatabase): WorkSource {
+export function createSqliteLeases(database: SqliteDatabase): Leases {
   const statements = prepareStatements(database);
   const reader = createBroadcastReader(database);
-  const recipients = createRecipients(database);
-  const finish = createFinish(database);
+  const recipients = createPageReader(database);
+  const finish = createBroadcastFinisher(database);
   const pushServices = createPushServices(database);
 
   const getOrThrow = (id: number): Broadcast => {

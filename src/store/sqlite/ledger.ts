@@ -5,11 +5,11 @@ import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './commit-page.ts';
 import { createFrequencyCaps } from './frequency-cap.ts';
 import { createPushServices } from './push-services.ts';
-import { createRecipients } from './read-page.ts';
+import { createPageReader } from './read-page.ts';
 import type { SqliteDatabase } from './database.ts';
 
 export function createSqliteLedger(database: SqliteDatabase): Ledger {
-  const recipients = createRecipients(database);
+  const recipients = createPageReader(database);
   const marks = createDeletionGuard(database);
   const pushServices = createPushServices(database);
   const outcomes = createOutcomeCounts(database);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
-import { isUnfinished, unfinishedCopy } from '../unfinished-copy.ts';
+import { unfinishedCopyError, unfinishedCopy } from '../unfinished-copy.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';
 import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
@@ -155,7 +155,7 @@ export function assertOurs(database: DatabaseSync, path: string): void {
 /** @throws {DeskbellError} ERR_COPY_UNFINISHED */
 export function assertComplete(database: DatabaseSync, path: string): void {
   const mark = database.prepare('select 1 from sqlite_schema where name = ?').get(unfinishedCopy);
-  if (mark !== undefined) throw isUnfinished(path);
+  if (mark !== undefined) throw unfinishedCopyError(path);
 }
 
 /** @returns how many migrations it has seen @throws {DeskbellError} ERR_STORE_TOO_NEW */

@@ -23,7 +23,7 @@ import { createSqliteRateShares } from './rate-shares.ts';
 import { createSqliteReceipts } from './receipts.ts';
 import { createSqlitePeople } from './people.ts';
 import { createSqliteSubscriptions } from './subscriptions.ts';
-import { createSqliteWorkSource } from './leases.ts';
+import { createSqliteLeases } from './leases.ts';
 
 /** Of `openSqliteStore`. */
 export interface SqliteStoreOptions {
@@ -57,7 +57,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     broadcasts: createSqliteBroadcasts(database),
     schedules: createSchedules(portable),
     sending: createSending(portable),
-    work: createSqliteWorkSource(database),
+    leases: createSqliteLeases(database),
     ledger: createSqliteLedger(database),
     rates: createSqliteRateShares(database),
     heldDeletions: createSqliteHeldDeletions(database),

@@ -4,7 +4,7 @@ import { authBytes } from '../../protocol/subscription.ts';
 import type { Recipient } from '../broadcasts.ts';
 import type { SqliteDatabase } from './database.ts';
 
-export interface Recipients {
+export interface PageReader {
   /** Rows with `afterPosition < position ≤ throughPosition`, in order; those removed meanwhile are left out. */
   page(
     broadcastId: number,
@@ -25,7 +25,7 @@ type RecipientRow = readonly [
   updatedAtMs: number | null,
 ];
 
-export function createRecipients(database: SqliteDatabase): Recipients {
+export function createPageReader(database: SqliteDatabase): PageReader {
   const { hasList, ofAll, ofList, findVapidKey } = prepareStatements(database);
   const vapidKeys = new Map<number, string>();
 
@@ -52,7 +52,7 @@ export function createRecipients(database: SqliteDatabase): Recipients {
     };
   };
 
-  const page: Recipients['page'] = (broadcastId, afterPosition, throughPosition, limit) => {
+  const page: PageReader['page'] = (broadcastId, afterPosition, throughPosition, limit) => {
     const range = { afterPosition, throughPosition, limit };
     const isOfList = hasList.first({ broadcastId })?.has_list === 1;
     const rows = isOfList ? ofList.all({ broadcastId, ...range }) : ofAll.all(range);

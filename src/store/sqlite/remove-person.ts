@@ -1,12 +1,12 @@
 // Deletes all that the database knows of a person, in one transaction.
 import type { RemovedPerson } from '../people.ts';
-import { createFinish } from './finish-broadcast.ts';
+import { createBroadcastFinisher } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** @returns a function to be called inside a transaction */
 export function createRemovePerson(database: SqliteDatabase): (user: string) => RemovedPerson {
   const statements = prepareStatements(database);
-  const finish = createFinish(database);
+  const finish = createBroadcastFinisher(database);
 
   const removeTraces = (id: number, endpoint: string) => {
     const running = statements.dropRetries.all({ id, endpoint });

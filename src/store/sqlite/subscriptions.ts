@@ -6,7 +6,7 @@ import { checkRight } from '../registration-right.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import type { Registration, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
-import { createMatchingSubscriptions } from './audience-filter.ts';
+import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 import { createSubscriptionOwners } from './user-and-tags.ts';
@@ -28,7 +28,7 @@ export function createSqliteSubscriptions(
 ): SubscriptionStore {
   const statements = prepareStatements(database);
   const owners = createSubscriptionOwners(database);
-  const matching = createMatchingSubscriptions(database);
+  const matching = createAudienceFilter(database);
   const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
 
   const vapidKeyId = (publicKey: string): number => {

@@ -9,12 +9,12 @@ export const people: readonly DocumentedPromise[] = [
     changes: {
       'src/store/sqlite/audience-filter.ts': {
         'tags of `all` are ignored beside a user': [
-          "{ ...nothing, source: 'user', throughId, user }",
-          "{ ...nothing, source: 'user', throughId, user, all: [] }",
+          "{ ...none, source: 'user', throughId, user }",
+          "{ ...none, source: 'user', throughId, user, all: [] }",
         ],
         'tags of `any` are ignored beside a user': [
-          "{ ...nothing, source: 'user', throughId, user }",
-          "{ ...nothing, source: 'user', throughId, user, any: [] }",
+          "{ ...none, source: 'user', throughId, user }",
+          "{ ...none, source: 'user', throughId, user, any: [] }",
         ],
         'tags of `none` are ignored beside a user': [
           'const none = expression.tags?.none ?? [];',

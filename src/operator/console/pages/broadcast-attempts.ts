@@ -4,7 +4,7 @@ import type { Broadcast } from '../../../store/broadcasts.ts';
 import { checkExpression } from '../../../store/check-people.ts';
 import type { Store } from '../../../store/store.ts';
 import { attemptsTable } from '../attempts-table.ts';
-import { empty, nothing, older, select } from '../components.ts';
+import { empty, noHtml, older, select } from '../components.ts';
 import { idField, textField } from '../forms.ts';
 
 const attemptRows = 50;
@@ -51,7 +51,7 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
     }
     ${
       attempts.length < attemptRows
-        ? nothing
+        ? noHtml
         : older(`/console/broadcasts/${id}`, { ...given, before: String(attempts.at(-1)!.id) })
     }
     <p class="quiet small">

@@ -14,7 +14,7 @@ import { settlements, type Broadcast, type OriginCounts } from '../../../store/b
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
-import { empty, nothing, stateBadge, strange, table, tile, time } from '../components.ts';
+import { empty, noHtml, stateBadge, untrusted, table, tile, time } from '../components.ts';
 
 export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
   const { audience, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
@@ -59,7 +59,7 @@ function renderReceipts(broadcast: Broadcast): Html {
   const clicks = Object.entries(total.actions);
   return html`<dl class="tiles">
     ${receiptEvents.map((event) => tile(capitalize(event), formatCount(total[event]), receiptMeanings[event]))}
-    ${clicks.map(([action, count]) => tile(html`Clicked: ${strange(action)}`, formatCount(count), 'of these, on this action'))}
+    ${clicks.map(([action, count]) => tile(html`Clicked: ${untrusted(action)}`, formatCount(count), 'of these, on this action'))}
   </dl>`;
 }
 
@@ -122,7 +122,7 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
   ${
     origins.length > maxOrigins
       ? html`<p class="quiet">and ${formatCount(origins.length - maxOrigins)} more hosts</p>`
-      : nothing
+      : noHtml
   }`;
 }
 

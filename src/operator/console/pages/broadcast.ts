@@ -6,10 +6,10 @@ import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
 import { isOver, type Broadcast } from '../../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
-import type { OperatorParts } from '../../context.ts';
+import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { renderAlarm } from '../alarms.ts';
-import { card, facts, live, notice, strange, time } from '../components.ts';
+import { card, facts, live, notice, untrusted, time } from '../components.ts';
 import { idField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { csrfField, sendPage } from '../page.ts';
@@ -26,7 +26,7 @@ const controls = {
 
 type ControlName = keyof typeof controls;
 
-export function addBroadcastPages(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
+export function addBroadcastPages(app: FastifyInstance, { store }: OperatorContext, addLive: AddLive): void {
   const find = async ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> => {
     const id = idField(params, 'id') ?? 0;
     const broadcast = await store.broadcasts.find(id);
@@ -153,8 +153,8 @@ function renderMessage(broadcast: Broadcast): Html {
         title === '' && message === ''
           ? notice('warn', 'The payload is not a message with title and text.')
           : html`<div>
-              <h3>${strange(title)}</h3>
-              <p>${strange(message)}</p>
+              <h3>${untrusted(title)}</h3>
+              <p>${untrusted(message)}</p>
             </div>`
       }
       ${facts([
@@ -162,13 +162,13 @@ function renderMessage(broadcast: Broadcast): Html {
         ['Until', time(expiresAtMs)],
         ['TTL', `${formatCount(ttlSeconds)} s`],
         ['Urgency', urgency],
-        ...(topic === undefined ? [] : [['Topic', strange(topic)] as const]),
+        ...(topic === undefined ? [] : [['Topic', untrusted(topic)] as const]),
         ...(perPerson === undefined ? [] : [['At most per person', perPerson] as const]),
-        ...(idempotencyKey === undefined ? [] : [['Idempotency key', strange(idempotencyKey)] as const]),
+        ...(idempotencyKey === undefined ? [] : [['Idempotency key', untrusted(idempotencyKey)] as const]),
       ])}
       <details>
         <summary>Payload, ${formatCount(payload.length)} bytes</summary>
-        <pre>${strange(whole)}</pre>
+        <pre>${untrusted(whole)}</pre>
       </details>`,
   );
 }

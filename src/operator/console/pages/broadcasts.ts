@@ -4,10 +4,10 @@ import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-b
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../../store/broadcast-search.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
-import type { OperatorParts } from '../../context.ts';
+import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { progressBar } from '../charts.ts';
-import { empty, nothing, older, select, stateBadge, table, time } from '../components.ts';
+import { empty, noHtml, older, select, stateBadge, table, time } from '../components.ts';
 import { idField, textField } from '../forms.ts';
 import { pages, sendPage } from '../page.ts';
 import { titleOf } from '../broadcast-title.ts';
@@ -17,7 +17,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 const states = ['running', 'scheduled', 'paused', 'done', 'cancelled'] as const;
 
-export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorParts): void {
+export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorContext): void {
   app.get('/broadcasts', async (request, reply) => {
     const { query } = request;
     const session = sessionOf(request);
@@ -49,7 +49,7 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorParts
         }
         ${
           nextBeforeId === undefined
-            ? nothing
+            ? noHtml
             : older(
                 pages.Broadcasts,
                 { ...given, before: String(nextBeforeId) },
@@ -76,7 +76,7 @@ function renderRow(broadcast: Broadcast): readonly (string | Html)[] {
   return [
     String(id),
     html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>`,
-    html`${stateBadge(broadcast)} ${alarms.length > 0 ? html`<span class="badge bad">alarm</span>` : nothing}`,
+    html`${stateBadge(broadcast)} ${alarms.length > 0 ? html`<span class="badge bad">alarm</span>` : noHtml}`,
     formatCount(audience),
     html`${progressBar(broadcast)} <span class="quiet small number">${counts.join(', ')}</span>`,
     time(startAtMs),

@@ -4,12 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html } from '../../../http/description/html.ts';
 import type { VapidKeyState } from '../../../store/vapid-keys.ts';
-import type { OperatorParts } from '../../context.ts';
+import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
-import { badge, card, empty, table, type Tone } from '../components.ts';
+import { badge, card, empty, table, type Variant } from '../components.ts';
 import { sendPage } from '../page.ts';
 
-const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Tone, meaning: string]>> = {
+const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Variant, meaning: string]>> = {
   next: ['active', 'Senders can sign with it; browsers are not offered it yet.'],
   current: ['good', 'Browsers subscribe with it.'],
   previous: ['plain', 'Signs for the subscriptions that were made with it.'],
@@ -17,7 +17,7 @@ const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Tone, m
   foreign: ['warn', 'Subscriptions name it, and it was never one of ours: nothing can be sent to them.'],
 };
 
-export function addKeysPage(app: FastifyInstance, { store }: OperatorParts): void {
+export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): void {
   app.get('/keys', async (request, reply) => {
     const [keys, counts] = await Promise.all([store.vapidKeys.list(), store.vapidKeys.countSubscriptions()]);
     const rows = keys.map(({ publicKey, state: known }) => {

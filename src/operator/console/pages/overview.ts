@@ -7,11 +7,11 @@ import { html, type Html } from '../../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
-import type { OperatorParts } from '../../context.ts';
+import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { renderAlarm, renderUnreachable, renderWarning } from '../alarms.ts';
 import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
-import { card, empty, live, nothing, stateBadge, tile } from '../components.ts';
+import { card, empty, live, noHtml, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { sendPage } from '../page.ts';
@@ -31,7 +31,7 @@ const ranges = {
 
 type RangeName = keyof typeof ranges;
 
-export function addOverview(app: FastifyInstance, parts: OperatorParts, addLive: AddLive): void {
+export function addOverview(app: FastifyInstance, parts: OperatorContext, addLive: AddLive): void {
   const { store } = parts;
   addLive('/live/overview', async ({ query }) => ({ shared: await renderParts(parts, readRange(query)) }));
 
@@ -80,7 +80,7 @@ interface Parts {
 }
 
 async function renderParts(
-  { store, readWarnings }: Pick<OperatorParts, 'store' | 'readWarnings'>,
+  { store, readWarnings }: Pick<OperatorContext, 'store' | 'readWarnings'>,
   range: RangeName,
 ): Promise<Parts & Record<string, Html>> {
   const [rate, subscriptions, today, open, newest, services, senders, warnings] = await Promise.all([
@@ -190,7 +190,7 @@ function renderRunning(broadcast: Broadcast): Html {
     ${progressBar(broadcast)}
     <p class="quiet small number">
       <span>${formatCount(audience - counts.pending)} of ${formatCount(audience)}</span>
-      ${counts.rejected > 0 ? html`<span>${formatCount(counts.rejected)} rejected</span>` : nothing}
+      ${counts.rejected > 0 ? html`<span>${formatCount(counts.rejected)} rejected</span>` : noHtml}
     </p>
   </div>`;
 }

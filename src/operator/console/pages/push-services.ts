@@ -9,10 +9,10 @@ import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import { readPushServices, type PushServiceView } from '../../push-services.ts';
-import type { OperatorParts } from '../../context.ts';
+import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
-import { badge, card, empty, live, nothing, strange, table, time } from '../components.ts';
+import { badge, card, empty, live, noHtml, untrusted, table, time } from '../components.ts';
 import { textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { csrfField, pages, sendPage } from '../page.ts';
@@ -22,7 +22,11 @@ import type { ConsoleSession } from '../sessions.ts';
 const recentAttempts = 2000;
 const shownRejections = 30;
 
-export function addPushServicesPage(app: FastifyInstance, { store }: OperatorParts, addLive: AddLive): void {
+export function addPushServicesPage(
+  app: FastifyInstance,
+  { store }: OperatorContext,
+  addLive: AddLive,
+): void {
   addLive('/live/push-services', async () => ({ shared: await renderParts(store) }));
 
   app.get('/push-services', async (request, reply) => {
@@ -37,7 +41,7 @@ export function addPushServicesPage(app: FastifyInstance, { store }: OperatorPar
       entry: 'Push services',
       liveUrl: '/console/live/push-services',
       content: html`
-        ${held.length === 0 ? nothing : card('Deletions that wait for you', renderHeldDeletions(held, session))}
+        ${held.length === 0 ? noHtml : card('Deletions that wait for you', renderHeldDeletions(held, session))}
         ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
         ${card('What they refused, and why', renderRejections(attempts))}
       `,
@@ -95,13 +99,13 @@ function renderNow(services: readonly PushServiceView[]): Html {
         formatCount(service.connections),
         service.latencyMs === undefined ? '' : `${formatCount(Math.round(service.latencyMs))} ms`,
         html`${formatCount(service.inFlight)} of
-        ${formatCount(service.maxInFlight)}${service.queued > 0 ? html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>` : nothing}`,
+        ${formatCount(service.maxInFlight)}${service.queued > 0 ? html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>` : noHtml}`,
       ]),
   )}
   ${
     services.length > shownServices
       ? html`<p class="quiet">and ${formatCount(services.length - shownServices)} more hosts</p>`
-      : nothing
+      : noHtml
   }`;
 }
 
@@ -116,15 +120,15 @@ function renderState(service: PushServiceView): Html {
   if (unreachableMs !== undefined) {
     return html`${badge('cannot be reached', 'bad')}
       <span class="quiet"
-        >for ${formatDuration(unreachableMs / 1000)}. ${strange(breakerReason ?? '')}</span
+        >for ${formatDuration(unreachableMs / 1000)}. ${untrusted(breakerReason ?? '')}</span
       >`;
   }
   if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
   return html`${breakerBadges[breaker]}
-  ${breakerReason === undefined ? nothing : html`<span class="quiet">${strange(breakerReason)}</span>`}
+  ${breakerReason === undefined ? noHtml : html`<span class="quiet">${untrusted(breakerReason)}</span>`}
   ${
     throttled === 0
-      ? nothing
+      ? noHtml
       : html`<span class="quiet"
           >${formatCount(throttled)} ${throttled === 1 ? 'answer' : 'answers'} asked for fewer messages</span
         >`
@@ -210,7 +214,7 @@ function renderRejection({
   return html`<li>
     <h3>${pushServiceName(origin)} <span class="badge">${status ?? 'no answer'}</span></h3>
     <p>
-      ${meaning === '' ? reason : meaning}${detail === undefined ? nothing : html` In its words: “${strange(detail)}”`}
+      ${meaning === '' ? reason : meaning}${detail === undefined ? noHtml : html` In its words: “${untrusted(detail)}”`}
     </p>
     <p class="quiet">${remedy}</p>
     <p class="quiet small">${formatCount(count)} ${count === 1 ? 'time' : 'times'}, last ${time(atMs)}</p>

@@ -9,10 +9,10 @@ import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-text.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
-import type { OperatorParts } from '../../context.ts';
+import type { OperatorContext } from '../../context.ts';
 import { sendMessage } from '../../send-message.ts';
 import { sessionOf } from '../require-session.ts';
-import { card, facts, notice, nothing, time } from '../components.ts';
+import { card, facts, notice, noHtml, time } from '../components.ts';
 import { renderComposer } from '../composer.ts';
 import { textField } from '../forms.ts';
 import { fieldNames, readFields, toAudience, toMessage, toOptions, type Fields } from '../message-form.ts';
@@ -25,7 +25,7 @@ const bodyLimit = 64 * 1024;
 /** A form that is longer is not shown again with what is wrong: the browser still has it. */
 const maxShownCharacters = 8192;
 
-export function addSendPages(app: FastifyInstance, parts: OperatorParts): void {
+export function addSendPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store, sender } = parts;
 
   const sendComposer = async (reply: FastifyReply, session: ConsoleSession, fields: Fields, fault?: string) =>
@@ -121,7 +121,7 @@ interface Review {
 }
 
 /** @throws {DeskbellError} what sending would throw */
-async function readReview(fields: Fields, { store }: OperatorParts): Promise<Review> {
+async function readReview(fields: Fields, { store }: OperatorContext): Promise<Review> {
   const options = toOptions(fields);
   checkBroadcastOptions(options, store.now());
   const payload = encodePayload(toMessage(fields), undefined, { isWithReceipts: options.receipts ?? false });
@@ -158,7 +158,7 @@ function renderReview(
           ['Audience', describeAudience(fields)],
           ['Start', startAt === undefined ? 'now' : time(startAt.getTime())],
         ])}
-        ${recipients === 0 ? notice('warn', 'Nobody would get this message.') : nothing}
+        ${recipients === 0 ? notice('warn', 'Nobody would get this message.') : noHtml}
         <div class="buttons">
           <form method="post" action="/console/send/confirm">
             ${csrfField(session)} ${hidden}

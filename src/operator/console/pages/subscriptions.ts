@@ -8,7 +8,7 @@ import { checkExpression } from '../../../store/check-people.ts';
 import type { AudienceExpression } from '../../../store/people.ts';
 import type { StoredSubscription } from '../../../store/subscriptions.ts';
 import { findSubscriptions } from '../../find-subscriptions.ts';
-import type { OperatorParts } from '../../context.ts';
+import type { OperatorContext } from '../../context.ts';
 import { removePerson } from '../../remove-person.ts';
 import { sessionOf } from '../require-session.ts';
 import { attemptsTable } from '../attempts-table.ts';
@@ -18,9 +18,9 @@ import {
   empty,
   facts,
   notice,
-  nothing,
+  noHtml,
   older,
-  strange,
+  untrusted,
   table,
   time,
   urlWith,
@@ -33,7 +33,7 @@ import type { ConsoleSession } from '../sessions.ts';
 const pageRows = 50;
 const historyRows = 100;
 
-export function addSubscriptionPages(app: FastifyInstance, parts: OperatorParts): void {
+export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store } = parts;
 
   app.get('/subscriptions', async (request, reply) => {
@@ -126,7 +126,7 @@ type Given = Readonly<Record<string, string>>;
 async function renderList(
   given: Given,
   afterId: number | undefined,
-  { store }: OperatorParts,
+  { store }: OperatorContext,
   session: ConsoleSession,
 ): Promise<Html> {
   let found: Awaited<ReturnType<typeof findSubscriptions>>;
@@ -143,7 +143,7 @@ async function renderList(
     ${subscriptions.length === 0 ? empty('No subscription fits.') : table('Subscriptions', columns, subscriptions.map(renderRow))}
     ${
       nextAfterId === undefined
-        ? nothing
+        ? noHtml
         : older(
             pages.Subscriptions,
             { ...given, after: String(nextAfterId) },
@@ -155,7 +155,7 @@ async function renderList(
         ? html`<p>
             <a href="${urlWith('/console/people/remove', { user })}">Remove this person…</a>
           </p>`
-        : nothing
+        : noHtml
     }
   `;
 }
@@ -201,10 +201,10 @@ function renderRow(subscription: StoredSubscription): readonly (string | Html)[]
 const renderUser = ({ user }: StoredSubscription): Html =>
   user === undefined
     ? html`<span class="quiet">anonymous</span>`
-    : html`<a href="${urlWith(pages.Subscriptions, { user })}">${strange(user)}</a>`;
+    : html`<a href="${urlWith(pages.Subscriptions, { user })}">${untrusted(user)}</a>`;
 
 const renderTags = ({ tags }: StoredSubscription): Html =>
-  html`${tags.map((tag) => html`<a class="badge" href="${urlWith(pages.Subscriptions, { tagsAll: tag })}">${strange(tag)}</a> `)}`;
+  html`${tags.map((tag) => html`<a class="badge" href="${urlWith(pages.Subscriptions, { tagsAll: tag })}">${untrusted(tag)}</a> `)}`;
 
 function renderFacts(subscription: StoredSubscription): Html {
   const { endpoint, createdAtMs, updatedAtMs, vapidPublicKey } = subscription;
@@ -256,9 +256,9 @@ function renderPersonRemoval(user: string, session: ConsoleSession) {
     entry: 'Subscriptions',
     content: html`<section class="card">
       <p>
-        All that the database knows of ${badge('user', 'plain')} <strong>${strange(user)}</strong> is deleted:
-        subscriptions, broadcasts to this person alone, places in lists, attempts. This cannot be undone.
-        Backups and logs are not touched.
+        All that the database knows of ${badge('user', 'plain')} <strong>${untrusted(user)}</strong> is
+        deleted: subscriptions, broadcasts to this person alone, places in lists, attempts. This cannot be
+        undone. Backups and logs are not touched.
       </p>
       <div class="buttons">
         <form method="post" action="/console/people/remove">

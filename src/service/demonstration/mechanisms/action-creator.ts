@@ -3,14 +3,14 @@
 import type { FastifyInstance } from 'fastify';
 
 import { ActionRequest, type ReadSession } from './action-request.ts';
-import { createEntityOpener, type Entity } from '../../../http/sealed-value.ts';
+import { createSealer, type SealedValue } from '../../../http/sealed-value.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
 /** The result of an action. Its body is opaque to an action creator. */
 export interface ActionResult {
   /** True where the action threw; what it threw is in the entity. */
   readonly isFailure: boolean;
-  readonly entity: Entity;
+  readonly entity: SealedValue;
 }
 
 /** Runs the action, once, and returns its result. */
@@ -25,7 +25,7 @@ export function useActionCreator(
   creator: ActionCreator,
   readSession: ReadSession,
 ): void {
-  const opener = createEntityOpener<unknown>();
+  const opener = createSealer<unknown>();
   app.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = async function createdAction(this: FastifyInstance, request, reply): Promise<unknown> {
