@@ -15,14 +15,15 @@ export interface CommandDescription {
   readonly examples: readonly string[];
 }
 
-export function createCommand({
-  name,
-  description,
-  settings: names = [],
-  json,
-  examples,
-}: CommandDescription): Command {
-  const command = new Command(name)
+export const createCommand = (description: CommandDescription): Command =>
+  describeCommand(new Command(description.name), description);
+
+/** Gives a command what all commands have. */
+export function describeCommand<Described extends Command>(
+  command: Described,
+  { description, settings: names = [], json, examples }: CommandDescription,
+): Described {
+  command
     .description(description)
     .summary(/^.*?\.(?= |$)/.exec(description)?.[0] ?? description)
     .exitOverride()

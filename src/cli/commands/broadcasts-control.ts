@@ -2,33 +2,29 @@
 import type { Command } from 'commander';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { broadcastToJson, formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function controlCommand(
   { environment, output }: Context,
   name: 'pause' | 'cancel',
   description: string,
 ): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name,
     description,
-    settings: [...dataSettings],
     json: 'Prints the broadcast as JSON.',
     examples: [`deskbell broadcasts ${name} 7`],
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
-    .action(
-      onNamedData(environment, async ({ store }, id: number, flags: JsonFlag) => {
-        const broadcast = await store.broadcasts[name](id);
-        const { accepted } = broadcast.counts;
-        await output.result(
-          flags,
-          broadcastToJson(broadcast),
-          `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.audience)} accepted.`,
-        );
-      }),
-    );
+    .onData(async ({ store }, id: number, flags: JsonFlag) => {
+      const broadcast = await store.broadcasts[name](id);
+      const { accepted } = broadcast.counts;
+      await output.result(
+        flags,
+        broadcastToJson(broadcast),
+        `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.audience)} accepted.`,
+      );
+    });
 }

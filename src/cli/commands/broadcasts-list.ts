@@ -9,10 +9,9 @@ import {
   stateOf,
   type CountName,
 } from '../../delivery/broadcast/format-broadcast.ts';
-import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 const defaultLimit = 20;
 
@@ -21,30 +20,27 @@ interface ListFlags extends JsonFlag {
 }
 
 export function listCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'list',
     description: 'Prints ID, state, audience and counts of each broadcast, newest first.',
-    settings: [...dataSettings],
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
-    .action(
-      onNamedData(environment, async ({ store }, flags: ListFlags) => {
-        const rows = await store.broadcasts.list({ limit: flags.limit });
-        const shown = countNames.filter(
-          (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] > 0),
-        );
-        const names = ['audience', ...shown, 'alarms'].map((name) => name.toUpperCase());
-        await output.table(flags, {
-          rows,
-          toJson: broadcastToJson,
-          toText: (broadcast) => formatColumns(broadcast, shown),
-          header: columns('ID', 'STATE', 'START', ...names),
-          ifEmpty: 'No broadcasts yet.',
-        });
-      }),
-    );
+    .onData(async ({ store }, flags: ListFlags) => {
+      const rows = await store.broadcasts.list({ limit: flags.limit });
+      const shown = countNames.filter(
+        (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] > 0),
+      );
+      const names = ['audience', ...shown, 'alarms'].map((name) => name.toUpperCase());
+      await output.table(flags, {
+        rows,
+        toJson: broadcastToJson,
+        toText: (broadcast) => formatColumns(broadcast, shown),
+        header: columns('ID', 'STATE', 'START', ...names),
+        ifEmpty: 'No broadcasts yet.',
+      });
+    });
 }
 
 /** Every count has its column where one of the broadcasts has some. */

@@ -4,9 +4,8 @@ import { requireBroadcast, type AttemptRecord } from '../../store/broadcasts.ts'
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { broadcastToJson, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { summarize } from '../send/broadcast-summary.ts';
-import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 interface ShowFlags {
   readonly attempts?: true;
@@ -16,12 +15,11 @@ interface ShowFlags {
 }
 
 export function showCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'show',
     description:
       'Prints counts, push services and alarms of a broadcast. The attempt log keeps up to 1,000 accepted and 10,000 ' +
       'other attempts for each of the newest 100 broadcasts.',
-    settings: [...dataSettings],
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })
@@ -29,27 +27,25 @@ export function showCommand({ environment, output }: Context): Command {
     .option('--attempts', 'Also prints attempts, newest first.')
     .option('--subscription <id>', 'Prints only attempts to this subscription.', parsePositiveInteger)
     .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
-    .action(
-      onNamedData(environment, async ({ store }, id: number, flags: ShowFlags) => {
-        const broadcast = requireBroadcast(await store.broadcasts.find(id), id);
-        if (flags.json) await output.line(JSON.stringify(broadcastToJson(broadcast)));
-        else {
-          const since = new Date(broadcast.createdAtMs).toISOString();
-          await output.line(
-            `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`,
-          );
-          for (const line of summarize(broadcast, output)) await output.line(line);
-        }
-        if (!flags.attempts && flags.subscription === undefined) return;
-        const records = await store.broadcasts.attempts({
-          broadcastId: id,
-          subscriptionId: flags.subscription,
-          limit: flags.limit,
-        });
-        if (!flags.json) await output.line('');
-        await output.table(flags, { rows: records, toJson: attemptToJson, toText: formatAttempt });
-      }),
-    );
+    .onData(async ({ store }, id: number, flags: ShowFlags) => {
+      const broadcast = requireBroadcast(await store.broadcasts.find(id), id);
+      if (flags.json) await output.line(JSON.stringify(broadcastToJson(broadcast)));
+      else {
+        const since = new Date(broadcast.createdAtMs).toISOString();
+        await output.line(
+          `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`,
+        );
+        for (const line of summarize(broadcast, output)) await output.line(line);
+      }
+      if (!flags.attempts && flags.subscription === undefined) return;
+      const records = await store.broadcasts.attempts({
+        broadcastId: id,
+        subscriptionId: flags.subscription,
+        limit: flags.limit,
+      });
+      if (!flags.json) await output.line('');
+      await output.table(flags, { rows: records, toJson: attemptToJson, toText: formatAttempt });
+    });
 }
 
 function attemptToJson({ atMs, ...record }: AttemptRecord): object {

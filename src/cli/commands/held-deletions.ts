@@ -5,9 +5,9 @@ import { formatCount, isoTime } from '../../delivery/broadcast/format-broadcast.
 import type { HeldDeletions } from '../../store/held-deletions.ts';
 import { parseOrigin } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function heldDeletionsCommand(context: Context): Command {
   return createCommand({
@@ -36,23 +36,20 @@ export function heldDeletionsCommand(context: Context): Command {
 }
 
 function listCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'list',
     description: 'Prints each push service with held deletions, how many there are, and since when.',
-    settings: [...dataSettings],
     json: 'Prints JSON Lines.',
     examples: ['deskbell held-deletions list', 'deskbell held-deletions list --json'],
-  }).action(
-    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
-      await output.table(flags, {
-        rows: await store.heldDeletions.list(),
-        toJson: ({ origin, subscriptions, sinceMs }) => ({ origin, subscriptions, since: isoTime(sinceMs) }),
-        toText: ({ origin, subscriptions, sinceMs }) =>
-          `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,
-        ifEmpty: 'No deletions are held.',
-      });
-    }),
-  );
+  }).onData(async ({ store }, flags: JsonFlag) => {
+    await output.table(flags, {
+      rows: await store.heldDeletions.list(),
+      toJson: ({ origin, subscriptions, sinceMs }) => ({ origin, subscriptions, since: isoTime(sinceMs) }),
+      toText: ({ origin, subscriptions, sinceMs }) =>
+        `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,
+      ifEmpty: 'No deletions are held.',
+    });
+  });
 }
 
 interface Decision {
@@ -64,29 +61,26 @@ interface Decision {
 
 function decisionCommand({ environment, output }: Context, decision: Decision): Command {
   const { name, description, done, decide } = decision;
-  return createCommand({
+  return createDataCommand(environment, {
     name,
     description,
-    settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: [`deskbell held-deletions ${name} https://fcm.googleapis.com`],
   })
     .argument('<origin>', 'Push service as `deskbell held-deletions list` shows it.', parseOrigin)
-    .action(
-      onNamedData(environment, async ({ store }, origin: string, flags: JsonFlag) => {
-        const subscriptions = await decide(store.heldDeletions, origin);
-        if (subscriptions === 0) {
-          throw new DeskbellError(
-            'ERR_SUBSCRIPTION_NOT_FOUND',
-            `No deletions are held for ${origin}; \`deskbell held-deletions list\` shows the push services that have some`,
-          );
-        }
-        const count = formatCount(subscriptions);
-        await output.result(
-          flags,
-          { origin, [done.toLowerCase()]: subscriptions },
-          `${done} ${count} ${subscriptions === 1 ? 'subscription' : 'subscriptions'} of ${origin}`,
+    .onData(async ({ store }, origin: string, flags: JsonFlag) => {
+      const subscriptions = await decide(store.heldDeletions, origin);
+      if (subscriptions === 0) {
+        throw new DeskbellError(
+          'ERR_SUBSCRIPTION_NOT_FOUND',
+          `No deletions are held for ${origin}; \`deskbell held-deletions list\` shows the push services that have some`,
         );
-      }),
-    );
+      }
+      const count = formatCount(subscriptions);
+      await output.result(
+        flags,
+        { origin, [done.toLowerCase()]: subscriptions },
+        `${done} ${count} ${subscriptions === 1 ? 'subscription' : 'subscriptions'} of ${origin}`,
+      );
+    });
 }

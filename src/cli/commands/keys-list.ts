@@ -3,10 +3,9 @@ import type { Command } from 'commander';
 import { readKeyRing } from '../../keys/key-ring.ts';
 import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
-import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 interface ListedKey {
   readonly publicKey: string;
@@ -18,37 +17,34 @@ interface ListedKey {
 }
 
 export function listCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'list',
     description:
       'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Messages can ' +
       'be sent to those of a "current", "previous" or "next" key, if a key file has its private half.',
-    settings: [...dataSettings],
     json: 'Prints JSON Lines.',
     examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
-  }).action(
-    onNamedData(environment, async ({ store, vapidKeys }, flags: JsonFlag) => {
-      const { keyDirectory } = vapidKeys;
-      const ring = await readKeyRing(keyDirectory);
-      const counts = await store.vapidKeys.countSubscriptions();
-      const known = await store.vapidKeys.list();
-      const keys = known
-        .map(({ publicKey, state }): ListedKey => {
-          return {
-            publicKey,
-            state: state ?? 'foreign',
-            subscriptions: counts.get(publicKey) ?? 0,
-            hasKeyFile: ring.some((pair) => pair.publicKey === publicKey),
-          };
-        })
-        .filter(({ state, subscriptions }) => subscriptions > 0 || isListed(state));
-      const header = columns('STATE', 'SUBSCRIPTIONS', 'PUBLIC KEY');
-      await output.table(flags, { rows: keys, toJson: (key) => key, toText, header });
-      const missing = findMissingKeys(known, counts, ring);
-      if (missing.length === 0 || flags.json) return;
-      output.diagnostic(`${describeMissingKeys(missing, keyDirectory)} ${missingKeysRemedy}`);
-    }),
-  );
+  }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {
+    const { keyDirectory } = vapidKeys;
+    const ring = await readKeyRing(keyDirectory);
+    const counts = await store.vapidKeys.countSubscriptions();
+    const known = await store.vapidKeys.list();
+    const keys = known
+      .map(({ publicKey, state }): ListedKey => {
+        return {
+          publicKey,
+          state: state ?? 'foreign',
+          subscriptions: counts.get(publicKey) ?? 0,
+          hasKeyFile: ring.some((pair) => pair.publicKey === publicKey),
+        };
+      })
+      .filter(({ state, subscriptions }) => subscriptions > 0 || isListed(state));
+    const header = columns('STATE', 'SUBSCRIPTIONS', 'PUBLIC KEY');
+    await output.table(flags, { rows: keys, toJson: (key) => key, toText, header });
+    const missing = findMissingKeys(known, counts, ring);
+    if (missing.length === 0 || flags.json) return;
+    output.diagnostic(`${describeMissingKeys(missing, keyDirectory)} ${missingKeysRemedy}`);
+  });
 }
 
 const isListed = (state: ListedKey['state']): boolean => state !== 'retired' && state !== 'foreign';

@@ -2,36 +2,32 @@
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
-import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 /** Of the public key; all of them begin with B. */
 const minPrefixLength = 8;
 
 export function retireCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'retire',
     description:
       'Removes the private key of a former VAPID key pair. Refuses while subscriptions were made with that pair, unless ' +
       '--force is given: messages to them are rejected from then on.',
-    settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: ['deskbell keys retire BCVxsr7N'],
   })
     .argument('<key>', `The public key, or its first ${minPrefixLength} characters or more.`)
     .option('--force', 'Retires the pair although subscriptions were made with it.')
-    .action(
-      onNamedData(environment, async ({ store, vapidKeys }, key: string, flags: RetireFlags) => {
-        const { retireKey } = await import('../data/key-rotation.ts');
-        const publicKey = await findKey(store.vapidKeys, key);
-        const force = flags.force ?? false;
-        const subscriptions = await retireKey(vapidKeys.keyDirectory, store, publicKey, { force });
-        const note = subscriptions > 0 ? ` ${subscriptions} subscriptions cannot be sent to.` : '';
-        await output.result(flags, { publicKey, subscriptions }, `Retired ${publicKey}.${note}`);
-      }),
-    );
+    .onData(async ({ store, vapidKeys }, key: string, flags: RetireFlags) => {
+      const { retireKey } = await import('../data/key-rotation.ts');
+      const publicKey = await findKey(store.vapidKeys, key);
+      const force = flags.force ?? false;
+      const subscriptions = await retireKey(vapidKeys.keyDirectory, store, publicKey, { force });
+      const note = subscriptions > 0 ? ` ${subscriptions} subscriptions cannot be sent to.` : '';
+      await output.result(flags, { publicKey, subscriptions }, `Retired ${publicKey}.${note}`);
+    });
 }
 
 interface RetireFlags extends JsonFlag {

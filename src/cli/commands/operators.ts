@@ -6,9 +6,9 @@ import { generateOperatorToken } from '../../keys/operator-token.ts';
 import type { Operator, OperatorRole } from '../../store/operators.ts';
 import { parseOperatorName } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function operatorsCommand(context: Context): Command {
   return createCommand({
@@ -29,58 +29,49 @@ interface AddFlags {
 }
 
 function addCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'add',
     description: 'Adds an operator and prints its token. It is shown this once: only its hash is stored.',
-    settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: ['deskbell operators add shop', 'deskbell operators add prometheus --metrics'],
   })
     .addArgument(nameArgument())
     .addOption(new Option('--read-only', 'The token changes and sends nothing.').conflicts('metrics'))
     .option('--metrics', 'The token is for /metrics alone.')
-    .action(
-      onNamedData(environment, async ({ store }, name: string, { readOnly, metrics, json }: AddFlags) => {
-        const { token, tokenHash } = generateOperatorToken();
-        const role: OperatorRole = metrics ? 'metrics' : readOnly ? 'read' : 'full';
-        await store.operators.add({ name, role, tokenHash });
-        await output.result({ json }, { name, role, token }, token);
-      }),
-    );
+    .onData(async ({ store }, name: string, { readOnly, metrics, json }: AddFlags) => {
+      const { token, tokenHash } = generateOperatorToken();
+      const role: OperatorRole = metrics ? 'metrics' : readOnly ? 'read' : 'full';
+      await store.operators.add({ name, role, tokenHash });
+      await output.result({ json }, { name, role, token }, token);
+    });
 }
 
 function listCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'list',
     description: 'Prints name, role and age of each operator. Tokens are not stored and not shown.',
-    settings: [...dataSettings],
     json: 'Prints JSON Lines.',
     examples: ['deskbell operators list'],
-  }).action(
-    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
-      const rows = await store.operators.list();
-      await output.table(flags, { rows, toJson, toText, ifEmpty: 'No operators yet.' });
-    }),
-  );
+  }).onData(async ({ store }, flags: JsonFlag) => {
+    const rows = await store.operators.list();
+    await output.table(flags, { rows, toJson, toText, ifEmpty: 'No operators yet.' });
+  });
 }
 
 function removeCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'remove',
     description: 'Removes an operator. Its token and its sessions are not valid from then on.',
-    settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: ['deskbell operators remove shop'],
   })
     .addArgument(nameArgument())
-    .action(
-      onNamedData(environment, async ({ store }, name: string, flags: JsonFlag) => {
-        if (!(await store.operators.remove(name))) {
-          throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
-        }
-        await output.result(flags, { name, removed: true }, `Removed ${name}`);
-      }),
-    );
+    .onData(async ({ store }, name: string, flags: JsonFlag) => {
+      if (!(await store.operators.remove(name))) {
+        throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
+      }
+      await output.result(flags, { name, removed: true }, `Removed ${name}`);
+    });
 }
 
 const nameArgument = (): Argument =>

@@ -4,9 +4,9 @@ import { formatSchedule, scheduleToJson } from '../../delivery/schedule/format-s
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 
 export function schedulesCommand(context: Context): Command {
   return createCommand({
@@ -19,39 +19,33 @@ export function schedulesCommand(context: Context): Command {
 }
 
 function listCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'list',
     description: 'Prints each schedule with its times, the next one, its last broadcast, audience and title.',
-    settings: [...dataSettings],
     json: 'Prints JSON Lines.',
     examples: ['deskbell schedules list', 'deskbell schedules list --json'],
-  }).action(
-    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
-      await output.table(flags, {
-        rows: await store.schedules.list(),
-        toJson: scheduleToJson,
-        toText: formatSchedule,
-        ifEmpty: 'No schedules yet.',
-      });
-    }),
-  );
+  }).onData(async ({ store }, flags: JsonFlag) => {
+    await output.table(flags, {
+      rows: await store.schedules.list(),
+      toJson: scheduleToJson,
+      toText: formatSchedule,
+      ifEmpty: 'No schedules yet.',
+    });
+  });
 }
 
 function removeCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'remove',
     description: 'Removes a schedule. Broadcasts that it has made stay; "broadcasts cancel" ends one.',
-    settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: ['deskbell schedules remove 3'],
   })
     .argument('<id>', 'Schedule, as "schedules list" prints it.', parsePositiveInteger)
-    .action(
-      onNamedData(environment, async ({ store }, id: number, flags: JsonFlag) => {
-        if (!(await store.schedules.remove(id))) {
-          throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}`);
-        }
-        await output.result(flags, { id, removed: true }, `Removed schedule ${id}`);
-      }),
-    );
+    .onData(async ({ store }, id: number, flags: JsonFlag) => {
+      if (!(await store.schedules.remove(id))) {
+        throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}`);
+      }
+      await output.result(flags, { id, removed: true }, `Removed schedule ${id}`);
+    });
 }

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { describePause } from '../../delivery/installation-warnings.ts';
 import { describeResumption, resumeSending } from '../../delivery/resume-sending.ts';
 import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, onNamedData } from '../data/open-data.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
@@ -29,71 +29,62 @@ export function sendingCommand(context: Context): Command {
 
 function showCommand(context: Context): Command {
   const { environment, output } = context;
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'show',
     description: 'Says whether sending is paused, and what would start.',
-    settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: ['deskbell sending show', 'deskbell sending show --json'],
-  }).action(
-    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
-      const resumption = await describeResumption(store);
-      if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
-      const { pause } = resumption;
-      if (pause === undefined) return output.line('Sending is not paused.');
-      await output.line(describePause(pause));
-      await output.line(formatResumption(resumption, createCommandHint(context, { ...flags })));
-    }),
-  );
+  }).onData(async ({ store }, flags: JsonFlag) => {
+    const resumption = await describeResumption(store);
+    if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
+    const { pause } = resumption;
+    if (pause === undefined) return output.line('Sending is not paused.');
+    await output.line(describePause(pause));
+    await output.line(formatResumption(resumption, createCommandHint(context, { ...flags })));
+  });
 }
 
 function pauseCommand(context: Context): Command {
   const { environment, output } = context;
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'pause',
     description:
       'Pauses sending. Run it on a copy of the disk, or on a database that was recovered to a point in time, before any ' +
       'process uses it. Broadcasts that are running or scheduled are paused; processes that deliver now stop within seconds.',
-    settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: ['deskbell sending pause --data /srv/copy'],
-  }).action(
-    onNamedData(environment, async ({ store }, flags: JsonFlag) => {
-      await store.sending.pause('asked');
-      const resumption = await describeResumption(store);
-      if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
-      await output.line('Sending is paused.');
-      output.diagnostic(formatResumption(resumption, createCommandHint(context, { ...flags })));
-    }),
-  );
+  }).onData(async ({ store }, flags: JsonFlag) => {
+    await store.sending.pause('asked');
+    const resumption = await describeResumption(store);
+    if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
+    await output.line('Sending is paused.');
+    output.diagnostic(formatResumption(resumption, createCommandHint(context, { ...flags })));
+  });
 }
 
 function resumeCommand(context: Context): Command {
   const { environment, output } = context;
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'resume',
     description:
       'Resumes sending. Schedules and webhook events go on. What schedules have missed is left out, and broadcasts ' +
       'stay paused, unless an option says otherwise.',
-    settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: ['deskbell sending resume', 'deskbell sending resume --with-broadcasts'],
   })
     .option('--with-broadcasts', 'The broadcasts that were paused with it go on too.')
     .option('--with-missed', 'Schedules send at once what they have missed within the last hour.')
-    .action(
-      onNamedData(environment, async ({ store }, flags: ResumeFlags) => {
-        const { withBroadcasts = false, withMissed = false } = flags;
-        const before = await describeResumption(store);
-        const resumed = await resumeSending(store, { withBroadcasts, withMissed });
-        if (flags.json)
-          return output.line(JSON.stringify({ ...resumptionToJson(before), paused: false, resumed }));
-        if (before.pause === undefined) return output.line('Sending was not paused.');
-        await output.line('Sending is resumed.');
-        const left = { ...before, missed: withMissed ? [] : before.missed };
-        const broadcastIds = left.broadcastIds.filter((id) => !resumed.includes(id));
-        const hint = createCommandHint(context, { ...flags });
-        output.diagnostic(formatResumption({ ...left, pause: undefined, broadcastIds }, hint));
-      }),
-    );
+    .onData(async ({ store }, flags: ResumeFlags) => {
+      const { withBroadcasts = false, withMissed = false } = flags;
+      const before = await describeResumption(store);
+      const resumed = await resumeSending(store, { withBroadcasts, withMissed });
+      if (flags.json)
+        return output.line(JSON.stringify({ ...resumptionToJson(before), paused: false, resumed }));
+      if (before.pause === undefined) return output.line('Sending was not paused.');
+      await output.line('Sending is resumed.');
+      const left = { ...before, missed: withMissed ? [] : before.missed };
+      const broadcastIds = left.broadcastIds.filter((id) => !resumed.includes(id));
+      const hint = createCommandHint(context, { ...flags });
+      output.diagnostic(formatResumption({ ...left, pause: undefined, broadcastIds }, hint));
+    });
 }

@@ -1,6 +1,5 @@
 // The data directory as commands use it: opened, used, and closed whether or not the work succeeds.
 import { stat } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';
 import type { Configuration, SettingName } from '../configuration/configuration.ts';
@@ -33,24 +32,6 @@ export async function withNamedData<Result>(
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
   return withExistingData(await readConfiguration({ flags: { ...flags }, environment }), work);
-}
-
-/**
- * The action of a command on the data that flags, environment or configuration file name.
- *
- * @param work is given the data, then what commander gives an action: arguments and flags
- */
-export function onNamedData<Given extends readonly unknown[]>(
-  environment: ConfigurationSources['environment'],
-  work: (data: DataDirectory, ...given: Given) => Promise<void>,
-): (...given: [...Given, Command]) => Promise<void> {
-  return (...given) => {
-    // Other flags may have the name of a setting.
-    const { data, database, config } = (given.at(-1) as Command).opts();
-    return withNamedData({ data, database, config }, environment, (opened) =>
-      work(opened, ...(given as readonly unknown[] as Given)),
-    );
-  };
 }
 
 /** @throws {DeskbellError} ERR_DATA_MISSING */
