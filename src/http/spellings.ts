@@ -1,9 +1,6 @@
 // Paths that differ in slashes alone. An application may have told its router to take them for one (`ignoreTrailingSlash`,
 // `ignoreDuplicateSlashes`): then the router refuses the second as a duplicate, and its requests come to the first.
 
-/** The path without slashes at its end or beside others: what all spellings have in common. */
-export const commonSpelling = (path: string): string => path.replaceAll(/\/+/g, '/').replace(/\/$/, '');
-
 /** Adds the route of a second spelling, unless the router takes it for the first. */
 export function addSpelling(add: () => unknown): void {
   try {

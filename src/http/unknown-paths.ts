@@ -5,26 +5,18 @@ import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isOneSegment } from './wildcard-param.ts';
 import type { Rejection } from './render-error.ts';
-import { addSpelling, commonSpelling } from './spellings.ts';
 
 /** Answers OPTIONS on each path of this scope, also if unknown paths around it belong to the host application. */
 export function handleOptions(app: FastifyInstance): void {
   const paths = new Set<string>();
-  const spellings = new Set<string>();
   app.addHook('onRoute', ({ url, routePath, config }) => {
     if (paths.has(url)) return;
     paths.add(url);
-    const add = () =>
-      app.options(
-        routePath,
-        { prefixTrailingSlash: 'slash', config: { wildcardParam: config?.wildcardParam } },
-        (request, reply) =>
-          reply.code(204).header('allow', allowedMethods(app, request.url).join(', ')).send(),
-      );
-    const spelling = commonSpelling(url);
-    if (spellings.has(spelling)) addSpelling(add);
-    else add();
-    spellings.add(spelling);
+    app.options(
+      routePath,
+      { prefixTrailingSlash: 'slash', config: { wildcardParam: config?.wildcardParam } },
+      (request, reply) => reply.code(204).header('allow', allowedMethods(app, request.url).join(', ')).send(),
+    );
   });
 }
 
