@@ -14,6 +14,7 @@ import {
   requireBroadcast,
 } from '../broadcasts.ts';
 import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
+import { callFunction } from './call-function.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { sliceAudience } from './audiences.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
@@ -47,30 +48,30 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
     const existing = await findExisting(draft);
     if (existing !== undefined) return existing;
     const { rows, rowsIn, slices } = await sliceAudience(database, functions, draft);
+    const { call, values } = callFunction(`${functions}.create_broadcast`, {
+      p_now_ms: database.now(),
+      p_creation: randomUUID(),
+      p_key: draft.idempotencyKey ?? null,
+      p_hash: Buffer.from(draft.contentHash),
+      p_payload: Buffer.from(draft.payload),
+      p_ttl: draft.ttlSeconds,
+      p_urgency: draft.urgency,
+      p_topic: draft.topic ?? null,
+      p_audience_id: draft.audienceId ?? null,
+      p_user: draft.user ?? null,
+      p_per_person: draft.perPerson ?? null,
+      p_receipt_actions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
+      p_rows_in: rowsIn,
+      p_audience: rows,
+      p_start: Math.trunc(draft.startAtMs),
+      p_expiry: Math.trunc(draft.expiresAtMs),
+      numbers: slices.map(({ number }) => number),
+      cursors: slices.map(({ afterPosition }) => afterPosition),
+      throughs: slices.map(({ throughPosition }) => throughPosition),
+    });
     const made = await database.first<{ readonly id: number; readonly is_new: boolean }>(
-      `select * from ${functions}.create_broadcast(
-         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-      [
-        database.now(),
-        randomUUID(),
-        draft.idempotencyKey ?? null,
-        Buffer.from(draft.contentHash),
-        Buffer.from(draft.payload),
-        draft.ttlSeconds,
-        draft.urgency,
-        draft.topic ?? null,
-        draft.audienceId ?? null,
-        draft.user ?? null,
-        draft.perPerson ?? null,
-        draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
-        rowsIn,
-        rows,
-        Math.trunc(draft.startAtMs),
-        Math.trunc(draft.expiresAtMs),
-        slices.map(({ number }) => number),
-        slices.map(({ afterPosition }) => afterPosition),
-        slices.map(({ throughPosition }) => throughPosition),
-      ],
+      `select * from ${call}`,
+      values,
     );
     if (made === undefined) throw new Error('The broadcast was not stored.');
     // another process was faster with the same key

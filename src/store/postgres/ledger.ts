@@ -6,6 +6,7 @@ import { isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledge
 import type { CommitAnswer, SingleCommit } from '../ledger.ts';
 import { parsePerPerson } from '../frequency-cap.ts';
 import type { PushServiceState } from '../push-services.ts';
+import { callFunction } from './call-function.ts';
 import { hashEndpoint } from './endpoint-hash.ts';
 import type { PostgresDatabase, Value } from './database.ts';
 import { createPageReader, type PageRow } from './read-page.ts';
@@ -70,11 +71,11 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
 
     commit: async (page) => {
       const logged = page.rows.filter((row) => isLogged(page.broadcastId, row));
-      const row = await database.first<{ readonly answer: StoredAnswer }>(
-        `select ${functions}.commit_page($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-                                         $19, $20, $21) as answer`,
-        [database.now(), ...toValues(page, logged)],
-      );
+      const { call, values } = callFunction(`${functions}.commit_page`, {
+        p_now_ms: database.now(),
+        ...toArguments(page, logged),
+      });
+      const row = await database.first<{ readonly answer: StoredAnswer }>(`select ${call} as answer`, values);
       if (row === undefined) throw new Error('The page was not committed.');
       rememberLogCapacity(page.broadcastId, row.answer);
       const { isLeaseLost, state, newAlarms, pushServices } = row.answer;
@@ -112,40 +113,40 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
   };
 }
 
-/** The parameters of `commit_page` behind the time. @param logged rows for the attempt log */
-function toValues(
+/** What `commit_page` gets besides the time. @param logged rows for the attempt log */
+function toArguments(
   { broadcastId, fenceToken, leaseMs, slice, rows, answers = [] }: PageCommit,
   logged: readonly RowResult[],
-): readonly Value[] {
+): Readonly<Record<string, Value>> {
   const origins = [...new Set(rows.map(({ origin }) => origin))];
   const indexOf = new Map(origins.map((origin, index) => [origin, index + 1]));
   const accepted = rows.filter(({ result }) => result === 'accepted').map(({ recipient }) => recipient);
-  return [
-    broadcastId,
-    fenceToken,
-    leaseMs,
-    randomUUID(),
-    slice?.number ?? null,
-    slice?.cursor ?? null,
+  return {
+    p_broadcast: broadcastId,
+    p_token: fenceToken,
+    lease_ms: leaseMs,
+    p_commit: randomUUID(),
+    slice: slice?.number ?? null,
+    p_cursor: slice?.cursor ?? null,
     origins,
-    origins.map(pushServiceName),
-    toArrayText(rows.map(({ recipient }) => recipient.position)),
-    toArrayText(rows.map(({ origin }) => indexOf.get(origin) ?? 0)),
-    toArrayText(rows.map(({ result }) => result)),
-    toArrayText(rows.map(({ attempts }) => attempts)),
-    toArrayText(rows.map(isAnswer)),
-    JSON.stringify(rows.flatMap(toRetry)),
-    JSON.stringify(rows.flatMap(toGone)),
-    toArrayText(accepted.flatMap(({ subscriptionId }) => subscriptionId ?? [])),
-    accepted.flatMap(({ subscriptionId, endpoint }) =>
+    names: origins.map(pushServiceName),
+    positions: toArrayText(rows.map(({ recipient }) => recipient.position)),
+    row_origins: toArrayText(rows.map(({ origin }) => indexOf.get(origin) ?? 0)),
+    results: toArrayText(rows.map(({ result }) => result)),
+    attempts: toArrayText(rows.map(({ attempts }) => attempts)),
+    answered: toArrayText(rows.map(isAnswer)),
+    retries: JSON.stringify(rows.flatMap(toRetry)),
+    gone: JSON.stringify(rows.flatMap(toGone)),
+    accepted_ids: toArrayText(accepted.flatMap(({ subscriptionId }) => subscriptionId ?? [])),
+    accepted_hashes: accepted.flatMap(({ subscriptionId, endpoint }) =>
       subscriptionId === undefined ? [hashEndpoint(endpoint)] : [],
     ),
-    JSON.stringify(
+    alarms: JSON.stringify(
       rows.flatMap(({ recipient, origin, alarm }) =>
         alarm === undefined ? [] : [{ position: recipient.position, origin, ...alarm }],
       ),
     ),
-    JSON.stringify(
+    records: JSON.stringify(
       logged.map(({ recipient: { position, subscriptionId }, origin, record }) => ({
         position,
         subscriptionId,
@@ -153,8 +154,8 @@ function toValues(
         ...record,
       })),
     ),
-    JSON.stringify(answers),
-  ];
+    answers: JSON.stringify(answers),
+  };
 }
 
 /** An array as PostgreSQL reads it, of what needs no quotation marks: "pg" would examine each member for them. */
