@@ -76,6 +76,6 @@ const senderChecks: OptionChecks<SenderOptions> = {
 export function checkSenderOptions(options: SenderOptions): void {
   checkOptions(options, senderChecks, { required: ['vapid'] });
   if (options.onGone !== undefined && options.store === undefined) {
-    throw wrong('onGone', 'needs a store: it is told of subscriptions that leave it');
+    throw wrong('onGone', 'needs a store: it is called for subscriptions that are deleted from it');
   }
 }

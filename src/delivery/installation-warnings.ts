@@ -78,7 +78,7 @@ const reasons = {
 /** In one sentence. */
 export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcastIds'>): string =>
   `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
-  'broadcasts of before are paused.';
+  'earlier broadcasts are paused.';
 
 export const pauseRemedy =
-  '"deskbell sending show" says what waits. If no other copy of the store sends, "deskbell sending resume" goes on.';
+  '"deskbell sending show" prints what is waiting. If no other copy of the store sends, run "deskbell sending resume".';

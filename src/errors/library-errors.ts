@@ -47,7 +47,7 @@ export const libraryErrors = {
   ),
   ERR_DATA_OWNER: entry(
     'The data directory, or a file in it, belongs to another user',
-    'Run this as that user (sudo -u); or, where you trust what the directory holds, give it to this one (chown -R).',
+    'Run the command as that user (sudo -u). If you trust the contents of the directory, you can also give it to this user (chown -R).',
   ),
   ERR_STORE_CORRUPT: entry('The database is damaged or from another program', 'Restore it from a backup.'),
   ERR_STORE_TOO_NEW: entry(
@@ -55,7 +55,7 @@ export const libraryErrors = {
     'Update Deskbell, or use another data directory.',
   ),
   ERR_PACKAGE_MISSING: entry(
-    'A package that only this needs is not installed',
+    'An optional package is needed and is not installed',
     'Install the package named in the message, beside Deskbell.',
   ),
   ERR_CONFIGURATION: entry(
@@ -67,15 +67,15 @@ export const libraryErrors = {
   ERR_FILE: entry('A file or folder cannot be used', 'Check the path, its permissions and the disk.'),
   ERR_LISTEN: entry(
     'The address cannot be listened on',
-    'Name another --port (0 picks a free one) or --host.',
+    'Give another --port (0 picks a free one) or --host.',
   ),
   ERR_DATA_MISSING: entry(
     'The data directory does not exist',
-    'Name another --data, or make it with `deskbell serve` or `deskbell keys generate`.',
+    'Give another --data, or create it with `deskbell serve` or `deskbell keys generate`.',
   ),
   ERR_DATA_EXISTS: entry(
     'The data directory has a database already',
-    'Name another --data, or stop what uses it and move it away.',
+    'Give another --data, or stop the processes that use it and move it away.',
   ),
   ERR_STORE_IN_USE: entry(
     'Another process uses the database',
@@ -84,25 +84,25 @@ export const libraryErrors = {
   ),
   ERR_STORE_NOT_EMPTY: entry(
     'The target of a copy has rows already',
-    'Name a new database, or a directory without one.',
+    'Give a new database, or a directory without one.',
   ),
   ERR_COPY_SOURCE: entry(
     'There is nothing to copy',
-    'Name the data directory or the database that is used at present.',
+    'Give the data directory or the database that is in use now.',
   ),
   ERR_COPY_UNFINISHED: entry(
     'The database is a copy that is not complete',
-    'Run `deskbell store copy` again with the same source and target: it goes on where it ended.',
+    'Run `deskbell store copy` again with the same source and target; it continues where it stopped.',
   ),
   ERR_COPY_DIFFERS: entry(
     'A copy and its source are not the same',
-    'Begin again with a new, empty target, while nothing else uses either of them.',
+    'Start again with a new, empty target, while nothing else uses source or target.',
   ),
   ERR_FAULTS_FOUND: entry('`deskbell doctor` has found faults', 'Follow the advice below each.'),
   ERR_SUBSCRIPTION_NOT_FOUND: entry('There is no such subscription', 'See `deskbell subscriptions list`.'),
   ERR_NOT_ACCEPTED: entry(
     'The push service did not accept a message',
-    'See the outcomes: "retry" may succeed later, "rejected" will not as it is.',
+    'See the outcomes: "retry" may succeed later, "rejected" will not succeed unchanged.',
     true,
   ),
   ERR_LINES_REFUSED: entry(
@@ -115,7 +115,7 @@ export const libraryErrors = {
     true,
   ),
   ERR_INTERRUPTED: entry('The command was interrupted', 'Run the command again to continue.', true),
-  ERR_OUTPUT: entry('Nothing can be written to standard output', 'Check where it leads to.'),
+  ERR_OUTPUT: entry('Nothing can be written to standard output', 'Check where it is redirected to.'),
   ERR_COMMAND: entry('The command failed', 'Run it again with --debug to see where.'),
   ERR_ADDRESS_BLOCKED: entry(
     'The push service resolves to an address that is not public',
@@ -123,8 +123,8 @@ export const libraryErrors = {
   ),
   ERR_CONNECTION: entry('The push service cannot be reached', 'Try again later.', true),
   ERR_PROTOCOL: entry(
-    'The push service broke the rules of HTTP',
-    'Report it to whoever runs the push service, with the message of the error.',
+    'The push service violated HTTP',
+    'Report it to the operator of the push service, with the error message.',
     true,
   ),
   ERR_TLS: entry(

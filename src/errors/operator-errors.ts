@@ -25,7 +25,7 @@ export const ownOperatorErrors = {
   ),
   ERR_HOST_REFUSED: entry(
     421,
-    'The listener is not reached by this host',
+    'The listener does not accept this host',
     'Use the address that the listener printed, or add the host to "operatorHosts".',
   ),
   ERR_ORIGIN_REFUSED: entry(
@@ -36,7 +36,7 @@ export const ownOperatorErrors = {
   ERR_MESSAGE_IN_DOUBT: entry(
     409,
     'The message of this idempotency key may have been sent',
-    'Ask again in a minute. If there is no answer then, the process ended while it sent the message: send it with a new key, and some may get it twice.',
+    'Repeat the request in a minute. If there is still no answer, the process ended while it sent the message. Send it with a new key; some recipients may get it twice.',
   ),
   ERR_METRICS_PACKAGE: entry(
     501,

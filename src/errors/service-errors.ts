@@ -22,7 +22,11 @@ export const serviceErrors = {
   ERR_JSON_MALFORMED: entry(400, 'The body is not JSON', 'Send well-formed JSON in UTF-8.'),
   ERR_CONTENT_TYPE: entry(415, 'The content type is not supported', 'Send content-type: application/json.'),
   ERR_BODY_TOO_LARGE: entry(413, 'The body is too large', 'Send a smaller body.'),
-  ERR_ROUTE_UNKNOWN: entry(404, 'There is nothing at this path', 'See /openapi.json for what there is.'),
+  ERR_ROUTE_UNKNOWN: entry(
+    404,
+    'There is nothing at this path',
+    'See /openapi.json for the available paths.',
+  ),
   ERR_METHOD_NOT_ALLOWED: entry(
     405,
     'The method is not allowed here',
@@ -63,13 +67,13 @@ export const serviceErrors = {
   ERR_INTERNAL: entry(
     500,
     'Something went wrong on the server',
-    'Try again later; the server log says more.',
+    'Try again later; the server log has the details.',
     true,
   ),
   ERR_BODY_CONSUMED: entry(
     500,
     'The request body was read before it reached the service',
-    'Mount the service ahead of the middleware that reads bodies, or have that leave the body in request.body.',
+    'Mount the service before the middleware that reads bodies, or let that middleware keep the body in request.body.',
   ),
   ERR_NOT_READY: entry(503, 'The store cannot be reached', 'Try again later.', true),
   ERR_SUBSCRIPTION_LIMIT: entry(

@@ -49,6 +49,9 @@ export async function writeSecretFiles(directory: string, files: readonly Secret
     const path = join(directory, name);
     if (await writePrivateFile(path, text, { replace: false })) continue;
     if ((await readPrivateFile(path, adviceFor(name))) === text) continue;
-    throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} is there, and is another one.`);
+    throw new DeskbellError(
+      'ERR_KEY_FILE_EXISTS',
+      `The key file ${path} exists already and has another content.`,
+    );
   }
 }

@@ -142,7 +142,7 @@ function assertProtected({ host, tls, isBehindProxy = false }: ListenerOptions):
   if (isLoopback(host) || tls !== undefined || isBehindProxy) return;
   throw new DeskbellError(
     'ERR_CONFIGURATION',
-    `The operator’s listener is asked to listen on ${host}, beyond this machine, and its tokens must not travel ` +
-      'unencrypted: give --operator-cert and --operator-key, or --operator-behind-proxy where a proxy speaks TLS.',
+    `The operator’s listener on ${host} can be reached from other machines, and its tokens must not be sent ` +
+      'unencrypted: give --operator-cert and --operator-key, or --operator-behind-proxy if a proxy provides TLS.',
   );
 }

@@ -92,7 +92,7 @@ suite('deskbell doctor', () => {
       new Map((await checkData(directory, undefined)).map((finding) => [finding.subject, finding]));
     const missing = await look(join(folder, 'none'));
     assert.deepEqual([...missing.keys()], ['data directory']);
-    assert.match(missing.get('data directory')?.cure ?? '', /Name another --data/);
+    assert.match(missing.get('data directory')?.cure ?? '', /Give another --data/);
     const { exitCode, stderr } = await examine(['--data', join(folder, 'none')], await closedPort());
     assert.equal(exitCode, 1);
     assert.match(stderr, /There are 2 faults\. Follow the advice below each\. \[ERR_FAULTS_FOUND\]/);

@@ -75,7 +75,7 @@ suite('a store that sends nothing by itself', () => {
     await worker.waitFor(/"event":"ready"/);
     assert.match(
       worker.written(),
-      /^deskbell: Sending has been paused since .*"deskbell sending resume" goes on\.$/m,
+      /^deskbell: Sending has been paused since .*run "deskbell sending resume"\.$/m,
     );
     const service = await serve(['--deliver'], { environment });
     await service.waitFor(/Sending has been paused since/);

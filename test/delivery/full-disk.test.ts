@@ -109,7 +109,7 @@ describe('on a full disk', { skip }, () => {
     assertDone(await run.finished, { accepted: audience });
     assert.deepEqual(timesReceived(pushService), { 1: audience }, 'nothing was sent twice');
     assert.equal(warnings.length, 2);
-    assert.match(warnings[1] ?? '', /^There is room on the disk of the database again: sending goes on/);
+    assert.match(warnings[1] ?? '', /^The disk of the database has free space again: sending continues/);
   });
 
   test('a broadcast can be stopped while it waits, and resumed later', async () => {

@@ -40,7 +40,7 @@ describe('what belongs to another user', { skip }, () => {
     await assert.rejects(writeKeyFile(data, generateVapidKeys(), { force: true }), refused);
     const { exitCode, stderr } = await runCommand(['session', 'ada', '--data', data]);
     assert.equal(exitCode, 1);
-    assert.match(stderr, /belongs to the user 12345.*Run this as that user \(sudo -u\).*chown -R/);
+    assert.match(stderr, /belongs to the user 12345.*Run the command as that user \(sudo -u\).*chown -R/);
     const rights = (await checkData(data, undefined))[0]!;
     assert.deepEqual([rights.subject, rights.status], ['data directory', 'fault']);
     assert.match(rights.cure!, /Run this as that user/);
@@ -156,7 +156,7 @@ test(
         const findings = await checkData(isUsed ? data : disk, undefined);
         const room = findings.find(({ subject }) => subject === 'disk')!;
         assert.deepEqual([room.status, /read-only/.test(room.detail)], ['fault', true]);
-        assert.doesNotMatch(JSON.stringify(findings), /Make room|missing/);
+        assert.doesNotMatch(JSON.stringify(findings), /Free some space|missing/);
         if (isUsed) {
           const database = findings.find(({ subject }) => subject === 'database')!;
           assert.match(`${database.status} ${database.detail}`, /^fault .*its file system is read-only/);

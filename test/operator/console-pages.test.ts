@@ -127,9 +127,9 @@ test('an alarm says what it means, what to do, and what the push service said', 
   await refusedBroadcast(operator, { title: 'Hello', message: '' });
   const visitor = await signIn(operator);
   const words = wordsOf(await visitor.open('/console/'));
-  assert.match(words, /fcm\.googleapis\.com: The push service accepts no token of ours\./);
+  assert.match(words, /fcm\.googleapis\.com: The push service refuses our token\./);
   assert.match(words, /Check the subject/);
-  assert.match(words, /2 messages, first .* broadcast 1 .* in its words: “ &lt;img/);
+  assert.match(words, /2 messages, first .* broadcast 1 .* its reason: “ &lt;img/);
 });
 
 test('the overview says what is wrong with the installation, beside the alarms of broadcasts', async (t) => {
@@ -139,10 +139,7 @@ test('the overview says what is wrong with the installation, beside the alarms o
   await operator.store.sending.pause('restored');
   const later = await startOperator(t, { readWarnings: createWarningReader(operator.store) });
   const words = wordsOf(await (await signIn(later)).open('/console/'));
-  assert.match(
-    words,
-    /Sending is paused .*restored from a backup.*&quot;deskbell sending resume&quot; goes on/,
-  );
+  assert.match(words, /Sending is paused .*restored from a backup.*run &quot;deskbell sending resume&quot;/);
   assert.doesNotMatch(words, /nothing is wrong/);
 });
 

@@ -16,8 +16,8 @@ export function backupCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'backup',
     description:
-      'Writes the data directory into one file. Services and workers go on meanwhile: the file holds the moment at which ' +
-      'the command began. It is for its owner only, since it holds everything that is needed to send to the subscribers ' +
+      'Writes the data directory into one file, while services and workers continue. The file has the state at the start of the ' +
+      'command. Only its owner can read it, since it contains everything that is needed to send to the subscribers ' +
       'except the keys, and with --with-keys these too.',
     settings: [...dataSettings],
     json: 'Prints JSON.',

@@ -13,9 +13,9 @@ export function doctorCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'doctor',
     description:
-      'Checks the installation. Looks at versions, data directory, disk, database, keys, subject, open files, encryption, and ' +
-      'the way to each push service, where it sends nothing. Changes nothing. Give it the options that the service ' +
-      'and its workers have. The exit code is 1 if there is a fault.',
+      'Checks the installation: versions, data directory, disk, database, keys, subject, open files, encryption, and ' +
+      'the connection to each push service. Sends and changes nothing. Give it the same options as the service ' +
+      'and its workers. The exit code is 1 if there is a fault.',
     settings: [...dataSettings, ...senderSettings],
     json: 'Prints JSON Lines: one finding each.',
     examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],

@@ -15,7 +15,7 @@ export function restoreCommand(context: Context): Command {
   return createCommand({
     name: 'restore',
     description:
-      'Restores a backup into a data directory. The directory must have no database yet; where the backup has no keys, put ' +
+      'Restores a backup into a data directory. The directory must not contain a database yet. If the backup has no keys, put ' +
       'the key files there first. The restored store sends nothing by itself until "deskbell sending resume".',
     settings: [...dataSettings],
     json: 'Prints JSON.',

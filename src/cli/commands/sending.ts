@@ -18,8 +18,8 @@ export function sendingCommand(context: Context): Command {
   return createCommand({
     name: 'sending',
     description:
-      'Pauses and resumes what the store sends by itself: schedules, webhook events, and the broadcasts that are there. ' +
-      'For a copy of a store whose original goes on. What a command or a request sends is sent during the pause too.',
+      'Pauses and resumes what the store sends by itself: schedules, webhook events, and existing broadcasts. ' +
+      'Use it on a copy of a store whose original stays in use. Explicit commands and requests still send during the pause.',
     examples: ['deskbell sending show', 'deskbell sending pause', 'deskbell sending resume'],
   })
     .addCommand(showCommand(context))
@@ -31,7 +31,7 @@ function showCommand(context: Context): Command {
   const { environment, output } = context;
   return createDataCommand(environment, {
     name: 'show',
-    description: 'Says whether sending is paused, and what would start.',
+    description: 'Prints whether sending is paused, and what would start.',
     json: 'Prints JSON.',
     examples: ['deskbell sending show', 'deskbell sending show --json'],
   }).onData(async ({ store }, flags: JsonFlag) => {
@@ -67,13 +67,13 @@ function resumeCommand(context: Context): Command {
   return createDataCommand(environment, {
     name: 'resume',
     description:
-      'Resumes sending. Schedules and webhook events go on. What schedules have missed is left out, and broadcasts ' +
-      'stay paused, unless an option says otherwise.',
+      'Resumes sending. Schedules and webhook events continue. Missed occurrences of schedules are skipped, and broadcasts ' +
+      'stay paused, unless an option is given.',
     json: 'Prints JSON.',
     examples: ['deskbell sending resume', 'deskbell sending resume --with-broadcasts'],
   })
-    .option('--with-broadcasts', 'The broadcasts that were paused with it go on too.')
-    .option('--with-missed', 'Schedules send at once what they have missed within the last hour.')
+    .option('--with-broadcasts', 'Also continues the broadcasts that were paused with it.')
+    .option('--with-missed', 'Sends immediately what schedules missed within the last hour.')
     .onData(async ({ store }, flags: ResumeFlags) => {
       const { withBroadcasts = false, withMissed = false } = flags;
       const before = await describeResumption(store);

@@ -32,9 +32,9 @@ function copyCommand({ environment, output, stop }: Context): Command {
     name: 'copy',
     description:
       'Copies all data to an empty database: from SQLite to PostgreSQL, back, or to another one of the same kind. Stop all ' +
-      'processes that use either of them before. Broadcasts that are not over go on at the target where they were. Counts and ' +
-      'checksums of all tables are compared in the end; the source stays as it is. Interrupted, the same command goes on ' +
-      'where it ended, and until then nothing else opens the target. Key files are not copied.',
+      'processes that use source or target first. Unfinished broadcasts continue on the target where they stopped. At the end, the ' +
+      'counts and checksums of all tables are compared; the source is not changed. After an interruption, run the same command to ' +
+      'continue; until the copy is complete, nothing else opens the target. Key files are not copied.',
     settings: [...dataSettings],
     json: 'Prints JSON, with rows and checksum of each table.',
     examples: [
@@ -45,7 +45,7 @@ function copyCommand({ environment, output, stop }: Context): Command {
     .option('--from <place>', 'Data directory, or URL of a PostgreSQL database.')
     .option(
       '--to <place>',
-      'The same. What is left out is the data directory or the database of the configuration, whichever the other one is not.',
+      'The same. If --from or --to is left out, it is the data directory or the database of the configuration, whichever the other is not.',
     )
     .action(async ({ from, to, json, ...flags }: CopyFlags) => {
       const configuration = await readConfiguration({ flags: { ...flags }, environment });

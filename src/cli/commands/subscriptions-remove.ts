@@ -12,8 +12,8 @@ export function removeCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'remove',
     description:
-      'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes every trace of a ' +
-      'person from the database, attempt log included, and says what was removed. Backups and logs remain.',
+      'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes all data of a ' +
+      'person from the database, including the attempt log, and prints what was removed. Backups and logs remain.',
     settings: [...dataSettings],
     json: 'Prints JSON Lines.',
     examples: ['deskbell subscriptions remove 17 18 19', 'deskbell subscriptions remove --user 42'],

@@ -19,8 +19,8 @@ export function tokenCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'token',
     description:
-      'Prints a subscriber token: a JWT that says whose a subscription is, signed with the key of the data directory ' +
-      '(HS256). The page hands it to its client, which sends it along when it subscribes.',
+      'Prints a subscriber token: a JWT that assigns a subscription to a user, signed with the key of the data directory ' +
+      '(HS256). The page gives it to the client, which sends it when it subscribes.',
     settings: [...dataSettings, ...subscriberTokenSettings],
     examples: [
       'deskbell token --user 42 --tags beta,de --subscriber-tokens HS256',

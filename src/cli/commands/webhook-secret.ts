@@ -12,8 +12,8 @@ export function webhookSecretCommand({ environment, output }: Context): Command 
   return createCommand({
     name: 'webhook-secret',
     description:
-      'Prints the secret that the webhook of "serve --operator … --webhook …" is signed with (Standard Webhooks). Whoever has it ' +
-      'can make messages that receivers take for ours.',
+      'Prints the secret that the webhook of "serve --operator … --webhook …" is signed with (Standard Webhooks). Anyone who ' +
+      'has it can forge messages that receivers accept.',
     settings: [...dataSettings],
     json: 'Prints JSON.',
     examples: ['deskbell webhook-secret'],

@@ -68,7 +68,7 @@ const noDatabase: Finding = {
   subject: 'database',
   status: 'warning',
   detail: 'there is none yet',
-  cure: 'The first start of "deskbell serve" makes it. If there was one, restore it: "deskbell restore".',
+  cure: '"deskbell serve" creates it when it first starts. If there was one, restore it with "deskbell restore".',
 };
 
 async function checkRights(directory: string): Promise<Finding> {
@@ -86,7 +86,7 @@ async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<
       subject: 'disk',
       status: hasOnlyKeys ? 'warning' : 'fault',
       detail: `its file system is read-only: ${hasOnlyKeys ? 'no key can be added' : 'nothing can be stored'}`,
-      cure: 'Mount it writable. The system itself makes a disk with faults read-only: see its log.',
+      cure: 'Mount it writable. The system makes a faulty disk read-only: see the system log.',
     };
   }
   const { bavail, bsize } = await statfs(directory);
@@ -101,7 +101,7 @@ export function describeDiskSpace(bytes: number): Finding {
     subject,
     status: bytes < minDiskSpaceBytes ? 'fault' : 'warning',
     detail,
-    cure: 'Make room. Sending stops while the disk is full, and goes on when there is room.',
+    cure: 'Free some space. Sending stops while the disk is full, and continues when there is space.',
   };
 }
 

@@ -58,7 +58,7 @@ function summarize(contacts: readonly Contact[]): readonly Finding[] {
     subject: 'network',
     status: reached.length > 0 ? 'warning' : 'fault',
     detail: `no browser's push service can be reached: ${vendors[0]?.finding.detail}`,
-    cure: 'Check the network, its names (DNS), the firewall (TCP 443 outwards) and the proxy (https_proxy).',
+    cure: 'Check the network, name resolution (DNS), the firewall (outbound TCP 443) and the proxy (https_proxy).',
   };
   return [offline, ...others.map(({ finding }) => finding)];
 }

@@ -30,19 +30,19 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   },
   connection: {
     meaning: 'There was no answer: network, TLS or a time-out.',
-    remedy: 'If it goes on, check name resolution, firewall and proxy of this machine.',
+    remedy: 'If this persists, check name resolution, firewall and proxy of this machine.',
   },
   'protocol-error': {
     meaning: 'The answer was not valid HTTP.',
-    remedy: 'If it goes on, look for a proxy between this machine and the push service.',
+    remedy: 'If this persists, look for a proxy between this machine and the push service.',
   },
   deferred: {
-    meaning: 'The push service is to get no message for a while.',
+    meaning: 'Deskbell sends this push service nothing for a while.',
     remedy: 'Deskbell tries again.',
   },
   'bad-request': {
     meaning: 'The push service does not accept the request.',
-    remedy: 'Its words say why; if other messages are accepted, the subscription is not a real one.',
+    remedy: 'See its reason. If other messages are accepted, the subscription is not a real one.',
   },
   'bad-encryption': {
     meaning: 'The push service does not accept the encryption.',
@@ -58,12 +58,12 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   'vapid-key-mismatch': {
     meaning: 'The subscription was made with another VAPID key.',
     remedy:
-      'It is replaced when its page is opened again. Where the former key pair still exists, add it with “deskbell keys”.',
+      'It is replaced when its page is opened again. If the former key pair still exists, add it with “deskbell keys”.',
   },
   'vapid-refused': {
-    meaning: 'The push service accepts no token of ours.',
+    meaning: 'The push service refuses our token.',
     remedy:
-      'Its rows are held back meanwhile. Check the subject (Apple wants a real mailto: or https: address) and the clock of this machine.',
+      'Its rows are held back until it accepts one. Check the subject (Apple requires a real mailto: or https: address) and the clock of this machine.',
   },
   'payload-too-large': { meaning: 'The message is too large for this push service.', remedy: 'Shorten it.' },
   dropped: {
@@ -76,22 +76,22 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   },
   'address-blocked': {
     meaning: 'The address of the endpoint is not public.',
-    remedy: 'If the push service is your own, name its origin in “pushServices”.',
+    remedy: 'If the push service is your own, add its origin to “pushServices”.',
   },
   [notListedReason]: {
     meaning:
-      'A process that delivers may not send to this push service. Its messages wait for one that may, or for the end of their time.',
-    remedy: 'Name its origin in “pushServices” of every process that delivers, or cancel the broadcast.',
+      'A process that delivers does not list this push service. The messages wait for one that does, until their TTL ends.',
+    remedy: 'Add its origin to “pushServices” of every process that delivers, or cancel the broadcast.',
   },
   'unexpected-status': {
     meaning: 'The push service answered with an unexpected status.',
-    remedy: 'Its words may say why.',
+    remedy: 'See its reason, if it gives one.',
   },
   [chromeLimitReason]: {
     meaning:
-      'Chrome’s push service limits this site, as it does for days where people dismiss or ignore its messages.',
+      'Chrome’s push service limits this site for days, because people dismiss or ignore its messages.',
     remedy:
-      'Send less often, to those who react; set “maxRate” to below 1,000 a minute until the limit ends.',
+      'Send less often, and only to people who engage; set “maxRate” to below 1,000 a minute until the limit ends.',
   },
   [heldDeletionsReason]: {
     meaning: 'The push service calls subscriptions gone and accepts almost nothing. They are kept.',

@@ -27,7 +27,7 @@ export function waitForDiskSpace(
       try {
         const result = await write();
         if (isWaiting)
-          onWarning(`There is room on the disk of the database again: sending goes on (${minute(now())}).`);
+          onWarning(`The disk of the database has free space again: sending continues (${minute(now())}).`);
         isWaiting = false;
         return result;
       } catch (error) {

@@ -13,7 +13,7 @@ export const attemptSchema = Type.Object({
   origin: Type.String({ description: 'Of the push service.' }),
   attempt: Type.Integer({ description: '1 for the first.' }),
   outcome: Type.String(),
-  status: Type.Optional(Type.Integer({ description: 'HTTP status, absent where there was no answer.' })),
+  status: Type.Optional(Type.Integer({ description: 'HTTP status; absent if there was no answer.' })),
   reason: Type.Optional(Type.String()),
   detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
 });

@@ -14,7 +14,7 @@ const record = Type.Object({
   action: Type.String({ description: 'What was done, such as broadcast.pause.' }),
   target: Type.Optional(Type.String({ description: 'To what; a person is named by a keyed hash.' })),
   status: Type.Optional(
-    Type.Integer({ description: 'HTTP status of the answer; absent where there was none.' }),
+    Type.Integer({ description: 'HTTP status of the answer; absent if there was none.' }),
   ),
 });
 

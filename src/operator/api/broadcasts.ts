@@ -27,7 +27,7 @@ const eventsOperation: Operation = {
   summary: 'The events of a broadcast as they happen',
   description:
     'Server-sent events: `progress` when something has changed, `alarm` for each alarm, and `done` with the final counts, after ' +
-    'which the stream ends. A client that comes back with `Last-Event-ID` gets the alarms that it has missed and the present ' +
+    'which the stream ends. A client that reconnects with `Last-Event-ID` gets the alarms that it has missed and the current ' +
     'state; after `done` the answer is a 204.',
   headers: {
     'Last-Event-ID': { description: 'Of the last event that the client has.', schema: { type: 'string' } },

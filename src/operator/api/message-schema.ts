@@ -50,8 +50,8 @@ export const pushOptionSchemas = {
 export const perPersonSchema = Type.Optional(
   Type.String({
     description:
-      'How often a person is reached at most by broadcasts with a cap, such as 3/day (or /hour, /week). Who has been ' +
-      'reached as often is counted as capped.',
+      'How often broadcasts with a cap may reach a person, such as 3/day (or /hour, /week). A person who has been ' +
+      'reached that often is counted as capped.',
   }),
 );
 

@@ -48,9 +48,9 @@ const sent = Type.Object({
 
 const operation = describeOperation({
   tag: 'Sending',
-  summary: 'Sends one message and answers what the push service said',
+  summary: 'Sends one message and returns the push service’s answer',
   description:
-    'The message is not stored or tried again. To many subscriptions, make a broadcast. Where the answer is lost and the request ' +
+    'The message is not stored or retried. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
     'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null.',
   headers: idempotencyKeyOf(
     'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +

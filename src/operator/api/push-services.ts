@@ -11,11 +11,11 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const pushService = Type.Object({
   origin: Type.String(),
-  senders: count('How many senders have to do with it now; the figures are of all of them together.'),
+  senders: count('Senders that use it now; the figures are totals over all of them.'),
   connections: count('Open connections.'),
   inFlight: count('Messages without an answer yet.'),
   queued: count('Messages that wait for their turn.'),
-  maxInFlight: count('How many may be in flight now.'),
+  maxInFlight: count('Maximum number of messages in flight now.'),
   latencyMs: Type.Optional(
     Type.Unsafe<number>({ type: 'number', description: 'Of recent answers, to the slowest sender.' }),
   ),
@@ -23,11 +23,11 @@ const pushService = Type.Object({
   throttled: count('Of the answers, those that asked for fewer messages (429, 503).'),
   breaker: Type.String({
     enum: ['closed', 'half-open', 'open'],
-    description: 'open: it has failed and gets nothing for a while. half-open: one message tries it.',
+    description: 'open: it has failed and is sent nothing for a while. half-open: one message tests it.',
   }),
   breakerReason: Type.Optional(Type.String()),
   unreachableMs: Type.Optional(
-    count('How long every try of a sender has failed without an answer; absent where it can be reached.'),
+    count('How long all attempts of a sender have failed without an answer; absent if it can be reached.'),
   ),
   refusedKeys: Type.Array(Type.String(), {
     description:
@@ -57,9 +57,9 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext
       config: {
         operation: describeOperation({
           tag: 'Push services',
-          summary: 'How sending to each push service goes now',
+          summary: 'The current state of sending to each push service',
           description:
-            'Of all senders on this store, in whatever process, as they reported in the last seconds. Those that nobody sends to ' +
+            'Over all senders on this store, in all processes, as reported in the last seconds. Push services that nobody sends to ' +
             'are left out, unless they refuse a key or have held deletions.',
           schema: pageOf(pushService, 'string'),
           example: {

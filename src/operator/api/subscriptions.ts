@@ -208,7 +208,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
           tag: 'Subscriptions',
           summary: 'Removes a person',
           description:
-            'Deletes all that the store knows of this user. The audit keeps a keyed hash of the user; backups and logs are not ' +
+            'Deletes all data of this user from the store. The audit keeps a keyed hash of the user; backups and logs are not ' +
             'touched.',
           schema: removedSchema,
           example: {

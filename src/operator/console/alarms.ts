@@ -49,7 +49,7 @@ export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Ht
           ? noHtml
           : html`· <a href="/console/broadcasts/${broadcast.id}">broadcast ${broadcast.id}</a>`
       }
-      · <code>${reason}</code>${detail === '' ? noHtml : html` · in its words: “${untrusted(detail)}”`}
+      · <code>${reason}</code>${detail === '' ? noHtml : html` · its reason: “${untrusted(detail)}”`}
     </p>
   </div>`;
 }

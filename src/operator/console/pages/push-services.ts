@@ -214,7 +214,7 @@ function renderRejection({
   return html`<li>
     <h3>${pushServiceName(origin)} <span class="badge">${status ?? 'no answer'}</span></h3>
     <p>
-      ${meaning === '' ? reason : meaning}${detail === undefined ? noHtml : html` In its words: “${untrusted(detail)}”`}
+      ${meaning === '' ? reason : meaning}${detail === undefined ? noHtml : html` Its reason: “${untrusted(detail)}”`}
     </p>
     <p class="quiet">${remedy}</p>
     <p class="quiet small">${formatCount(count)} ${count === 1 ? 'time' : 'times'}, last ${time(atMs)}</p>
