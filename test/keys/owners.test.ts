@@ -43,7 +43,7 @@ describe('what belongs to another user', { skip }, () => {
     assert.match(stderr, /belongs to the user 12345.*Run the command as that user \(sudo -u\).*chown -R/);
     const rights = (await checkData(data, undefined))[0]!;
     assert.deepEqual([rights.subject, rights.status], ['data directory', 'fault']);
-    assert.match(rights.cure!, /Run this as that user/);
+    assert.match(rights.cure!, /Run the command as that user/);
   });
 
   test('an empty directory of another user is no place for new keys', async () => {
