@@ -29,7 +29,7 @@ export function backupCommand({ environment, output }: Context): Command {
     .argument('<file>', 'File to write; it must not exist.')
     .option('--with-keys', 'Includes the private keys. Without them, keep the key files elsewhere.')
     .action(async (file: string, flags: BackupFlags) => {
-      const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
+      const { data, database } = await readConfiguration({ flags, environment });
       requireSqlite(database, 'pg_dump');
       await requireData(data);
       const { backUp } = await import('../data/back-up.ts');

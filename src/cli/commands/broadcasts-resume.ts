@@ -21,17 +21,14 @@ export function resumeCommand(context: Context): Command {
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
     .action(async (id: number, flags: JsonFlag) => {
-      const configuration = await readConfiguration({
-        flags: { ...flags },
-        environment: context.environment,
-      });
+      const configuration = await readConfiguration({ flags, environment: context.environment });
       await withExistingData(configuration, async (data) => {
         const sender = await openSender(configuration, data, context);
         try {
           const run = await sender.resume(id);
           await runBroadcast(run, data.store, context, {
             json: flags.json ?? false,
-            hint: createCommandHint(context, { ...flags }),
+            hint: createCommandHint(context, flags),
           });
         } finally {
           await sender.close();

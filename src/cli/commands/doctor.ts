@@ -20,7 +20,7 @@ export function doctorCommand({ environment, output }: Context): Command {
     json: 'Prints JSON Lines: one finding each.',
     examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],
   }).action(async (flags: JsonFlag) => {
-    const configuration = await readConfiguration({ flags: { ...flags }, environment });
+    const configuration = await readConfiguration({ flags, environment });
     const { data, database, subject, pushServices, connectTimeoutMs, encryption } = configuration;
     const { checkData, checkSubject } = await import('../doctor/check-data.ts');
     const { checkEncryption, checkNode, checkOpenFiles } = await import('../doctor/check-machine.ts');

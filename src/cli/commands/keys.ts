@@ -53,7 +53,7 @@ function generateCommand(context: Context): Command {
     )
     .option('--force', 'Replaces all existing pairs. Every subscriber is lost.')
     .action(async (flags: GenerateFlags) => {
-      const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
+      const { data, database } = await readConfiguration({ flags, environment });
       const keys =
         flags.import === undefined
           ? generateVapidKeys()
@@ -76,7 +76,7 @@ function showCommand({ environment, output }: Context): Command {
   })
     .option('--private', 'Also prints the private key.')
     .action(async (flags: { readonly private?: true; readonly json?: true }) => {
-      const { data } = await readConfiguration({ flags: { ...flags }, environment });
+      const { data } = await readConfiguration({ flags, environment });
       await requireData(data);
       const { readKeyFile } = await import('../../keys/key-file.ts');
       const { publicKey, privateKey } = await readKeyFile(data);

@@ -23,7 +23,7 @@ export function restoreCommand(context: Context): Command {
   })
     .argument('<file>', 'File that "deskbell backup" wrote.')
     .action(async (file: string, flags: JsonFlag) => {
-      const { data, database } = await readConfiguration({ flags: { ...flags }, environment });
+      const { data, database } = await readConfiguration({ flags, environment });
       requireSqlite(database, 'pg_restore');
       const { restore } = await import('../data/back-up.ts');
       const restored = await restore(file, data);
@@ -36,6 +36,6 @@ export function restoreCommand(context: Context): Command {
       }
       await output.line(`${data} is restored with ${formatCount(subscriptions)} subscriptions.`);
       output.diagnostic('It sends nothing by itself: neither broadcasts nor schedules nor webhook events.');
-      output.diagnostic(formatResumption(resumption, createCommandHint(context, { ...flags })));
+      output.diagnostic(formatResumption(resumption, createCommandHint(context, flags)));
     });
 }

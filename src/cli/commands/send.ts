@@ -113,10 +113,7 @@ export function sendCommand(context: Context): Command {
     .optionsGroup('Options:')
     .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
     .action(async (flags: SendFlags) => {
-      const configuration = await readConfiguration({
-        flags: { ...flags },
-        environment: context.environment,
-      });
+      const configuration = await readConfiguration({ flags, environment: context.environment });
       if (!allAudiences.some((name) => name in flags)) {
         throw new DeskbellError(
           'ERR_USAGE',

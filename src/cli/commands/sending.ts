@@ -40,7 +40,7 @@ function showCommand(context: Context): Command {
     const { pause } = resumption;
     if (pause === undefined) return output.line('Sending is not paused.');
     await output.line(describePause(pause));
-    await output.line(formatResumption(resumption, createCommandHint(context, { ...flags })));
+    await output.line(formatResumption(resumption, createCommandHint(context, flags)));
   });
 }
 
@@ -58,7 +58,7 @@ function pauseCommand(context: Context): Command {
     const resumption = await describeResumption(store);
     if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
     await output.line('Sending is paused.');
-    output.diagnostic(formatResumption(resumption, createCommandHint(context, { ...flags })));
+    output.diagnostic(formatResumption(resumption, createCommandHint(context, flags)));
   });
 }
 
@@ -84,7 +84,7 @@ function resumeCommand(context: Context): Command {
       await output.line('Sending is resumed.');
       const left = { ...before, missed: withMissed ? [] : before.missed };
       const broadcastIds = left.broadcastIds.filter((id) => !resumed.includes(id));
-      const hint = createCommandHint(context, { ...flags });
+      const hint = createCommandHint(context, flags);
       output.diagnostic(formatResumption({ ...left, pause: undefined, broadcastIds }, hint));
     });
 }

@@ -67,7 +67,7 @@ export function serveCommand(context: Context): Command {
       'deskbell serve --logging action,filter,authenticator,action-creator',
     ],
   }).action(async (flags: JsonFlag) => {
-    const configuration = await readConfiguration({ flags: { ...flags }, environment });
+    const configuration = await readConfiguration({ flags, environment });
     assertListenerIsAskedFor(configuration);
     const { host, port, data, prefix, pushOnly, logFile, trustProxy, maxSubscriptions } = configuration;
     const subscriptionLimit =

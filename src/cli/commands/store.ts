@@ -48,7 +48,7 @@ function copyCommand({ environment, output, stop }: Context): Command {
       'The same. If --from or --to is left out, it is the data directory or the database of the configuration, whichever the other is not.',
     )
     .action(async ({ from, to, json, ...flags }: CopyFlags) => {
-      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      const configuration = await readConfiguration({ flags, environment });
       const { readCopyLocations } = await import('../data/copy-locations.ts');
       const locations = readCopyLocations({ from, to }, configuration);
       const copied = await copy(locations, { output, stop });

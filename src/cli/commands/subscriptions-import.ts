@@ -68,7 +68,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     )
     .option('--user-column <name>', 'Column or member that holds the user.', 'user')
     .action(async (file: string, { json, refused, userColumn, ...flags }: Flags) => {
-      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      const configuration = await readConfiguration({ flags, environment });
       const policy = createEndpointPolicy(configuration.pushServices);
       await withExistingData(configuration, async (directory) => {
         const counts: Counts = { imported: 0, refused: 0 };

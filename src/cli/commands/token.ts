@@ -35,7 +35,7 @@ export function tokenCommand({ environment, output }: Context): Command {
       parsePositiveInteger,
     )
     .action(async ({ user, tags, lifetime, ...flags }: TokenFlags) => {
-      const configuration = await readConfiguration({ flags: { ...flags }, environment });
+      const configuration = await readConfiguration({ flags, environment });
       await withExistingData(configuration, async (data) => {
         const tokens = await readSubscriberTokens(configuration, data);
         if (tokens?.algorithm !== 'HS256') {

@@ -18,7 +18,7 @@ export function webhookSecretCommand({ environment, output }: Context): Command 
     json: 'Prints JSON.',
     examples: ['deskbell webhook-secret'],
   }).action(async (flags: JsonFlag) => {
-    const { data } = await readConfiguration({ flags: { ...flags }, environment });
+    const { data } = await readConfiguration({ flags, environment });
     await requireData(data);
     const secret = formatWebhookSecret(await loadOrCreateSecret(data, 'webhook-secret'));
     await output.result(flags, { secret }, secret);

@@ -31,10 +31,7 @@ export function workerCommand(context: Context): Command {
     json: 'Prints JSON Lines: the events of broadcasts.',
     examples: ['deskbell worker --subject mailto:you@example.org'],
   }).action(async (flags: JsonFlag) => {
-    const configuration = await readConfiguration({
-      flags: { ...flags },
-      environment: context.environment,
-    });
+    const configuration = await readConfiguration({ flags, environment: context.environment });
     const { output, stop } = context;
     ignoreHangup(context);
     const onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`);

@@ -15,7 +15,7 @@ import type { Setting } from './setting.ts';
 
 export interface ConfigurationSources {
   /** Flag values by setting name, as text; names that are not settings are ignored. */
-  readonly flags: Readonly<Record<string, unknown>>;
+  readonly flags: object;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -26,10 +26,9 @@ const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG'];
  * @throws {DeskbellError} ERR_CONFIGURATION for an unknown entry or variable, a value that is not valid, or a file
  *   that is not a JSON object; ERR_FILE for one that cannot be read
  */
-export async function readConfiguration({
-  flags,
-  environment,
-}: ConfigurationSources): Promise<Configuration> {
+export async function readConfiguration(sources: ConfigurationSources): Promise<Configuration> {
+  const { environment } = sources;
+  const flags: Readonly<Record<string, unknown>> = { ...sources.flags };
   const values: Record<string, unknown> = {};
   for (const name of settingNames) values[name] = settings[name].default;
 

@@ -31,7 +31,7 @@ export async function withNamedData<Result>(
   environment: ConfigurationSources['environment'],
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
-  return withExistingData(await readConfiguration({ flags: { ...flags }, environment }), work);
+  return withExistingData(await readConfiguration({ flags, environment }), work);
 }
 
 /** @throws {DeskbellError} ERR_DATA_MISSING */

@@ -15,12 +15,13 @@ export type CommandHint = (words: string) => string;
 /**
  * Repeats the flags and the environment variables of this run as flags.
  *
- * @param flags as commander gives them
+ * @param given as commander gives them
  */
 export function createCommandHint(
   { invocation, environment }: Pick<Context, 'invocation' | 'environment'>,
-  flags: Readonly<Record<string, unknown>>,
+  given: object,
 ): CommandHint {
+  const flags: Readonly<Record<string, unknown>> = { ...given };
   const optionsOf = (names: readonly SettingName[]): string =>
     [
       ...names.map((name) => [flagOf(name), shown(name, flags, environment)] as const),

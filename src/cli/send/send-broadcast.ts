@@ -49,7 +49,7 @@ export async function sendBroadcast(
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
-  const hint = createCommandHint(context, { ...flags });
+  const hint = createCommandHint(context, flags);
   const sender = await openSender(configuration, data, context);
   try {
     if (flags.cron !== undefined) {
