@@ -1,24 +1,20 @@
 // `deskbell subscriptions export`: every subscription as one line of JSON, with all that sending to it needs.
 import type { Command } from 'commander';
-import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import { formatLine } from '../input/subscription-line.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 
 export function exportCommand({ environment, output, stop }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'export',
     description:
       'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
       'The lines are secrets: with the private key, they are enough to send to these browsers.',
-    settings: [...dataSettings],
     examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
-  }).action(async (flags: object) => {
-    await withNamedData(flags, environment, async ({ store }) => {
-      for await (const page of subscriptionPages(store.subscriptions, stop)) {
-        await output.line(page.map(formatLine).join('\n'));
-      }
-    });
+  }).onData(async ({ store }) => {
+    for await (const page of subscriptionPages(store.subscriptions, stop)) {
+      await output.line(page.map(formatLine).join('\n'));
+    }
   });
 }
