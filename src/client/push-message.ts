@@ -15,15 +15,15 @@ export interface PushMessage {
   readonly image?: string;
   /** Small monochrome image for a status bar. Default: none. */
   readonly badge?: string;
-  /** Buttons, the most important one first: browsers show as many as they have room for. Default: no buttons. */
+  /** Buttons, the most important first: browsers show as many as fit. Default: no buttons. */
   readonly actions?: readonly PushMessageAction[];
-  /** A notification replaces an earlier one with the same tag. With null it replaces none: it gets a tag of its own when it is encoded. Default: `deskbell`. */
+  /** A notification replaces an earlier one with the same tag. With null it replaces none: it gets a unique tag when it is encoded. Default: `deskbell`. */
   readonly tag?: string;
   /** Whether a notification that replaces another one alerts the user again. Default: `false`. */
   readonly renotify?: boolean;
   /** Whether the notification stays until the user dismisses it. Default: `true`. */
   readonly requireInteraction?: boolean;
-  /** Whether neither sound nor vibration comes with it. Default: as the browser has it. */
+  /** Whether the notification makes no sound and no vibration. Default: as the browser has it. */
   readonly silent?: boolean;
   /** When the event happened: milliseconds since 1970. Default: the time of arrival. */
   readonly timestamp?: number;
@@ -47,7 +47,7 @@ export interface PushMessage {
 export interface PushMessageAction {
   /** Its text. */
   readonly title: string;
-  /** Name by which the service worker is told of it, unique in the message. Default: its index, starting with 0. */
+  /** Name that the service worker receives, unique in the message. Default: its index, starting with 0. */
   readonly action: string;
   /** Opened by a click on it. Default: what the message opens. */
   readonly url?: string;

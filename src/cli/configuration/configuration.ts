@@ -152,7 +152,7 @@ const serviceSettings = {
 const subscriberTokensSettings = {
   subscriberTokens: oneOf({
     description:
-      'How subscriber tokens are signed; with them an application says whose a subscription is. HS256: with the key in the ' +
+      'How subscriber tokens are signed; with them an application assigns subscriptions to users. HS256: with the key in the ' +
       'data directory. EdDSA: with the application’s own key. With "off" the header Authorization is ignored.',
     default: 'off',
     names: ['off', 'HS256', 'EdDSA'],
@@ -225,14 +225,14 @@ const pushServicesSettings = {
     check: parseMaxRates,
   }),
   connectTimeoutMs: integer({
-    description: 'Time limit for a connection to a push service to be established.',
+    description: 'Time limit for connecting to a push service.',
     default: 10_000,
     unit: 'milliseconds',
     min: 1,
     max: 600_000,
   }),
   responseTimeoutMs: integer({
-    description: 'Time limit for a push service to answer one message.',
+    description: 'Time limit for the answer to one message.',
     default: 30_000,
     unit: 'milliseconds',
     min: 1,
@@ -255,7 +255,7 @@ const deliverySettings = {
   encryption: oneOf({
     description:
       'Fastest method of encryption to use: the accelerator with eight messages at a time, the accelerator on OpenSSL, ' +
-      'or Node’s builtins. Where a method is not available, the next one is used.',
+      'or Node’s builtins. If a method is not available, the next one is used.',
     default: 'multi-buffer',
     names: encryptionMethods,
   }),
@@ -300,7 +300,7 @@ const operatorSettings = {
     isPath: true,
   }),
   operatorBehindProxy: boolean({
-    description: 'Says that a proxy in front of the operator’s listener provides TLS.',
+    description: 'Declares that a proxy in front of the operator’s listener provides TLS.',
     default: false,
   }),
   webhook: text({

@@ -36,7 +36,7 @@ function checkActionNames(actions: readonly MessageAction[]): void {
       throw messageError(
         `actions[${index}].action`,
         'the same as that of an earlier action',
-        'each action a name of its own',
+        'each action a different name',
       );
     }
     names.add(name);

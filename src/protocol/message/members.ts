@@ -38,7 +38,7 @@ export const actionMembers = {
   action: {
     schema: filledText,
     description:
-      'Name by which the service worker is told of it, unique in the message. Default: its index, starting with 0.',
+      'Name that the service worker receives, unique in the message. Default: its index, starting with 0.',
   },
   url: { schema: link, description: 'Opened by a click on it. Default: what the message opens.' },
   icon: { schema: picture, description: 'Image beside its text.' },
@@ -93,7 +93,7 @@ export const messageMembers = {
   },
   actions: {
     schema: { type: 'array', items: actionSchema },
-    description: 'Buttons, the most important one first: browsers show as many as they have room for.',
+    description: 'Buttons, the most important first: browsers show as many as fit.',
     expected: 'an array of actions, each { title, action, url, icon } with a title at least',
     byDefault: 'no buttons',
     field: { label: 'Buttons', group: 'actions' },
@@ -101,8 +101,8 @@ export const messageMembers = {
   tag: {
     schema: { type: ['string', 'null'], minLength: 1 },
     description:
-      'A notification replaces an earlier one with the same tag. With null it replaces none: it gets a tag of its own when it is encoded.',
-    expected: 'a string that is not empty, or null for a tag of its own',
+      'A notification replaces an earlier one with the same tag. With null it replaces none: it gets a unique tag when it is encoded.',
+    expected: 'a string that is not empty, or null for a unique tag',
     byDefault: '`deskbell`',
     flag: 'notification-tag',
     field: { label: 'Tag', group: 'behaviour' },
@@ -111,7 +111,7 @@ export const messageMembers = {
     schema: flag,
     description: 'Whether a notification that replaces another one alerts the user again.',
     byDefault: '`false`',
-    field: { label: 'Alert again where it replaces another one', group: 'behaviour' },
+    field: { label: 'Alert again if it replaces another one', group: 'behaviour' },
   },
   requireInteraction: {
     schema: flag,
@@ -126,7 +126,7 @@ export const messageMembers = {
   },
   silent: {
     schema: flag,
-    description: 'Whether neither sound nor vibration comes with it.',
+    description: 'Whether the notification makes no sound and no vibration.',
     byDefault: 'as the browser has it',
     field: { label: 'Without sound and vibration', group: 'behaviour' },
   },

@@ -46,7 +46,7 @@ const refused: readonly [members: Record<string, unknown>, fault: RegExp][] = [
   [{ icon: 'file:///etc/passwd' }, /icon of the message is not usable; give an http\(s\) or data URL/],
   [{ image: 1 }, /image of the message is of type number/],
   [{ badge: 'blob:x' }, /badge of the message is not usable/],
-  [{ tag: '' }, /tag of the message is not usable; give .* or null for a tag of its own/],
+  [{ tag: '' }, /tag of the message is not usable; give .* or null for a unique tag/],
   [{ renotify: 'yes' }, /renotify of the message is of type string; give true or false/],
   [{ requireInteraction: 0 }, /requireInteraction of the message is of type number/],
   [{ silent: null }, /silent of the message is of type null/],
