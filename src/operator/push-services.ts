@@ -40,8 +40,8 @@ export async function readPushServices({
   for (const { pushServices } of await senders.list()) {
     for (const reported of pushServices) change(reported.origin, (view) => add(view, reported));
   }
-  for (const { origin, vapidPublicKey, isHeld } of await ledger.pushServices()) {
-    if (isHeld) change(origin, ({ refusedKeys }) => ({ refusedKeys: [...refusedKeys, vapidPublicKey] }));
+  for (const { origin, vapidPublicKey, isSuspended } of await ledger.pushServices()) {
+    if (isSuspended) change(origin, ({ refusedKeys }) => ({ refusedKeys: [...refusedKeys, vapidPublicKey] }));
   }
   for (const { origin, subscriptions } of await heldDeletions.list()) {
     change(origin, () => ({ heldDeletions: subscriptions }));

@@ -2,7 +2,7 @@
 // token or key refuses everybody's message, and is not asked for each row; but some rows, which anybody may have
 // registered, are refused whatever the token is. A refusal alone is therefore never final.
 //
-//   push service   OPEN  messages are sent. `refusalsToHold` refusals in a row, without an acceptance → SUSPENDED
+//   push service   OPEN  messages are sent. `refusalsToSuspend` refusals in a row, without an acceptance → SUSPENDED
 //                  SUSPENDED  rows are stored as suspended. Now and then a few of them are drawn as probes: rows that the push
 //                        service accepted before, as far as there are any, and others at random. One acceptance → OPEN:
 //                        what was suspended is due at once, and the next suspension takes twice as many refusals
@@ -29,9 +29,9 @@ export interface PushServiceKey {
 }
 
 export interface PushServiceState extends PushServiceKey {
-  readonly isHeld: boolean;
+  readonly isSuspended: boolean;
   /** Refusals in a row that suspend it. */
-  readonly refusalsToHold: number;
+  readonly refusalsToSuspend: number;
   /** How long it has asked senders to wait, from now (`Retry-After`); 0: it has not. All senders do. */
   readonly waitMs: number;
 }
@@ -53,10 +53,10 @@ export interface PushServiceAnswers extends PushServiceKey {
   readonly waitMs?: number | undefined;
 }
 
-export const holdPolicy = {
-  refusalsToHold: 20,
+export const suspensionPolicy = {
+  refusalsToSuspend: 20,
   /** It doubles with each suspension that was wrong, up to this. */
-  maxRefusalsToHold: 640,
+  maxRefusalsToSuspend: 640,
   probeRows: 4,
   /** How many of these may be rows that were accepted before. */
   knownProbeRows: 2,
@@ -96,9 +96,9 @@ export function decideRefusal({
   refusals,
   waitedMs,
   othersAccepted,
-  onlyNeverAccepted: onlyStrangers,
+  onlyNeverAccepted,
   isKeyGood,
 }: RefusedRow): IfRefused {
-  if (othersAccepted) return refusals + 1 >= holdPolicy.maxRefusals ? 'reject' : 'retry';
-  return waitedMs >= holdPolicy.patienceMs && onlyStrangers && isKeyGood ? 'reject' : 'suspend';
+  if (othersAccepted) return refusals + 1 >= suspensionPolicy.maxRefusals ? 'reject' : 'retry';
+  return waitedMs >= suspensionPolicy.patienceMs && onlyNeverAccepted && isKeyGood ? 'reject' : 'suspend';
 }

@@ -1,7 +1,7 @@
 // Every status that a push service may answer with, against whole broadcasts: what becomes of the row, of its
 // subscription, how often and when it is tried. The push service's own record is compared with the attempt log.
 import assert from 'node:assert/strict';
-import { holdPolicy } from '../../src/store/push-services.ts';
+import { suspensionPolicy } from '../../src/store/push-services.ts';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 
@@ -85,7 +85,7 @@ const retryPolicy = { ...fastRetries, maxAttempts: 3 };
 
 /** A refusal of our token is the row's own only where others are accepted again and again. */
 const whileOthersAreAccepted = (status: number) =>
-  Array.from({ length: holdPolicy.maxRefusals - 1 }, () => ({ outcome: 'retry', status }));
+  Array.from({ length: suspensionPolicy.maxRefusals - 1 }, () => ({ outcome: 'retry', status }));
 
 /** A row that only fault `answer` may meet. */
 function injectStatus(recorder: RecordingPushService, sink: Sink, answer: StatusCase): void {

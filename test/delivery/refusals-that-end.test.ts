@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { holdPolicy } from '../../src/store/push-services.ts';
+import { suspensionPolicy } from '../../src/store/push-services.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { checkSums, message, openStage, type Stage } from './fault-stage.ts';
 
@@ -104,7 +104,7 @@ describe('rows that are always refused', { concurrency: 2 }, () => {
     assert.deepEqual([done.counts.accepted, done.counts.rejected], [good, junk]);
     assert.deepEqual(new Set(pushService.received(goodSinks)), new Set([1]));
     assert.deepEqual(
-      (await stage.store.ledger.pushServices()).filter(({ isHeld }) => isHeld),
+      (await stage.store.ledger.pushServices()).filter(({ isSuspended }) => isSuspended),
       [],
     );
   });
@@ -121,7 +121,7 @@ describe('rows that are always refused', { concurrency: 2 }, () => {
     const done = await pass(stage, broadcast.id, 5000, ({ state }) => state === 'done');
     await stopWorkers();
     assert.deepEqual([done.counts.accepted, done.counts.rejected], [10, 40]);
-    assert.ok(stage.clock.now() - startMs >= holdPolicy.patienceMs);
+    assert.ok(stage.clock.now() - startMs >= suspensionPolicy.patienceMs);
   });
 
   test('by every push service wait until their time ends: the key may be wrong', async (t) => {

@@ -516,7 +516,7 @@ describe('a sender with a store', () => {
     const sender = bench.createSender();
     for (let count = 0; count < 20; count += 1) await sender.send(row, message);
     await sender.close();
-    assert.equal((await bench.store.ledger.pushServices())[0]?.isHeld, true);
+    assert.equal((await bench.store.ledger.pushServices())[0]?.isSuspended, true);
     const other = bench.createSender();
     assert.equal(
       (await other.send(row, message)).outcome.kind,
@@ -524,7 +524,7 @@ describe('a sender with a store', () => {
       'single messages are not held back',
     );
     await other.close();
-    assert.equal((await bench.store.ledger.pushServices())[0]?.isHeld, false);
+    assert.equal((await bench.store.ledger.pushServices())[0]?.isSuspended, false);
     assert.deepEqual(timesReceived(pushService), { 1: 1 });
   });
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import { holdPolicy, type PushServiceAnswers } from '../../src/store/push-services.ts';
+import { suspensionPolicy, type PushServiceAnswers } from '../../src/store/push-services.ts';
 import type { RetryLease } from '../../src/store/leases.ts';
 import { vapidPublicKey } from './made-up-subscription.ts';
 import {
@@ -70,12 +70,12 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     /** Milliseconds until probes are drawn again. */
     const drawAgainAfter = async (): Promise<number> => {
       const broadcast = await holdAll();
-      for (let waitedMs = 0; ; waitedMs += holdPolicy.probePauseMs) {
+      for (let waitedMs = 0; ; waitedMs += suspensionPolicy.probePauseMs) {
         if ((await leaseRetries(broadcast.id)) !== undefined) {
           await store.broadcasts.cancel(broadcast.id);
           return waitedMs;
         }
-        nowMs += holdPolicy.probePauseMs;
+        nowMs += suspensionPolicy.probePauseMs;
       }
     };
 
@@ -94,8 +94,8 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       assert.deepEqual(await stateNow(), {
         origin,
         vapidPublicKey,
-        isHeld: true,
-        refusalsToHold: 20,
+        isSuspended: true,
+        refusalsToSuspend: 20,
         waitMs: 0,
       });
       const other = {
@@ -110,15 +110,15 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     });
 
     test('each hold that was wrong doubles the refusals that the next one takes, up to a bound', async () => {
-      for (const refusalsToHold of [40, 80, 160, 320, 640, 640]) {
+      for (const refusalsToSuspend of [40, 80, 160, 320, 640, 640]) {
         await tell({ refusalsInRow: 640 });
-        assert.equal((await stateNow())?.isHeld, true);
+        assert.equal((await stateNow())?.isSuspended, true);
         await tell({ accepted: 1 });
         assert.deepEqual(await stateNow(), {
           origin,
           vapidPublicKey,
-          isHeld: false,
-          refusalsToHold,
+          isSuspended: false,
+          refusalsToSuspend,
           waitMs: 0,
         });
       }
@@ -128,7 +128,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       await tell({ waitMs: 60_000 });
       await tell({ accepted: 1, waitMs: 30_000 });
       nowMs += 20_000;
-      const waiting = { origin, vapidPublicKey, isHeld: false, refusalsToHold: 20, waitMs: 40_000 };
+      const waiting = { origin, vapidPublicKey, isSuspended: false, refusalsToSuspend: 20, waitMs: 40_000 };
       assert.deepEqual(await stateNow(), waiting);
       await tell({ accepted: 1 });
       assert.deepEqual(await stateNow(), waiting, 'an answer to what was sent before changes nothing');
@@ -147,7 +147,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       const due = await leaseRetries(broadcast.id);
       assert.equal(due?.areProbes, true, 'probes come first');
       const rest = await leaseRetries(broadcast.id);
-      assert.deepEqual([rest?.areProbes, rest?.rows.length], [false, rows - holdPolicy.probeRows]);
+      assert.deepEqual([rest?.areProbes, rest?.rows.length], [false, rows - suspensionPolicy.probeRows]);
       assert.deepEqual((await find(broadcast)).heldBack, [], 'what is leased is not held back any more');
     });
 
@@ -158,7 +158,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       // the last rows of the audience have the least numbers
       const broadcast = await holdAll(({ position }) => 1000 - position);
       assert.equal(await leaseRetries(broadcast.id), undefined, 'it is not time yet');
-      nowMs += holdPolicy.probePauseMs;
+      nowMs += suspensionPolicy.probePauseMs;
       assert.equal(await workState(broadcast.id), 'ready');
       const ids = idsOf(await leaseRetries(broadcast.id)) ?? [];
       assert.equal(ids.length, 4);
@@ -173,9 +173,10 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     test('the pauses between probes grow after a while', async () => {
       await tell({ refusalsInRow: 20 });
       const pauses = [];
-      for (let draw = 0; draw < holdPolicy.quickDraws + 4; draw += 1) pauses.push(await drawAgainAfter());
-      assert.deepEqual(new Set(pauses.slice(0, holdPolicy.quickDraws)), new Set([250]));
-      assert.deepEqual(pauses.slice(holdPolicy.quickDraws), [250, 500, 1000, 2000]);
+      for (let draw = 0; draw < suspensionPolicy.quickDraws + 4; draw += 1)
+        pauses.push(await drawAgainAfter());
+      assert.deepEqual(new Set(pauses.slice(0, suspensionPolicy.quickDraws)), new Set([250]));
+      assert.deepEqual(pauses.slice(suspensionPolicy.quickDraws), [250, 500, 1000, 2000]);
     });
 
     test('one acceptance makes everything due that was held back, also what is stored later', async () => {
@@ -237,7 +238,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     test('a refused probe goes back among the rows that are held back, and is due with them', async () => {
       const { id } = await refuseAll({ refusalsInRow: 20 });
       assert.deepEqual((await store.broadcasts.find(id))?.heldBack, [{ origin, rows }]);
-      nowMs += holdPolicy.probePauseMs;
+      nowMs += suspensionPolicy.probePauseMs;
       const lease = await leaseRetries(id);
       assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, ['1 suspend']]);
       await commitAgain(lease!, 1);
@@ -271,13 +272,13 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
           return { ...result, suspension: { drawOrder: 7, vapidPublicKey: key } };
         };
         await commitSlice(store, slice!, ofKey, leaseMs);
-        nowMs += holdPolicy.patienceMs - 1000;
+        nowMs += suspensionPolicy.patienceMs - 1000;
         assert.deepEqual(meaningsOf(await leaseRetries(broadcast.id)), ['1 suspend']);
-        nowMs += holdPolicy.maxProbePauseMs;
+        nowMs += suspensionPolicy.maxProbePauseMs;
         const lease = await leaseRetries(broadcast.id);
         assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, [`1 ${meaning}`]]);
-        const all = rows - holdPolicy.probeRows;
-        assert.equal(lease?.rows.length, meaning === 'reject' ? all : holdPolicy.probeRows);
+        const all = rows - suspensionPolicy.probeRows;
+        assert.equal(lease?.rows.length, meaning === 'reject' ? all : suspensionPolicy.probeRows);
       });
     }
 
@@ -285,7 +286,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       await tell({ refusalsInRow: 20 });
       const broadcast = await holdAll();
       await store.broadcasts.cancel(broadcast.id);
-      nowMs += holdPolicy.probePauseMs;
+      nowMs += suspensionPolicy.probePauseMs;
       assert.equal(await leaseRetries(broadcast.id), undefined);
       const { counts, heldBack: held } = await find(broadcast);
       assert.deepEqual([counts.cancelled, held], [rows, []]);

@@ -208,7 +208,7 @@ describe('a data directory of schema 7', () => {
       );
       assert.equal(await store.heldDeletions.discard('https://web.push.apple.com'), 5);
       assert.deepEqual(
-        (await store.ledger.pushServices()).map((state) => [state.origin, state.isHeld]),
+        (await store.ledger.pushServices()).map((state) => [state.origin, state.isSuspended]),
         [['https://wns2-db5p.notify.windows.com', true]],
       );
       assert.equal((await store.ended.list(100)).length, 21);

@@ -10,6 +10,7 @@ import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { defaultTtlSeconds, pushOptionChecks, type PushOptions } from '../../protocol/request.ts';
 import { parsePerPerson } from '../../store/frequency-cap.ts';
+import { defaultSliceRows } from '../../store/slices.ts';
 import { checkIdempotencyKey } from '../idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 
@@ -56,8 +57,6 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
 
 /** A start that was just now when it was typed, or on another clock. */
 const maxLateMs = 60_000;
-/** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
-const sliceRows = 2000;
 /** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
 const minLifetimeMs = 60 * 60 * 1000;
 const occurrencePrefix = 'schedule/';
@@ -128,7 +127,7 @@ export async function createBroadcast(
     expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, minLifetimeMs),
     receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,
     perPerson,
-    sliceRows,
+    sliceRows: defaultSliceRows,
   });
 }
 

@@ -8,7 +8,7 @@
 //   HELD    the push service refuses our token or key, as all workers together have found: messages are held back,
 //           except for the probes that the store draws (store/push-services.ts)
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
-import { holdPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
+import { suspensionPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { WorkerSettings } from '../settings.ts';
 
@@ -40,7 +40,7 @@ export class OriginGate {
   #isSlow = false;
   #answeredAtMs = 0;
   #isSuspended = false;
-  #refusalsToSuspend: number = holdPolicy.refusalsToHold;
+  #refusalsToSuspend: number = suspensionPolicy.refusalsToSuspend;
   #answers: Answers | undefined;
 
   constructor(settings: GateSettings) {
@@ -109,9 +109,9 @@ export class OriginGate {
 
   /** What the store knows from the answers to all workers; `undefined` where that is nothing. */
   setState(state: PushServiceState | undefined): void {
-    this.#refusalsToSuspend = state?.refusalsToHold ?? holdPolicy.refusalsToHold;
+    this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     const unreported = this.#answers?.refusalsInRow ?? 0;
-    this.#isSuspended = (state?.isHeld ?? false) || unreported >= this.#refusalsToSuspend;
+    this.#isSuspended = (state?.isSuspended ?? false) || unreported >= this.#refusalsToSuspend;
   }
 
   /**

@@ -67,8 +67,8 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
     waiting.set(backlog.waitingRows);
     suspendedRows.set(backlog.suspendedRows);
     for (const { reason, count } of backlog.alarms) alarms.set({ reason }, count);
-    for (const { origin, isHeld } of totals.pushServices) {
-      suspended.inc({ origin: names.admit(pushServiceName(origin)) }, Number(isHeld));
+    for (const { origin, isSuspended } of totals.pushServices) {
+      suspended.inc({ origin: names.admit(pushServiceName(origin)) }, Number(isSuspended));
     }
     for (const { origin, subscriptions: count } of totals.heldDeletions) {
       deletions.inc({ origin: names.admit(pushServiceName(origin)) }, count);

@@ -79,7 +79,7 @@ export function createPageCommit(
     }
     const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0 } = row.retry;
     const pushService = row.suspension && pushServices.find({ origin: row.origin, ...row.suspension });
-    const isSuspended = pushService?.isHeld === true;
+    const isSuspended = pushService?.isSuspended === true;
     const values = {
       broadcastId,
       position,

@@ -1,7 +1,7 @@
 // Suspended push services in SQLite: from the answers that workers report to what is suspended, which rows are drawn
 // as probes, and what is released. All functions are called inside a transaction.
 import {
-  holdPolicy,
+  suspensionPolicy,
   decideRefusal,
   type IfRefused,
   type PushServiceAnswers,
@@ -15,7 +15,7 @@ export interface PushServices {
   /** Those that are not as every push service is at first. */
   states(): readonly PushServiceState[];
   /** Where something is known of the push service. */
-  find(key: PushServiceKey): { readonly id: number; readonly isHeld: boolean } | undefined;
+  find(key: PushServiceKey): { readonly id: number; readonly isSuspended: boolean } | undefined;
   /** Whether the push service is known to have accepted a message for this subscription. */
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
   /** What a further refusal of the row means. */
@@ -50,13 +50,13 @@ export function createPushServices(database: SqliteDatabase): PushServices {
   const findOrAdd = ({ origin, vapidPublicKey }: PushServiceKey): PushServiceRow => {
     const found = statements.find.first({ origin, vapidPublicKey });
     if (found !== undefined) return found;
-    const { refusalsToHold } = holdPolicy;
-    return statements.add.first({ origin, vapidPublicKey, refusalsToHold })!;
+    const { refusalsToSuspend } = suspensionPolicy;
+    return statements.add.first({ origin, vapidPublicKey, refusalsToSuspend })!;
   };
 
   const wasAccepted = (id: number, subscriptionId: number | undefined): boolean => {
     if (subscriptionId === undefined) return false;
-    const slot = subscriptionId % holdPolicy.rememberedRows;
+    const slot = subscriptionId % suspensionPolicy.rememberedRows;
     return statements.remembered.first({ id, slot })?.subscription_id === subscriptionId;
   };
 
@@ -68,15 +68,18 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     const { id } = known;
     if (waitMs > 0) statements.wait.run({ id, untilMs: nowMs + waitMs });
     if (acceptedSubscriptionId !== undefined) {
-      const slot = acceptedSubscriptionId % holdPolicy.rememberedRows;
+      const slot = acceptedSubscriptionId % suspensionPolicy.rememberedRows;
       statements.remember.run({ id, slot, subscriptionId: acceptedSubscriptionId });
     }
     for (const subscriptionId of rejectedSubscriptionIds) statements.forget.run({ id, subscriptionId });
     if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused)))
       statements.refuseKnown.run({ id, nowMs });
     if (accepted > 0 && known.held_since_ms !== null) {
-      const { maxRefusalsToHold } = holdPolicy;
-      statements.open.run({ id, refusalsToHold: Math.min(2 * known.refusals_to_hold, maxRefusalsToHold) });
+      const { maxRefusalsToSuspend } = suspensionPolicy;
+      statements.open.run({
+        id,
+        refusalsToSuspend: Math.min(2 * known.refusals_to_hold, maxRefusalsToSuspend),
+      });
     }
     const inRow = accepted > 0 ? refusalsInRow : known.refusals_in_row + refusalsInRow;
     // an acceptance is news after a refusal only
@@ -91,7 +94,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       });
     }
     if (inRow < known.refusals_to_hold) return;
-    statements.suspend.run({ id, nowMs, pauseMs: holdPolicy.probePauseMs });
+    statements.suspend.run({ id, nowMs, pauseMs: suspensionPolicy.probePauseMs });
   };
 
   const decide: PushServices['decide'] = ({ by, refusals, sinceMs }) => {
@@ -111,18 +114,18 @@ export function createPushServices(database: SqliteDatabase): PushServices {
 
     states: () =>
       statements.states
-        .all({ nowMs: database.now(), refusalsToHold: holdPolicy.refusalsToHold })
+        .all({ nowMs: database.now(), refusalsToSuspend: suspensionPolicy.refusalsToSuspend })
         .map((row) => ({
           origin: row.origin,
           vapidPublicKey: row.vapid_public_key,
-          isHeld: row.held_since_ms !== null,
-          refusalsToHold: row.refusals_to_hold,
+          isSuspended: row.held_since_ms !== null,
+          refusalsToSuspend: row.refusals_to_hold,
           waitMs: row.wait_ms,
         })),
 
     find: ({ origin, vapidPublicKey }) => {
       const found = statements.find.first({ origin, vapidPublicKey });
-      return found && { id: found.id, isHeld: found.held_since_ms !== null };
+      return found && { id: found.id, isSuspended: found.held_since_ms !== null };
     },
 
     wasAccepted,
@@ -134,7 +137,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       if (due === undefined) return undefined;
       const { id, draws, broadcast_id: broadcastId } = due;
       const ifRefused = decide({ by: id, refusals: 0, sinceMs: due.held_since_ms });
-      const { probeRows, lastProbeRows, knownProbeRows, probePauseMs } = holdPolicy;
+      const { probeRows, lastProbeRows, knownProbeRows, probePauseMs } = suspensionPolicy;
       const rows = ifRefused === 'reject' ? lastProbeRows : probeRows;
       const known = statements.drawKnown.all({ id, broadcastId, limit: knownProbeRows });
       const others = statements.drawOthers.all({ id, broadcastId, limit: rows - known.length });
@@ -153,7 +156,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
 
 /** @param leftMs of the broadcast: a refusal that ends before is found to have ended */
 function pauseAfter(draws: number, leftMs: number): number {
-  const { probePauseMs, quickDraws, maxProbePauseMs } = holdPolicy;
+  const { probePauseMs, quickDraws, maxProbePauseMs } = suspensionPolicy;
   const pauseMs = Math.min(maxProbePauseMs, probePauseMs * 2 ** Math.max(0, draws - quickDraws));
   return Math.max(probePauseMs, Math.min(pauseMs, Math.floor(leftMs / 2)));
 }
@@ -175,11 +178,11 @@ function prepareStatements(database: SqliteDatabase) {
         where origin = :origin and vapid_public_key = :vapidPublicKey
       `),
     add: database.prepare<
-      { origin: string; vapidPublicKey: string; refusalsToHold: number },
+      { origin: string; vapidPublicKey: string; refusalsToSuspend: number },
       PushServiceRow
     >(`
         insert into push_services (origin, vapid_public_key, refusals_to_hold)
-        values (:origin, :vapidPublicKey, :refusalsToHold)
+        values (:origin, :vapidPublicKey, :refusalsToSuspend)
         returning ${columns}
       `),
     remember: database.prepare<{ id: number; slot: number; subscriptionId: number }>(`
@@ -189,8 +192,8 @@ function prepareStatements(database: SqliteDatabase) {
     remembered: database.prepare<{ id: number; slot: number }, { subscription_id: number }>(
       'select subscription_id from accepted_subscriptions where push_service_id = :id and slot = :slot',
     ),
-    open: database.prepare<{ id: number; refusalsToHold: number }>(`
-        update push_services set held_since_ms = null, refusals_to_hold = :refusalsToHold
+    open: database.prepare<{ id: number; refusalsToSuspend: number }>(`
+        update push_services set held_since_ms = null, refusals_to_hold = :refusalsToSuspend
         where id = :id
       `),
     setAnswers: database.prepare<{ id: number; inRow: number; refusedAtMs: number; acceptedAtMs: number }>(`
@@ -203,7 +206,7 @@ function prepareStatements(database: SqliteDatabase) {
     ),
     forget: database.prepare<{ id: number; subscriptionId: number }>(`
         delete from accepted_subscriptions
-        where push_service_id = :id and slot = :subscriptionId % ${holdPolicy.rememberedRows}
+        where push_service_id = :id and slot = :subscriptionId % ${suspensionPolicy.rememberedRows}
           and subscription_id = :subscriptionId
       `),
     evidence: database.prepare<
@@ -222,7 +225,7 @@ function prepareStatements(database: SqliteDatabase) {
         where id = :id and held_since_ms is null and refusals_in_row >= refusals_to_hold
       `),
     states: database.prepare<
-      { nowMs: number; refusalsToHold: number },
+      { nowMs: number; refusalsToSuspend: number },
       {
         origin: string;
         vapid_public_key: string;
@@ -233,7 +236,7 @@ function prepareStatements(database: SqliteDatabase) {
     >(`
         select origin, vapid_public_key, held_since_ms, refusals_to_hold, max(0, wait_until_ms - :nowMs) as wait_ms
         from push_services
-        where held_since_ms is not null or refusals_to_hold > :refusalsToHold or wait_until_ms > :nowMs
+        where held_since_ms is not null or refusals_to_hold > :refusalsToSuspend or wait_until_ms > :nowMs
       `),
     wait: database.prepare<{ id: number; untilMs: number }>(
       'update push_services set wait_until_ms = max(wait_until_ms, :untilMs) where id = :id',

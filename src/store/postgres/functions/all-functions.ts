@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { attemptLogLimits } from '../../attempt-log.ts';
 import { clientPlaces } from '../../client-requests.ts';
 import { deletionGuardPolicy, heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
-import { holdPolicy } from '../../push-services.ts';
+import { suspensionPolicy } from '../../push-services.ts';
 import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
 import { noAction, receiptWindowMs } from '../../receipts.ts';
 import { broadcastWidths, outcomeWidths } from '../../statistics.ts';
@@ -44,7 +44,7 @@ const files = [
 ];
 
 // of these, what the databases know
-const { maxRefusals: _inCode, ...pushServicePolicy } = holdPolicy;
+const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
 
 /** What stands in the files as `:name`. */
 const values: Readonly<Record<string, SqlValue>> = {

@@ -21,7 +21,7 @@ begin
       where origin = reported."origin" and vapid_public_key = reported."vapidPublicKey";
     if not found then
       insert into deskbell.push_services (origin, vapid_public_key, refusals_to_hold)
-        values (reported."origin", reported."vapidPublicKey", :refusalsToHold) on conflict do nothing;
+        values (reported."origin", reported."vapidPublicKey", :refusalsToSuspend) on conflict do nothing;
       select * into known from deskbell.push_services
         where origin = reported."origin" and vapid_public_key = reported."vapidPublicKey";
     end if;
@@ -43,7 +43,7 @@ begin
     is_news := reported."accepted" > 0 and (reported."hasRefused" or known.accepted_at_ms <= known.refused_at_ms);
     if reported."accepted" > 0 and known.held_since_ms is not null then
       known.held_since_ms := null;
-      known.refusals_to_hold := least(2 * known.refusals_to_hold, :maxRefusalsToHold);
+      known.refusals_to_hold := least(2 * known.refusals_to_hold, :maxRefusalsToSuspend);
     end if;
     in_row := reported."refusalsInRow" + case when reported."accepted" > 0 then 0 else known.refusals_in_row end;
     if in_row >= known.refusals_to_hold and known.held_since_ms is null then
@@ -68,10 +68,10 @@ end $$;
 -- those that are not as every push service is at first
 create function deskbell_functions.push_service_states(now_ms bigint) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('origin', origin, 'vapidPublicKey', vapid_public_key,
-    'isHeld', held_since_ms is not null, 'refusalsToHold', refusals_to_hold,
+    'isSuspended', held_since_ms is not null, 'refusalsToSuspend', refusals_to_hold,
     'waitMs', greatest(0, wait_until_ms - now_ms))), '[]')
   from deskbell.push_services
-  where held_since_ms is not null or refusals_to_hold > :refusalsToHold or wait_until_ms > now_ms
+  where held_since_ms is not null or refusals_to_hold > :refusalsToSuspend or wait_until_ms > now_ms
 $$;
 
 -- What is known of a push service that has refused a row since a time: see RefusedRow in ../../push-services.ts.
