@@ -40,7 +40,7 @@ export function startGoneReports(
       await report();
       isFailing = false;
     } catch (error) {
-      if (!isFailing) onWarning(`onGone is called again, since it or the store failed: ${String(error)}`);
+      if (!isFailing) onWarning(`onGone is called again, because it or the store failed: ${String(error)}`);
       isFailing = true;
     }
     isReporting = false;

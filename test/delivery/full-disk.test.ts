@@ -96,10 +96,7 @@ describe('on a full disk', { skip }, () => {
   test('a broadcast waits with an alarm, keeps what it has sent, and goes on when there is room', async () => {
     await using bench = await startBroadcast();
     const { pushService, store, run, warnings } = bench;
-    assert.match(
-      warnings[0] ?? '',
-      /^The disk of the database is full: sending waits until there is room \(20/,
-    );
+    assert.match(warnings[0] ?? '', /^The disk of the database is full: sending waits for free space \(20/);
     await assert.rejects(store.check(), { code: 'ERR_STORE_UNAVAILABLE' });
     const { counts, state } = (await store.broadcasts.find(run.broadcast.id)) ?? {};
     assert.equal(state, 'running');

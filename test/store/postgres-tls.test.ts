@@ -50,7 +50,7 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
     for (const sslmode of ['require', 'verify-full']) {
       await assert.rejects(
         openPostgresStore({ url: withTls('localhost', { sslmode }) }),
-        refused(/has no TLS, which its sslmode asks for/),
+        refused(/does not support TLS, which its sslmode requires/),
       );
     }
     assert.equal(await isEncrypted(withTls('localhost', { sslmode: 'disable' })), false);

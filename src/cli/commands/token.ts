@@ -43,7 +43,7 @@ export function tokenCommand({ environment, output }: Context): Command {
             'ERR_CONFIGURATION',
             tokens === undefined
               ? 'Subscriber tokens are off: set subscriberTokens to HS256, here and for the service'
-              : 'Tokens for EdDSA are made with the private key of the application, which is not here',
+              : 'Tokens for EdDSA are signed with the private key of the application, which Deskbell does not have',
           );
         }
         const { createSubscriberToken } = await import('../../service/push/subscriber-token.ts');

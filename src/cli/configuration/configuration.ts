@@ -270,8 +270,8 @@ const deliverySettings = {
 const operatorSettings = {
   operator: text({
     description:
-      'Address of the operator’s listener: the console and the API to send and to manage with, for those that ' +
-      '"deskbell operators add" names. Beyond loopback it needs TLS.',
+      'Address of the operator’s listener: the console and the API to send and to manage with, for operators added with ' +
+      '"deskbell operators add". Beyond loopback it needs TLS.',
     default: undefined,
     defaultLabel: 'none',
     valid: 'HOST:PORT, such as 127.0.0.1:8081',
@@ -315,7 +315,7 @@ const operatorSettings = {
   }),
   metrics: text({
     description:
-      'Address where a worker serves /metrics, for those that "deskbell operators add NAME --metrics" names. Beyond loopback ' +
+      'Address where a worker serves /metrics, for operators added with "deskbell operators add NAME --metrics". Beyond loopback ' +
       'it needs TLS, as the operator’s listener does. Needs the package @prometheus-io/client.',
     default: undefined,
     defaultLabel: 'none',

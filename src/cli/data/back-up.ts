@@ -39,7 +39,7 @@ export async function backUp(
     completeBackup(temporary, files);
   };
   if (await createPrivateFile(file, fill, { replace: false })) return (await stat(file)).size;
-  throw new DeskbellError('ERR_FILE', `${file} exists already; a backup replaces no file`);
+  throw new DeskbellError('ERR_FILE', `${file} exists already; a backup never replaces a file`);
 }
 
 export interface Restored {
@@ -134,7 +134,7 @@ async function useDraft(draft: string, directory: string): Promise<Restored> {
 async function place(from: string, to: string): Promise<void> {
   if (!existsSync(from)) return;
   if (await linkUnlessThere(from, to)) return;
-  throw new DeskbellError('ERR_DATA_EXISTS', `${to} has been made by another process meanwhile`);
+  throw new DeskbellError('ERR_DATA_EXISTS', `${to} was created by another process in the meantime`);
 }
 
 const toBackupFile = ({ name, text }: SecretFile): BackupFile => ({ name, content: Buffer.from(text) });

@@ -34,7 +34,7 @@ export function readCopyLocations(
     if (database !== undefined) return toLocation('database', database);
     throw new DeskbellError(
       'ERR_CONFIGURATION',
-      'There is no database to copy from or to: name it with --from or --to, or set "database"',
+      'There is no database to copy from or to: give it with --from or --to, or set "database"',
     );
   };
   const source = given.from === undefined ? undefined : toLocation('--from', given.from);

@@ -21,7 +21,8 @@ export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<
   const subject = 'open files';
   const limits = await readFile(limitsFile, 'utf8').catch(() => '');
   const limit = /^Max open files +(\S+)/m.exec(limits)?.[1];
-  if (limit === undefined) return { subject, status: 'ok', detail: 'this system does not tell their limit' };
+  if (limit === undefined)
+    return { subject, status: 'ok', detail: 'this system does not report their limit' };
   if (limit === 'unlimited' || Number(limit) >= enoughFiles) return { subject, status: 'ok', detail: limit };
   return {
     subject,

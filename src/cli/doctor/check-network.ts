@@ -131,9 +131,9 @@ function checkClock(contacts: readonly Contact[]): Finding {
     .toSorted((a, b) => a - b);
   const median = differences[Math.floor(differences.length / 2)];
   if (median === undefined)
-    return { subject, status: 'ok', detail: 'not compared: no push service told the time' };
+    return { subject, status: 'ok', detail: 'not compared: no push service gave the time' };
   const awayMs = Math.abs(median);
-  if (awayMs <= toleratedMs) return { subject, status: 'ok', detail: 'as push services have it' };
+  if (awayMs <= toleratedMs) return { subject, status: 'ok', detail: 'agrees with push services' };
   const seconds = Math.round(awayMs / secondMs);
   return {
     subject,

@@ -46,7 +46,7 @@ async function startDue(schedule: DueSchedule, options: RunSchedulesOptions): Pr
   const { id, nextAtMs: fromMs } = schedule;
   if (newestMs !== fromMs) {
     onWarning(
-      `Schedule ${id} was not sent at ${new Date(fromMs).toISOString()} or soon after, since nothing delivered then.`,
+      `Schedule ${id} was not sent at ${new Date(fromMs).toISOString()} or soon after, because no worker was running.`,
     );
   }
   const broadcastId = newestMs === undefined ? undefined : await start(schedule, newestMs, options);

@@ -52,7 +52,7 @@ export class AnswerLog {
     ]);
     const failed = results.find(({ status }) => status === 'rejected');
     if (failed?.status !== 'rejected') return;
-    this.#onWarning(`The store did not take what push services answered: ${String(failed.reason)}`);
+    this.#onWarning(`The answers of push services could not be stored: ${String(failed.reason)}`);
   }
 }
 

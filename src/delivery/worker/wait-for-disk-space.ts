@@ -33,9 +33,7 @@ export function waitForDiskSpace(
       } catch (error) {
         if (!isDiskFull(error) || signal.aborted) throw error;
         if (!isWaiting) {
-          onWarning(
-            `The disk of the database is full: sending waits until there is room (${minute(now())}).`,
-          );
+          onWarning(`The disk of the database is full: sending waits for free space (${minute(now())}).`);
         }
         isWaiting = true;
       }

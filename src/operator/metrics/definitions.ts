@@ -30,7 +30,7 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
   const waiting = gauge('retries_waiting', 'Of these: rows that wait to be tried again.');
   const suspendedRows = gauge(
     'rows_held_back',
-    'Of these: rows held back, since their push service refuses us.',
+    'Of these: rows held back because their push service refuses our token or key.',
   );
   const alarms = gauge('broadcast_alarms', 'Alarms of broadcasts that are not over.', ['reason']);
   const suspended = gauge('push_service_held', 'Whether a push service refuses our token or key.', [
@@ -42,9 +42,7 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
   const subscriptions = gauge('subscriptions', 'Stored subscriptions.');
   const registrations = counter('registrations_total', 'Registrations at this process.', ['result']);
   const leasesLost = counter('lease_lost_total', 'Leases that another worker took from this process.');
-  const breaker = gauge('breaker_open', 'Senders that send it nothing for a while, since it failed.', [
-    'origin',
-  ]);
+  const breaker = gauge('breaker_open', 'Senders that have paused sending to it after failures.', ['origin']);
   const senders = gauge('senders', 'Workers, and senders of single messages.', ['kind']);
   const answers = histogram(
     'push_request_duration_seconds',
