@@ -504,7 +504,7 @@ describe('a sender with a store', () => {
     const sender = bench.createSender({ onWarning: (warning) => warnings.push(warning) });
     await bench.store.close();
     assert.equal((await sender.send(row, message)).outcome.kind, 'gone');
-    assert.match(warnings.join(), /The store did not take .*closed/);
+    assert.match(warnings.join(), /The answers of push services could not be stored: .*closed/);
   });
 
   test('lets one accepted message end the hold of a push service', async () => {

@@ -129,7 +129,7 @@ describe('the service in Express', () => {
         assert.equal(response.status, 500);
         const problem = (await response.json()) as Problem;
         assert.equal(problem.code, 'ERR_BODY_CONSUMED');
-        assert.match(problem.detail, /ahead of the middleware that reads bodies/);
+        assert.match(problem.detail, /before the middleware that reads bodies/);
       }
       assert.equal(records.filter(({ event }) => event === 'fault').length, 4);
       assert.equal((await fetch(`${base}/push/vapidKey`)).status, 200);
