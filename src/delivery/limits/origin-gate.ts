@@ -5,8 +5,8 @@
 //   WAITING until a time: the transport said so; messages are deferred without being encrypted
 //   SLOW    many rows have been without an answer for long, or some are and nothing is answered at all: messages are
 //           deferred, so that other push services are served meanwhile
-//   HELD    the push service refuses our token or key, as all workers together have found: messages are held back,
-//           except for the probes that the store draws (store/push-services.ts)
+//   SUSPENDED   the push service refuses our token or key, as all workers together have found: messages are stored,
+//               except for the probes that the store draws (store/push-services.ts)
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import { suspensionPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
@@ -115,10 +115,10 @@ export class OriginGate {
   }
 
   /**
-   * True where one more row may be detached from its page. A push service has room for some; when it turns out to be
+   * True where one more row may be detached from its page. A push service has capacity for some; when it turns out to be
    * slow, all that were sent to it are detached and no more follow.
    *
-   * @param hasCapacity false where what is left of the room is for those of slow push services
+   * @param hasCapacity false where what is left of it is for those of slow push services
    */
   mayDetach(nowMs: number, hasCapacity: boolean): boolean {
     return (hasCapacity && this.#detachedSinceMs.size < this.#settings.slowRows) || this.#isSlowNow(nowMs);
