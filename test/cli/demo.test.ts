@@ -25,6 +25,7 @@ suite('deskbell demo', () => {
     for (const line of lines)
       assert.match(line, /^ +\d+ ms {2}(push service|service|user agent|store|sender) /);
     assert.match(stdout, /answers 201: accepted/);
+    assert.doesNotMatch(stdout, /undefined|null/);
     assert.deepEqual(await readdir(environment.TMPDIR), []);
   });
 

@@ -122,8 +122,8 @@ async function serve(
       pushServices: [pushService],
       logging: [],
       log: logTo(output),
-      onSubscribe: ({ id, endpoint }) =>
-        tell('store', `stores the subscription of ${new URL(endpoint).origin} as row ${id}`),
+      onSubscribe: ({ endpoint }) =>
+        tell('service', `checks the subscription of ${new URL(endpoint).origin} and stores it`),
     });
     await listenOn({ host, port: wanted }, () => server.listen({ host, port: wanted }));
     return server;
