@@ -151,4 +151,16 @@ export const sending: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'A refused token is final for no row: where every message is refused, rows wait until they expire',
+    test: {
+      file: 'test/delivery/refusals-that-end.test.ts',
+      title: 'by every push service wait until their time ends: the key may be wrong',
+    },
+    changes: {
+      'src/delivery/worker/record.ts': {
+        'a refused row is rejected at once': ["row.ifRefused !== 'reject'", "row.ifRefused === 'retry'"],
+      },
+    },
+  },
 ];
