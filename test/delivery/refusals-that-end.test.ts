@@ -39,13 +39,15 @@ async function openPoisoned(t: TestContext) {
   return { stage, pushService, goodSinks };
 }
 
-/** Moves the clock on in small steps until `isSo`, as if all that time had passed. */
+/** Moves the clock on in small steps until `isSo`, as if all that time had passed; a busy machine gets the time that it needs. */
 async function pass(stage: Stage, id: number, stepMs: number, isSo: (broadcast: Broadcast) => boolean) {
-  for (;;) {
+  for (let seen = -1; ;) {
     const broadcast = await stage.store.broadcasts.find(id);
     assert.ok(broadcast);
     if (isSo(broadcast)) return broadcast;
-    stage.clock.advance(stepMs);
+    const requests = stage.recorders.reduce((sum, recorder) => sum + recorder.seen.length, 0);
+    if (requests === seen) stage.clock.advance(stepMs);
+    seen = requests;
     await sleep(10);
   }
 }
@@ -77,9 +79,10 @@ describe('a refusal that ends', { concurrency: 2 }, () => {
         const fault = early ?? refuse();
         const endsMs = stage.clock.now() + ms;
         await pass(stage, broadcast.id, stepMs, () => stage.clock.now() >= endsMs);
-        const { hits } = pushService.faults.list().find(({ id }) => id === fault.id) ?? { hits: 0 };
-        // on a busy machine all may be on their way before the first refusals are read; then there are probes only
-        assert.ok(hits < good + junk + 200, `${hits} requests were refused`);
+        // how many are on their way before the first refusal is read depends on the machine; who is asked again does not
+        const refused = pushService.seen.filter(({ what }) => what === 'status').map(({ sink }) => sink);
+        const repeats = refused.length - new Set(refused).size;
+        assert.ok(repeats < good / 4, `${repeats} requests were repeated`);
         pushService.faults.cancel(fault.id);
         const done = await pass(stage, broadcast.id, 1000, ({ state }) => state === 'done');
         await stopWorkers();

@@ -127,6 +127,10 @@ describe('a push service that refuses everybody', { concurrency: 4 }, () => {
     const broadcast = await other.finished;
     // what no worker had taken is counted for no push service
     assert.equal(broadcast.counts.pending, 0);
+    assert.equal(
+      broadcast.origins.reduce((sum, { accepted }) => sum + accepted, 0),
+      others.length,
+    );
     assert.equal(broadcast.counts.accepted, others.length);
     assert.equal(broadcast.counts.expired, everybody);
     assert.equal((await stage.stored()).length, everybody + others.length);
