@@ -1,16 +1,12 @@
 // May a request be sent to this push service now, and how many may be in flight? One object per origin answers both:
 // the circuit breaker whether, pacing how many. Both adapt to the results of earlier requests.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
-import { readResponse } from '../protocol/outcome.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
 import { Breaker } from './breaker.ts';
 import type { Clock } from './clock.ts';
 import { Pacing } from './pacing.ts';
-import type { OriginSnapshot } from './transport.ts';
+import type { Answer, OriginSnapshot } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
-  /** Milliseconds since 1970, for a `Retry-After` that is a date. */
-  readonly now: () => number;
   /** False: nothing is deferred, however often the push service fails. By default true. */
   readonly hasBreaker?: boolean;
 }
@@ -123,7 +119,7 @@ export class Admission {
   }
 
   /** @returns true where nothing may be sent from now on */
-  recordResponse(response: PushResponse, latencyMs: number): boolean {
+  recordAnswer({ response, outcome }: Answer, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
     this.#failures = undefined;
     this.#answersSinceFault += 1;
@@ -135,7 +131,6 @@ export class Admission {
       this.#breaker.recordSuccess();
       return false;
     }
-    const outcome = readResponse(this.#origin.origin, response, { nowMs: this.#settings.now() });
     // Only a problem of the push service as a whole is a failure; a rejected message is not.
     if (outcome.kind !== 'retry' || outcome.reason === 'not-handled') {
       this.#breaker.recordSuccess();

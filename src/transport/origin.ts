@@ -11,6 +11,7 @@
 // One connection is opened until ALPN has selected the protocol. Then there are as many as the requests wanted in flight
 // need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { readResponse } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { Admission, type AdmissionSettings, type Deferral } from './admission.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';
@@ -20,7 +21,7 @@ import { Fifo } from './fifo.ts';
 import { maxStreams } from './http2/protocol.ts';
 import { openSession } from './open-session.ts';
 import { maxLimit } from './pacing.ts';
-import type { OriginSnapshot } from './transport.ts';
+import type { Answer, OriginSnapshot } from './transport.ts';
 
 export const maxQueued = 4096;
 /** Of one thread. In flight ≈ rate × round trip: thirty connections of a hundred streams carry 30,000 requests a second
@@ -40,6 +41,8 @@ const queueFullRetryMs = 250;
 export interface OriginSettings extends ConnectSettings, SessionSettings, AdmissionSettings {
   /** From 0 to below 1, as `Math.random`. */
   readonly random: () => number;
+  /** Milliseconds since 1970, for a `Retry-After` that is a date. */
+  readonly now: () => number;
 }
 
 export class Origin implements SessionEvents {
@@ -58,6 +61,7 @@ export class Origin implements SessionEvents {
   /** Runs while no further connection is opened, since the last one could not be made. */
   #connectPause: Timer | undefined;
   #isPumpDue = false;
+  #lastAccepted: Answer | undefined;
 
   constructor(url: URL, settings: OriginSettings) {
     this.#url = url;
@@ -144,8 +148,9 @@ export class Origin implements SessionEvents {
 
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void {
     this.#inFlight -= 1;
-    if (this.#admission.recordResponse(response, latencyMs)) this.#deferQueued();
-    this.#settle(exchange, { kind: 'response', response });
+    const answer = this.#readAnswer(response);
+    if (this.#admission.recordAnswer(answer, latencyMs)) this.#deferQueued();
+    this.#settle(exchange, answer);
     if (this.#queued > 0) this.#pumpSoon();
   }
 
@@ -177,6 +182,16 @@ export class Origin implements SessionEvents {
     // It was opened for those who wait and never took one of them: opening another would not help.
     if (!session.wasUsed && this.#queued > 0) this.#connectionFailed(reason);
     this.#pumpSoon();
+  }
+
+  /** Sessions give the same object for answers that do not differ. */
+  #readAnswer(response: PushResponse): Answer {
+    if (this.#lastAccepted?.response === response) return this.#lastAccepted;
+    const outcome = readResponse(this.#url.origin, response, { nowMs: this.#settings.now() });
+    const answer: Answer = { kind: 'response', response, outcome };
+    // What is read from others may depend on the time.
+    if (outcome.kind === 'accepted') this.#lastAccepted = answer;
+    return answer;
   }
 
   #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {

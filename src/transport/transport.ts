@@ -1,5 +1,6 @@
 // The interface of the transport: takes a push request, reports its result. Types only.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Outcome } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import type { Clock } from './clock.ts';
 
@@ -18,9 +19,16 @@ export interface PushRequest {
   readonly body: Uint8Array;
 }
 
+/** A push service has answered: `outcome` is what that means. */
+export interface Answer {
+  readonly kind: 'response';
+  readonly response: PushResponse;
+  readonly outcome: Outcome;
+}
+
 /** What came of one request. Faults are values: nothing throws. */
 export type TransportResult =
-  | { readonly kind: 'response'; readonly response: PushResponse }
+  | Answer
   /** `inDoubt`: the request may have reached the push service, so that a repeat may show the message twice. */
   | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
   /** The origin is not to be written to now (breaker open, told to wait, its queue is full) or the request was withdrawn:

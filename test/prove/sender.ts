@@ -37,8 +37,8 @@ export const sender: ClaimChanges = {
   ),
   'The result is the push service’s HTTP response': changesOf('src/delivery/message-path/post.ts', {
     'the status of the result is always 200': [
-      'const { response } = result;',
-      'const response = { ...result.response, status: 200 };',
+      'response: result.response',
+      'response: { ...result.response, status: 200 }',
     ],
   }),
   'One push request is sent to the subscription’s endpoint': [
@@ -59,8 +59,8 @@ export const sender: ClaimChanges = {
     }),
     ...changesOf('src/delivery/message-path/post.ts', {
       'the request is sent twice': [
-        'transport.send(request, (result) =>',
-        'transport.send(request, () => {}); transport.send(request, (result) =>',
+        'transport.send(request, report',
+        'transport.send(request, () => {}); transport.send(request, report',
       ],
     }),
   ],

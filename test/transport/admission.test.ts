@@ -3,18 +3,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import { readResponse } from '../../src/protocol/outcome.ts';
+import type { PushResponse } from '../../src/protocol/push-response.ts';
 import { Admission } from '../../src/transport/admission.ts';
+import type { Answer } from '../../src/transport/transport.ts';
 
 const minuteMs = 60_000;
 
 function open(): { admission: Admission; clock: { ms: number } } {
   const clock = { ms: 5_000_000 };
-  const now = (): number => clock.ms;
-  const admission = new Admission(new URL('https://push.example.org'), { monotonicNow: now, now });
+  const admission = new Admission(new URL('https://push.example.org'), { monotonicNow: () => clock.ms });
   return { admission, clock };
 }
 
 const httpFault = (): DeskbellError => new DeskbellError('ERR_PROTOCOL', 'It broke HTTP/2.');
+const read = (response: PushResponse, nowMs = 0): Answer => ({
+  kind: 'response',
+  response,
+  outcome: readResponse('https://push.example.org', response, { nowMs }),
+});
 const created = { status: 201, headers: {}, body: '' };
 
 /** What every request of one lost connection reports. */
@@ -29,9 +36,9 @@ function loseConnection(admission: Admission, requests: number): boolean {
 test('two connections lost to HTTP faults are tolerated, the third stops the origin and calls it incompatible', () => {
   const { admission, clock } = open();
   assert.equal(loseConnection(admission, 3), false);
-  admission.recordResponse(created, 5);
+  admission.recordAnswer(read(created), 5);
   assert.equal(loseConnection(admission, 3), false);
-  admission.recordResponse(created, 5);
+  admission.recordAnswer(read(created), 5);
   assert.equal(admission.admit(), undefined);
   assert.equal(loseConnection(admission, 3), true);
   assert.deepEqual(admission.admit(), {
@@ -47,13 +54,13 @@ test('answers between the faults do not shorten the pauses: each is twice as lon
   const { admission, clock } = open();
   const pauses: number[] = [];
   for (let round = 0; round < 11; round += 1) {
-    for (let answer = 0; answer < 100; answer += 1) admission.recordResponse(created, 5);
+    for (let answer = 0; answer < 100; answer += 1) admission.recordAnswer(read(created), 5);
     loseConnection(admission, 50);
     const waitMs = admission.admit()?.waitMs ?? 0;
     pauses.push(waitMs / minuteMs);
     clock.ms += waitMs;
     assert.equal(admission.admit(), undefined, 'one request probes it');
-    admission.recordResponse(created, 5);
+    admission.recordAnswer(read(created), 5);
   }
   // The first two only open the breaker for a second, since 50 requests failed.
   assert.deepEqual(pauses.slice(2), [1, 2, 4, 8, 16, 32, 60, 60, 60]);
@@ -62,14 +69,14 @@ test('answers between the faults do not shorten the pauses: each is twice as lon
 test('a fault after 10,000 answers, or after two hours, begins anew', () => {
   for (const pass of [
     ({ admission }: ReturnType<typeof open>): void => {
-      for (let answer = 0; answer < 10_000; answer += 1) admission.recordResponse(created, 5);
+      for (let answer = 0; answer < 10_000; answer += 1) admission.recordAnswer(read(created), 5);
     },
     ({ clock }: ReturnType<typeof open>): void => void (clock.ms += 120 * minuteMs),
   ]) {
     const opened = open();
     for (let count = 0; count < 20; count += 1) {
       assert.equal(loseConnection(opened.admission, 1), false);
-      opened.admission.recordResponse(created, 5);
+      opened.admission.recordAnswer(read(created), 5);
       pass(opened);
     }
     assert.equal(opened.admission.admit(), undefined);
@@ -91,14 +98,13 @@ test('a Retry-After that is a date counts from the clock', () => {
   const { admission, clock } = open();
   const headers = { 'retry-after': new Date(clock.ms + 30_000).toUTCString() };
   for (let answer = 0; answer < 10; answer += 1)
-    admission.recordResponse({ status: 503, headers, body: '' }, 5);
+    admission.recordAnswer(read({ status: 503, headers, body: '' }, clock.ms), 5);
   assert.equal(admission.admit()?.waitMs, 30_000);
 });
 
 test('without the breaker, failures never stop the origin', () => {
   const admission = new Admission(new URL('https://push.example.org'), {
     monotonicNow: () => 0,
-    now: () => 0,
     hasBreaker: false,
   });
   const lost = new DeskbellError('ERR_PROTOCOL', 'It broke HTTP/2.');

@@ -1,6 +1,6 @@
-// Third step of a message's path: hands a request to the transport and interprets the result.
+// Third step of a message's path: hands a request to the transport, and says what came of it.
 import type { DeskbellError } from '../../errors/deskbell-error.ts';
-import { readResponse, type Outcome } from '../../protocol/outcome.ts';
+import type { Outcome } from '../../protocol/outcome.ts';
 import type { PushResponse } from '../../protocol/push-response.ts';
 import type { PushRequest, Transport, TransportResult } from '../../transport/transport.ts';
 import type { ClockCheck } from '../clock-check.ts';
@@ -23,46 +23,20 @@ export type Post = (request: PushRequest, done: (result: Result) => void, timeou
 
 /** @param now in milliseconds since 1970 */
 export function createPost(transport: Transport, now: () => number, clockCheck?: ClockCheck): Post {
-  const readAnswer = createAnswerReader(now, clockCheck);
   return (request, done, timeoutMs) => {
-    transport.send(request, (result) => done(readResult(request, result, readAnswer)), timeoutMs);
-  };
-}
-
-/** Answers that are the same object, as the transport gives them where nothing differs, have the same result. */
-function createAnswerReader(
-  now: () => number,
-  clockCheck: ClockCheck | undefined,
-): (origin: string, response: PushResponse) => Posted {
-  let last: Posted | undefined;
-  let lastOrigin = '';
-  return (origin, response) => {
-    if (last !== undefined && last.response === response && lastOrigin === origin) return last;
-    const nowMs = now();
-    clockCheck?.look(origin, response, nowMs);
-    const posted: Posted = {
-      kind: 'posted',
-      outcome: readResponse(origin, response, { nowMs }),
-      response,
+    const report = (result: TransportResult): void => {
+      if (result.kind === 'response') clockCheck?.look(request.origin, result.response, now());
+      done(readResult(result));
     };
-    // What is read from others may depend on the time.
-    last = posted.outcome.kind === 'accepted' ? posted : undefined;
-    lastOrigin = origin;
-    return posted;
+    transport.send(request, report, timeoutMs);
   };
 }
 
 /** Whatever goes wrong on the way never ends a subscription. */
-function readResult(
-  { origin }: PushRequest,
-  result: TransportResult,
-  readAnswer: (origin: string, response: PushResponse) => Posted,
-): Result {
+function readResult(result: TransportResult): Result {
   switch (result.kind) {
-    case 'response': {
-      const { response } = result;
-      return readAnswer(origin, response);
-    }
+    case 'response':
+      return { kind: 'posted', outcome: result.outcome, response: result.response };
     case 'deferred': {
       const { retryAfterMs: afterMs, reason: detail, isIncompatible } = result;
       return { kind: 'deferred', afterMs, detail, alarm: isIncompatible ? 'protocol-error' : undefined };
