@@ -1,5 +1,5 @@
 // What a worker measures, for metrics: an addition for each answer, and one report about once a second.
-import { pushServiceName } from '../protocol/push-service-name.ts';
+import { pushServiceName } from '../protocol/known-push-services.ts';
 
 /** Upper bounds of the buckets of `DurationCounts`; what takes longer is in one more. */
 export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;

@@ -2,6 +2,7 @@
 // taken from the parsed URL, never searched for in its text. The address that a host resolves to is guarded where
 // the connection is made.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import { parseEndpoint, splitEndpoint, type ParsedEndpoint } from './endpoint.ts';
 import { anyPath, knownDomains, knownHosts, type KnownPaths } from './known-push-services.ts';
 
 export const maxEndpointLength = 4096;
@@ -26,16 +27,6 @@ export interface EndpointPolicy {
   /** True for an origin that the operator named exactly: admitted over http and on loopback or private addresses. */
   isNamedOrigin(origin: string): boolean;
 }
-
-/** An endpoint as a push request needs it. */
-export interface EndpointParts {
-  /** As `URL.origin` gives it. */
-  readonly origin: string;
-  /** Path and query, verbatim. */
-  readonly path: string;
-}
-
-const absoluteUrl = /^https?:\/\/[^/]/i;
 
 /**
  * The policy for the known push services and the operator's additions.
@@ -81,15 +72,16 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
 
     check(endpoint) {
       if (endpoint.length > maxEndpointLength) return tooLong(endpoint.length);
-      const url = parseVerbatim(endpoint);
-      if (typeof url === 'string') return { code: 'ERR_ENDPOINT_INVALID', detail: url };
+      const parsed = parseEndpoint(endpoint);
+      if (parsed === undefined) return invalid('The endpoint is not an absolute https: URL.');
+      const fault = findFormFault(parsed);
+      if (fault !== undefined) return invalid(fault);
+      const { url, path } = parsed;
       // an empty path becomes "/"
-      const { length } = normalizeEndpoint(endpoint);
+      const length = url.origin.length + path.length;
       if (length > maxEndpointLength) return tooLong(length);
       if (namedOrigins.has(url.origin)) return undefined;
-      if (url.protocol !== 'https:') {
-        return { code: 'ERR_ENDPOINT_INVALID', detail: 'The endpoint must begin with https:.' };
-      }
+      if (url.protocol !== 'https:') return invalid('The endpoint must begin with https:.');
       const paths = pathsOf(url.hostname);
       if (url.port !== '' || paths === undefined) {
         return {
@@ -97,73 +89,31 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
           detail: `${shorten(url.host)} is not a known push service; add its origin to "pushServices" if it is yours.`,
         };
       }
-      if (!paths.otherApis.test(splitEndpoint(endpoint).path)) return undefined;
-      return {
-        code: 'ERR_ENDPOINT_INVALID',
-        detail: `The endpoint is another API of ${url.host}, not a subscription; give what pushManager.subscribe gave.`,
-      };
+      if (!paths.otherApis.test(path)) return undefined;
+      return invalid(
+        `The endpoint is another API of ${url.host}, not a subscription; give what pushManager.subscribe gave.`,
+      );
     },
   };
 }
 
-/**
- * One spelling for all that mean the same endpoint: scheme, host and port in their normal form, path and query byte for
- * byte. Text that is no endpoint stays as it is.
- *
- * @see RFC 3986 §6.2.2.1, §6.2.3
- */
-export function normalizeEndpoint(endpoint: string): string {
-  const url = absoluteUrl.test(endpoint) ? URL.parse(endpoint) : null;
-  if (url === null || !isAuthorityOf(endpoint, url)) return endpoint;
-  const { origin, path } = splitEndpoint(endpoint);
-  return `${origin}${path}`;
-}
+const invalid = (detail: string): EndpointFault => ({ code: 'ERR_ENDPOINT_INVALID', detail });
 
 const tooLong = (length: number): EndpointFault => ({
   code: 'ERR_ENDPOINT_TOO_LONG',
   detail: `The endpoint has ${length} characters; at most ${maxEndpointLength} are allowed.`,
 });
 
-/** Splits an endpoint that a policy has admitted. The path stays as it is: a `+` or `%2B` in it survives. */
-export function splitEndpoint(endpoint: string): EndpointParts {
-  const rest = endpoint.slice(authorityEnd(endpoint));
-  return { origin: new URL(endpoint).origin, path: rest.startsWith('/') ? rest : `/${rest}` };
-}
-
 /**
- * Parses an endpoint whose text says what the parser understands. The WHATWG parser repairs a great deal (line
- * breaks, backslashes, `https:host`, 2130706433 for 127.0.0.1, percent-encoded hosts); an endpoint is sent
- * verbatim, so whatever would need repair is refused instead.
- *
- * @returns the URL, or in words what is wrong
+ * The WHATWG parser repairs a great deal (line breaks, backslashes, `https:host`, 2130706433 for 127.0.0.1,
+ * percent-encoded hosts); an endpoint is sent verbatim, so whatever would need repair is refused instead.
  */
-function parseVerbatim(endpoint: string): URL | string {
-  const url = URL.parse(endpoint);
-  if (url === null || !absoluteUrl.test(endpoint)) return 'The endpoint is not an absolute https: URL.';
-  if (endpoint.includes('#')) return 'The endpoint has a fragment; it must not.';
-  if (authorityOf(endpoint).includes('@')) return 'The endpoint has user information; it must not.';
-  if (!isAuthorityOf(endpoint, url)) return 'The host of the endpoint is not written in its normal form.';
-  if (splitEndpoint(endpoint).path !== url.pathname + url.search) {
-    return 'The path of the endpoint holds white space, backslashes, dot segments or characters to be escaped.';
-  }
-  return url;
-}
-
-/** Scheme and host are not case-sensitive, and the default port may be given (RFC 3986 §6.2.2.1, §6.2.3). */
-function isAuthorityOf(endpoint: string, url: URL): boolean {
-  const authority = authorityOf(endpoint).toLowerCase();
-  const defaultPort = url.protocol === 'https:' ? ':443' : ':80';
-  return authority === url.host || authority === url.host + defaultPort;
-}
-
-function authorityOf(endpoint: string): string {
-  return endpoint.slice(endpoint.indexOf('//') + 2, authorityEnd(endpoint));
-}
-
-/** Index of the first character behind scheme and host. */
-function authorityEnd(endpoint: string): number {
-  const offset = endpoint.slice(endpoint.indexOf('//') + 2).search(/[/?#]/);
-  return offset === -1 ? endpoint.length : endpoint.indexOf('//') + 2 + offset;
+function findFormFault({ url, authority, hasNormalAuthority, path }: ParsedEndpoint): string | undefined {
+  if (path.includes('#')) return 'The endpoint has a fragment; it must not.';
+  if (authority.includes('@')) return 'The endpoint has user information; it must not.';
+  if (!hasNormalAuthority) return 'The host of the endpoint is not written in its normal form.';
+  if (path === url.pathname + url.search) return undefined;
+  return 'The path of the endpoint holds white space, backslashes, dot segments or characters to be escaped.';
 }
 
 function readOrigin(origin: string, entry: string): string {

@@ -7,13 +7,8 @@ export {
   type Encrypt,
   type EncryptionOptions,
 } from './message-encryption.ts';
-export {
-  createEndpointPolicy,
-  splitEndpoint,
-  type EndpointFault,
-  type EndpointParts,
-  type EndpointPolicy,
-} from './endpoint-policy.ts';
+export { splitEndpoint, type EndpointParts } from './endpoint.ts';
+export { createEndpointPolicy, type EndpointFault, type EndpointPolicy } from './endpoint-policy.ts';
 export { readResponse, type Outcome, type ResponseContext, type RetryReason } from './outcome.ts';
 export { encodePayload } from './message/encode-payload.ts';
 export type { Message, MessageAction } from './message/message.ts';

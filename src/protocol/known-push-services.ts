@@ -1,4 +1,5 @@
-// The browsers' push services: their hosts, and what is known of the paths there.
+// The browsers' push services: their hosts, what is known of the paths there, their names, and which of them need rules of
+// their own.
 
 /** What is known of the paths at a vendor's hosts. */
 export interface KnownPaths {
@@ -48,3 +49,25 @@ export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
   ['notify.windows.com', windows],
   ['push.apple.com', apple],
 ]);
+
+/**
+ * The name under which push services are counted and shown together, since a vendor has any number of hosts under one
+ * domain: `notify.windows.com` for `https://db5p.notify.windows.com`; the host, with a port of its own, for all others.
+ */
+export function pushServiceName(origin: string): string {
+  const { host } = new URL(origin);
+  for (const domain of knownDomains.keys()) if (host.endsWith(`.${domain}`)) return domain;
+  return host;
+}
+
+/** True for Windows' push service, which Edge uses (WNS). */
+export const isWindowsPushService = (origin: string): boolean =>
+  new URL(origin).hostname.endsWith('.notify.windows.com');
+
+/** True for Apple's push service, which Safari uses. */
+export const isApplePushService = (origin: string): boolean =>
+  new URL(origin).hostname.endsWith('.push.apple.com');
+
+/** True for Google's push service, which Chrome uses (FCM). */
+export const isGooglePushService = (origin: string): boolean =>
+  new URL(origin).hostname === 'fcm.googleapis.com';

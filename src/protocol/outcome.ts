@@ -3,7 +3,7 @@
 import type { PushResponse } from './push-response.ts';
 import { readRejection, type RejectionReason } from './refusal-reason.ts';
 import { readRetryAfterMs } from './retry-after.ts';
-import { isWindowsPushService } from './vendor.ts';
+import { isWindowsPushService } from './known-push-services.ts';
 
 /** Why a message will be tried again. */
 export type RetryReason =

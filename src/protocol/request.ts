@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { checkOptions, type OptionChecks } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { assertInteger, typeOf } from './check-arguments.ts';
-import { isWindowsPushService } from './vendor.ts';
+import { isWindowsPushService } from './known-push-services.ts';
 
 /** RFC 8030 §5.3, from the least to the most urgent. */
 export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;

@@ -4,7 +4,8 @@ import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';
 import { typeOf } from './check-arguments.ts';
-import { normalizeEndpoint, type EndpointPolicy } from './endpoint-policy.ts';
+import { normalizeEndpoint } from './endpoint.ts';
+import type { EndpointPolicy } from './endpoint-policy.ts';
 import { isP256Point, pointBytes } from './p256.ts';
 
 /** A parsed push subscription (Push API §8; RFC 8291 §2.1). */

@@ -2,7 +2,7 @@
 // than the browser know the endpoint too: its push service, whoever reads a log.
 import { timingSafeEqual } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { normalizeEndpoint } from '../protocol/endpoint-policy.ts';
+import { normalizeEndpoint } from '../protocol/endpoint.ts';
 import type { Registration } from './subscriptions.ts';
 
 /** Of the row with the endpoint of the registration. */

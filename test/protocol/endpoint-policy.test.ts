@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import {
-  createEndpointPolicy,
-  normalizeEndpoint,
-  splitEndpoint,
-} from '../../src/protocol/endpoint-policy.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { normalizeEndpoint, splitEndpoint } from '../../src/protocol/endpoint.ts';
 import { admitted, refused } from './endpoints.ts';
 
 const policy = createEndpointPolicy();

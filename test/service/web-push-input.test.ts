@@ -6,7 +6,7 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { Problem } from '../../src/http/problem.ts';
 import { decodeBase64, encodeBase64url } from '../../src/protocol/base64.ts';
-import { normalizeEndpoint } from '../../src/protocol/endpoint-policy.ts';
+import { normalizeEndpoint } from '../../src/protocol/endpoint.ts';
 import { admitted, refused } from '../protocol/endpoints.ts';
 import { exchange, newPoint, newSubscription, startServiceForSuite } from './running-service.ts';
 

@@ -9,7 +9,7 @@ import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import { hashEndpoint } from '../../src/store/postgres/endpoint-hash.ts';
+import { hashEndpoint } from '../../src/protocol/endpoint.ts';
 import { describeFunctions, functionsText } from '../../src/store/postgres/functions/all-functions.ts';
 import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
 import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';

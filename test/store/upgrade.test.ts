@@ -11,7 +11,7 @@ import {
   openDataDirectory,
   type DataDirectory,
 } from '../../src/cli/data/data-directory.ts';
-import { normalizeEndpoint } from '../../src/protocol/endpoint-policy.ts';
+import { normalizeEndpoint } from '../../src/protocol/endpoint.ts';
 import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { migrations } from '../../src/store/sqlite/migrations.ts';

@@ -1,7 +1,7 @@
 // Chrome's limit for sites that disturb people: since January 2026 its push service answers 429 above 1,000 messages a
 // minute, for 1, 7 or 14 days. A 429 that passes soon is the ordinary kind.
 import type { Outcome } from '../../protocol/outcome.ts';
-import { isGooglePushService } from '../../protocol/vendor.ts';
+import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { RowResult } from '../../store/ledger.ts';
 
 export const chromeLimitReason = 'chrome-limit';

@@ -1,10 +1,11 @@
 // Where messages go: a push service as the holder of one VAPID key sees it. Scheme, host and key are the same for
 // most rows, so that all which depends on them alone is found out once.
 import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';
-import { splitEndpoint, type EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { splitEndpoint } from '../../protocol/endpoint.ts';
+import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import { isApplePushService } from '../../protocol/vendor.ts';
+import { isApplePushService } from '../../protocol/known-push-services.ts';
 import type { PushServiceAnswers, PushServiceState } from '../../store/push-services.ts';
 import type { PushHeaders, Transport } from '../../transport/transport.ts';
 import type { NotSendable } from './not-sent.ts';
@@ -73,7 +74,7 @@ export function createDestinations(
   const open = (root: string, vapidPublicKey: string): Destination => {
     const fault = policy.check(root);
     const headers = signingKeys.find(vapidPublicKey);
-    const origin = fault === undefined ? splitEndpoint(root).origin : (URL.parse(root)?.origin ?? 'null');
+    const origin = URL.parse(root)?.origin ?? 'null';
     return {
       origin,
       vapidPublicKey,

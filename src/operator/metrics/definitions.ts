@@ -1,7 +1,7 @@
 // The metrics by name, in the text that Prometheus reads. All values are set from what is given each time, so that nothing
 // is spent on them while messages are sent.
 import { durationBoundsSeconds } from '../../delivery/figures.ts';
-import { pushServiceName } from '../../protocol/push-service-name.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 import { settlements } from '../../store/broadcasts.ts';
 import { BoundedNames } from './bounded-names.ts';
 import type { Durations, ProcessMetrics } from './process-metrics.ts';

@@ -2,7 +2,6 @@
 // application refuses or of another one's endpoint.
 import type { FastifyRequest } from 'fastify';
 
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { checkUserAndTags } from '../../store/check-people.ts';
 import type { UserAndTags } from '../../store/people.ts';
@@ -37,13 +36,11 @@ async function askApplication(
 ): Promise<UserAndTags | undefined> {
   if (onSubscribe === undefined) return undefined;
   const { subscription, vapidPublicKey } = registration;
-  const endpoint = normalizeEndpoint(subscription.endpoint);
-  const known = await subscriptions.findByEndpoint(endpoint);
+  const known = await subscriptions.findByEndpoint(subscription.endpoint);
   if (known !== undefined) checkRight(known, registration);
   const { user, tags = [] } = await whoseItWillBe(registration, known, subscriptions);
   const offered: OfferedSubscription = {
     ...subscription,
-    endpoint,
     vapidPublicKey,
     id: known?.id,
     user,

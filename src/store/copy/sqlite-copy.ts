@@ -1,7 +1,7 @@
 // A SQLite file as the source or the target of a copy. No other process may have it open meanwhile.
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { hashEndpoint } from '../postgres/endpoint-hash.ts';
+import { hashEndpoint } from '../../protocol/endpoint.ts';
 import { readWriteUrl } from '../sqlite/inspect-database.ts';
 import { migrations } from '../sqlite/migrations.ts';
 import { openDatabaseFile } from '../sqlite/open-database-file.ts';

@@ -1,7 +1,7 @@
 // Broadcasts in PostgreSQL: creating and controlling them.
 import { randomUUID } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import {
   repeatBroadcast,
@@ -17,7 +17,6 @@ import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
 import { callFunction } from './call-function.ts';
 import { createBroadcastReader } from './broadcast-reader.ts';
 import { sliceAudience } from './audiences.ts';
-import { hashEndpoint } from './endpoint-hash.ts';
 import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase } from './database.ts';
 

@@ -1,13 +1,13 @@
 // The ledger in PostgreSQL: reads the rows of slices, and commits what came of them, each by one call of a function.
 import { randomUUID } from 'node:crypto';
-import { pushServiceName } from '../../protocol/push-service-name.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Recipient } from '../broadcasts.ts';
 import { isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
 import type { CommitAnswer, SingleCommit } from '../ledger.ts';
 import { parsePerPerson } from '../frequency-cap.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { callFunction } from './call-function.ts';
-import { hashEndpoint } from './endpoint-hash.ts';
+import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { PostgresDatabase, Value } from './database.ts';
 import { createPageReader, type PageRow } from './read-page.ts';
 

@@ -2,7 +2,7 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { maxTags } from '../check-people.ts';
 import type { PeopleStore } from '../people.ts';
-import { hashEndpoint } from './endpoint-hash.ts';
+import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { PostgresDatabase } from './database.ts';
 import { removePerson } from './remove-person.ts';
 

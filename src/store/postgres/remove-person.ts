@@ -1,6 +1,6 @@
 // Deletes all that the database knows of a person, inside a transaction.
 import type { RemovedPerson } from '../people.ts';
-import { hashEndpoint } from './endpoint-hash.ts';
+import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { Query } from './database.ts';
 
 interface PersonRow {

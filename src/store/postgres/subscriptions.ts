@@ -1,5 +1,5 @@
 // Subscriptions in PostgreSQL.
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { AudienceExpression } from '../people.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
@@ -11,7 +11,6 @@ import type {
   StoredSubscription,
   SubscriptionStore,
 } from '../subscriptions.ts';
-import { hashEndpoint } from './endpoint-hash.ts';
 import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase } from './database.ts';
 import { WriteQueue } from './write-queue.ts';

@@ -1,6 +1,6 @@
 // Whom a broadcast is for: all subscriptions, or a list that is written down first, member by member.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { Extent } from '../slices.ts';
 import type { AudienceExpression } from '../people.ts';

@@ -3,7 +3,7 @@
 // Answers of an origin are counted in windows of at least a hundred, by all workers and single sends together. Marks of a
 // window are decided when the next window is complete, or when a broadcast ends: then nothing more comes for a while. Marks
 // of single messages are decided at once.
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import { deletionGuardPolicy } from '../held-deletions.ts';
 import type { SqliteDatabase } from './database.ts';
 

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import { unfinishedCopyError, unfinishedCopy } from '../unfinished-copy.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';

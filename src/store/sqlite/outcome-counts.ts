@@ -1,5 +1,5 @@
 // Outcomes over time in SQLite: counted per page of rows, not per message.
-import { pushServiceName } from '../../protocol/push-service-name.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { OriginCounts } from '../broadcasts.ts';
 import { broadcastInterval, outcomeWidths } from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';

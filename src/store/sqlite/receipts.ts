@@ -1,6 +1,6 @@
 // Receipts in SQLite: a row for each message, subscription and event, as long as the broadcast's window is open, and the
 // counts, which stay.
-import { splitEndpoint } from '../../protocol/endpoint-policy.ts';
+import { splitEndpoint } from '../../protocol/endpoint.ts';
 import { noAction, type Receipt, type ReceiptEvent, type ReceiptStore } from '../receipts.ts';
 import type { SqliteDatabase } from './database.ts';
 

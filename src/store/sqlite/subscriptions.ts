@@ -1,6 +1,6 @@
 // Subscriptions in SQLite.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { AudienceExpression } from '../people.ts';
 import { checkRight } from '../registration-right.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
@@ -45,9 +45,11 @@ export function createSqliteSubscriptions(
     inserts.take(1);
   };
 
-  const put = ({ subscription, vapidPublicKey, assign, former }: Registration): StoredSubscription => {
+  const put = (
+    { subscription, vapidPublicKey, assign, former }: Registration,
+    endpoint = normalizeEndpoint(subscription.endpoint),
+  ): StoredSubscription => {
     const { p256dh, auth } = subscription;
-    const endpoint = normalizeEndpoint(subscription.endpoint);
     if (budget !== undefined && statements.findId.first({ endpoint }) === undefined) takeCapacity(budget);
     const row = statements.put.first({
       endpoint,
@@ -71,7 +73,7 @@ export function createSqliteSubscriptions(
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
     const row = statements.findOwner.first({ endpoint });
     if (row !== undefined) checkRight({ auth: row.auth, user: row.user ?? undefined }, registration);
-    return put(registration);
+    return put(registration, endpoint);
   };
 
   const countMatching = async (expression: AudienceExpression): Promise<number> => {

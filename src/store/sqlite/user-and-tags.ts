@@ -1,5 +1,5 @@
 // User and tags of single subscriptions in SQLite.
-import { normalizeEndpoint } from '../../protocol/endpoint-policy.ts';
+import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { UserAndTags } from '../people.ts';
 import { isSameSecret } from '../registration-right.ts';
 import type { FormerSubscription } from '../subscriptions.ts';

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { formatCount, formatDuration, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { pushServiceName } from '../../../protocol/push-service-name.ts';
+import { pushServiceName } from '../../../protocol/known-push-services.ts';
 import type { AttemptRecord } from '../../../store/broadcasts.ts';
 import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
