@@ -3,6 +3,7 @@ import { Type } from '../http/schema.ts';
 
 import type { ServiceErrorCode } from '../errors/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Store } from '../store/store.ts';
 import type { Settings } from './options.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import { contentResponse } from '../http/description/openapi-responses.ts';
@@ -11,7 +12,7 @@ import { sendJson } from '../http/json-text.ts';
 
 export function addHealthRoutes(
   app: ServiceApp,
-  { store, readWarnings }: Pick<Settings, 'store' | 'readWarnings'>,
+  { store, readWarnings = () => readPause(store) }: Pick<Settings, 'store' | 'readWarnings'>,
 ): void {
   app.get(
     '/healthz',
@@ -32,6 +33,10 @@ export function addHealthRoutes(
       }
     },
   );
+}
+
+async function readPause({ sending }: Pick<Store, 'sending'>): Promise<readonly string[]> {
+  return (await sending.findPause()) === undefined ? [] : ['sending-paused'];
 }
 
 function operationOf(summary: string, status: string, ...errors: readonly ServiceErrorCode[]): Operation {

@@ -116,18 +116,12 @@ export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 /** Of `createMiddleware`: `prefix` is not among them: the path of the mount takes its place. */
 export type MiddlewareOptions = Omit<ServiceOptions, 'prefix'> & Pick<ServerOptions, 'trustProxy'>;
 
-/** Options without a default. */
-type OptionalName = 'exampleUsers' | 'receiptKey' | 'subscriberTokens' | 'onSubscribe' | 'onUnsubscribe';
-
-type Resolved<Options> = {
-  readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined>;
-};
-
-/** The options with their defaults, and what is created from them. */
-export interface Settings
-  extends
-    Resolved<Omit<ServiceOptions, 'sessionKey' | 'pushServices' | OptionalName>>,
-    Pick<ServiceOptions, OptionalName> {
+/** The options, and what is created from them. The default of one that one place uses is there. */
+export interface Settings extends Omit<ServiceOptions, 'sessionKey' | 'pushServices'> {
+  readonly previousVapidPublicKeys: readonly string[];
+  readonly prefix: string;
+  readonly logging: readonly LoggingMechanism[];
+  readonly log: Log;
   readonly rules: ResponseRules;
   readonly endpointPolicy: EndpointPolicy;
   readonly sessions: RequestSessions;
@@ -140,24 +134,13 @@ export function resolveOptions<Options extends ServiceOptions>(
 ): Settings {
   checkOptions(options, checks, { required: ['store', 'vapidPublicKey', 'sessionKey'] });
   const { sessionKey, pushServices = [], ...given }: ServiceOptions = options;
-  const { store, logging = ['filter'], log = createLog() } = given;
+  const { previousVapidPublicKeys = [], prefix = '', logging = ['filter'], log = createLog() } = given;
   return {
     ...given,
-    sendCommand: given.sendCommand ?? 'deskbell send --subject mailto:you@example.org',
-    previousVapidPublicKeys: given.previousVapidPublicKeys ?? [],
-    pushOnly: given.pushOnly ?? false,
-    prefix: given.prefix ?? '',
+    previousVapidPublicKeys,
+    prefix,
     logging,
-    authenticate: given.authenticate ?? (logging.includes('authenticator') ? 'all' : 'none'),
-    redactSubscriptions: given.redactSubscriptions ?? false,
-    bodyLimitBytes: given.bodyLimitBytes ?? 16_384,
-    registrationsPerMinute: given.registrationsPerMinute ?? 60,
-    receiptsPerMinute: given.receiptsPerMinute ?? 600,
     log,
-    authorize: given.authorize ?? (() => true),
-    readWarnings:
-      given.readWarnings ??
-      (async () => ((await store.sending.findPause()) === undefined ? [] : ['sending-paused'])),
     rules: {
       errors: serviceErrors,
       headers: corsHeaders,

@@ -15,7 +15,8 @@ import { compileValidator } from '../http/validation.ts';
 
 export interface ScopeSettings {
   readonly log: Log;
-  readonly bodyLimitBytes: number;
+  /** Default: 16 384. */
+  readonly bodyLimitBytes?: number | undefined;
   readonly rules: ResponseRules;
   /** Whether the connections are the service's own, so that it judges what Node's parser lets pass. */
   readonly ownsConnections: boolean;
@@ -27,7 +28,7 @@ export interface ScopeSettings {
 export function prepareScope(app: FastifyInstance, settings: ScopeSettings): void {
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
-  readJsonBodies(app, settings.bodyLimitBytes);
+  readJsonBodies(app, settings.bodyLimitBytes ?? 16_384);
   acceptConsumedBodies(app);
   sendProblems(app, settings);
 

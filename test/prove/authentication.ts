@@ -65,10 +65,10 @@ export const authentication: ClaimChanges = {
     ...changesOf(authenticator, {
       'a refused value passes': ["? 'pass' : 'forbidden'", "? 'pass' : 'pass'"],
     }),
-    ...changesOf('src/service/options.ts', {
+    ...changesOf('src/service/demonstration/actions.ts', {
       'the default check refuses a value': [
-        'authorize ?? (() => true)',
-        "authorize ?? ((value) => value !== 'ada')",
+        'authorize = () => true',
+        "authorize = (value) => value !== 'ada'",
       ],
     }),
   ],

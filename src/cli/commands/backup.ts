@@ -1,9 +1,10 @@
 // `deskbell backup`: writes the data directory into one file, while it is in use.
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { requireSqlite } from '../data/require-sqlite.ts';
-import { dataSettings, requireData } from '../data/open-data.ts';
+import { requireData } from '../data/open-data.ts';
 import { formatBytes } from '../output/format-bytes.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
@@ -19,7 +20,7 @@ export function backupCommand({ environment, output }: Context): Command {
       'Writes the data directory into one file, while services and workers continue. The file has the state at the start of the ' +
       'command. Only its owner can read it, since it contains everything that is needed to send to the subscribers ' +
       'except the keys, and with --with-keys these too.',
-    settings: [...dataSettings],
+    settings: dataSettings,
     json: 'Prints JSON.',
     examples: [
       'deskbell backup /backup/deskbell-2027-01-01',

@@ -3,10 +3,11 @@ import type { Command } from 'commander';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings, senderSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, withExistingData } from '../data/open-data.ts';
-import { senderSettings, openSender } from '../send/open-sender.ts';
+import { withExistingData } from '../data/open-data.ts';
+import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { runBroadcast } from '../send/run-broadcast.ts';
 

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings, senderSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings } from '../data/open-data.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { readCertificates, senderSettings } from '../send/open-sender.ts';
+import { readCertificates } from '../send/open-sender.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 

@@ -3,8 +3,9 @@ import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { generateVapidKeys } from '../../protocol/vapid-token.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, requireData } from '../data/open-data.ts';
+import { requireData } from '../data/open-data.ts';
 import { parseKeyPair } from '../input/import-keys.ts';
 import { readInput } from '../input/read-input.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
@@ -38,7 +39,7 @@ function generateCommand(context: Context): Command {
     description:
       'Generates a VAPID key pair, or imports one from another web push tool. Replaces existing pairs only with --force; to ' +
       'change the pair without losing subscribers, use "keys rotate".',
-    settings: [...dataSettings],
+    settings: dataSettings,
     json: 'Prints JSON.',
     examples: [
       'deskbell keys generate',

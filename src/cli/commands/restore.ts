@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { requireSqlite } from '../data/require-sqlite.ts';
-import { dataSettings } from '../data/open-data.ts';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
@@ -17,7 +17,7 @@ export function restoreCommand(context: Context): Command {
     description:
       'Restores a backup into a data directory. The directory must not contain a database yet. If the backup has no keys, put ' +
       'the key files there first. The restored store sends nothing by itself until "deskbell sending resume".',
-    settings: [...dataSettings],
+    settings: dataSettings,
     json: 'Prints JSON.',
     examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],
   })

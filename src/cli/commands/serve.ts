@@ -10,54 +10,32 @@ import { createMetrics } from '../../operator/metrics/metrics.ts';
 import { countRegistrations } from '../serve/count-registrations.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
-import type { Configuration } from '../configuration/configuration.ts';
+import { pick, serviceSettings, settingNames, type Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { exampleUsersPathOf } from '../data/data-directory.ts';
-import { dataSettings, withData } from '../data/open-data.ts';
+import { withData } from '../data/open-data.ts';
 import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
-import { retentionSettings, withRetention } from '../data/prune-loop.ts';
+import { withRetention } from '../data/prune-loop.ts';
 import { underSystemd } from '../serve/systemd-notify.ts';
 import { addressOf, ignoreHangup, listenOn, untilStopped } from '../serve/listening.ts';
 import {
   assertListenerIsAskedFor,
   openConfiguredOperator,
-  operatorSettings,
   type OpenOperator,
 } from '../serve/open-operator.ts';
-import { senderSettings, openSender } from '../send/open-sender.ts';
+import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { readSubscriberTokens, subscriberTokenSettings } from '../serve/subscriber-tokens.ts';
+import { readSubscriberTokens } from '../serve/subscriber-tokens.ts';
 
 export function serveCommand(context: Context): Command {
   const { environment, output, stop } = context;
   return createCommand({
     name: 'serve',
     description: 'Runs the service. Prints one line with its address when it is ready.',
-    settings: [
-      'port',
-      'host',
-      ...dataSettings,
-      'prefix',
-      'pushOnly',
-      'logging',
-      'logFile',
-      'authenticate',
-      'redactSubscriptions',
-      'bodyLimitBytes',
-      'registrationsPerMinute',
-      'maxSubscriptions',
-      'trustProxy',
-      ...subscriberTokenSettings,
-      'deliver',
-      ...operatorSettings,
-      'receipts',
-      'receiptsPerMinute',
-      ...retentionSettings,
-      ...senderSettings,
-    ],
+    settings: settingNames.filter((name) => name !== 'metrics'),
     json: 'Prints JSON Lines: the address and the surface, then the log records.',
     examples: [
       'deskbell serve',
@@ -91,20 +69,15 @@ export function serveCommand(context: Context): Command {
         : openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
       const server = createServer({
         store,
+        ...pick(configuration, serviceSettings),
         exampleUsers,
         vapidPublicKey: vapidKeys.publicKey,
         sessionKey,
-        prefix,
-        pushOnly,
         sendCommand: sendCommandFor(configuration, { ...flags }, context),
         pushServices: configuration.pushServices,
         logging: configuration.logging,
-        authenticate: configuration.authenticate,
         redactSubscriptions: configuration.redactSubscriptions,
-        bodyLimitBytes: configuration.bodyLimitBytes,
-        registrationsPerMinute: configuration.registrationsPerMinute,
         receiptKey: configuration.receipts ? opened.receiptKey : undefined,
-        receiptsPerMinute: configuration.receiptsPerMinute,
         subscriberTokens,
         trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
         log,

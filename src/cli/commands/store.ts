@@ -7,9 +7,9 @@ import { vapidFileName } from '../../keys/key-file.ts';
 import type { Progress } from '../../store/copy/source-and-target.ts';
 import type { CopyState } from '../../store/copy/copy-store.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { CopyLocation, CopyLocations } from '../data/copy-locations.ts';
-import { dataSettings } from '../data/open-data.ts';
 import type { Output } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
@@ -35,7 +35,7 @@ function copyCommand({ environment, output, stop }: Context): Command {
       'processes that use source or target first. Unfinished broadcasts continue on the target where they stopped. At the end, the ' +
       'counts and checksums of all tables are compared; the source is not changed. After an interruption, run the same command to ' +
       'continue; until the copy is complete, nothing else opens the target. Key files are not copied.',
-    settings: [...dataSettings],
+    settings: dataSettings,
     json: 'Prints JSON, with rows and checksum of each table.',
     examples: [
       'deskbell store copy --from deskbell-data --to postgres://deskbell@db.example.org/deskbell',

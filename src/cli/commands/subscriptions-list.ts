@@ -3,9 +3,10 @@ import type { Command } from 'commander';
 import { checkExpression } from '../../store/check-people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import { withNamedData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 
@@ -14,7 +15,7 @@ export function listCommand({ environment, output, stop }: Context): Command {
     name: 'list',
     description:
       'Prints ID, times, push service, user and tags of each subscription. Endpoints and keys are not shown.',
-    settings: [...dataSettings],
+    settings: dataSettings,
     json: 'Prints JSON Lines.',
     examples: [
       'deskbell subscriptions list',

@@ -5,8 +5,9 @@ import { checkUser } from '../../store/check-people.ts';
 import type { RemovedPerson } from '../../store/people.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import { withNamedData } from '../data/open-data.ts';
 
 export function removeCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -14,7 +15,7 @@ export function removeCommand({ environment, output }: Context): Command {
     description:
       'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes all data of a ' +
       'person from the database, including the attempt log, and prints what was removed. Backups and logs remain.',
-    settings: [...dataSettings],
+    settings: dataSettings,
     json: 'Prints JSON Lines.',
     examples: ['deskbell subscriptions remove 17 18 19', 'deskbell subscriptions remove --user 42'],
   })

@@ -5,8 +5,9 @@ import { checkExpression, checkTags } from '../../store/check-people.ts';
 import type { Store } from '../../store/store.ts';
 import { parseIds } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withNamedData } from '../data/open-data.ts';
+import { withNamedData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, parseTags, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 
@@ -49,7 +50,7 @@ function createTagCommand(
 ): Command {
   const command = createCommand({
     ...description,
-    settings: [...dataSettings],
+    settings: dataSettings,
     json: 'Prints {"subscriptions"}: how many there were.',
   }).argument('<tags>', 'Tags, separated by commas.', parseTags);
   return addPeopleFlags(command, verb, ['ids'])

@@ -3,11 +3,12 @@ import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings, subscriberTokenSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings, withExistingData } from '../data/open-data.ts';
+import { withExistingData } from '../data/open-data.ts';
 import { parseTags } from '../flags/people-flags.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { readSubscriberTokens, subscriberTokenSettings } from '../serve/subscriber-tokens.ts';
+import { readSubscriberTokens } from '../serve/subscriber-tokens.ts';
 
 interface TokenFlags {
   readonly user: string;

@@ -3,9 +3,10 @@ import type { Command } from 'commander';
 import { loadOrCreateSecret } from '../../keys/key-file.ts';
 import { formatWebhookSecret } from '../../operator/webhook/sign-webhook.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { dataSettings, requireData } from '../data/open-data.ts';
+import { requireData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function webhookSecretCommand({ environment, output }: Context): Command {
@@ -14,7 +15,7 @@ export function webhookSecretCommand({ environment, output }: Context): Command 
     description:
       'Prints the secret that the webhook of "serve --operator … --webhook …" is signed with (Standard Webhooks). Anyone who ' +
       'has it can forge messages that receivers accept.',
-    settings: [...dataSettings],
+    settings: dataSettings,
     json: 'Prints JSON.',
     examples: ['deskbell webhook-secret'],
   }).action(async (flags: JsonFlag) => {

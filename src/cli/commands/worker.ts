@@ -8,15 +8,21 @@ import { isOver } from '../../store/broadcasts.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import type { Context } from '../context.ts';
+import {
+  accessSettings,
+  dataSettings,
+  retentionSettings,
+  senderSettings,
+} from '../configuration/configuration.ts';
 import { createCommand } from '../command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-import { dataSettings, withExistingData } from '../data/open-data.ts';
-import { accessSettings, openMetricsListener, type OpenOperator } from '../serve/open-operator.ts';
-import { senderSettings, openSender } from '../send/open-sender.ts';
+import { withExistingData } from '../data/open-data.ts';
+import { openMetricsListener, type OpenOperator } from '../serve/open-operator.ts';
+import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
-import { retentionSettings, withRetention } from '../data/prune-loop.ts';
+import { withRetention } from '../data/prune-loop.ts';
 import { underSystemd } from '../serve/systemd-notify.ts';
 import { ignoreHangup } from '../serve/listening.ts';
 import type { JsonFlag, Output } from '../output/output.ts';

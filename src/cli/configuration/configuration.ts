@@ -10,71 +10,54 @@ import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { checkVapidSubject } from '../../protocol/vapid-token.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
-import { boolean, integer, list, enumList, oneOf, orLiteral, text, type Setting } from './setting.ts';
+import { boolean, integer, list, enumList, oneOf, orLiteral, path, text, type Setting } from './setting.ts';
 
-type Settings = Record<string, Setting<unknown>>;
+type Entries = Record<string, Setting<unknown>>;
 
-const dataSettings = {
-  data: text({
+const data = {
+  data: path({
     description:
       'Directory of the database and the key files, readable by its owner only. Created by serve and keys generate.',
     default: 'deskbell-data',
-    valid: 'a path',
-    isPath: true,
   }),
   database: text({
     description:
       'PostgreSQL database to use instead of the SQLite file in the data directory, as a URL. It may hold a password: then ' +
       'set it as an environment variable or in a configuration file that others cannot read. The data directory still holds ' +
       'the key files.',
-    default: undefined,
-    defaultLabel: 'none',
     valid: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
     isSecret: true,
     check: checkDatabaseUrl,
   }),
+} satisfies Entries;
+
+const limits = {
   maxSubscriptions: integer({
     description:
       'Maximum number of stored subscriptions. Further registrations get 503; stored ones can still be updated.',
-    default: undefined,
     defaultLabel: 'no limit',
     unit: 'subscriptions',
     min: 1,
     max: 1_000_000_000,
   }),
-  keepBroadcastsDays: orLiteral(
-    'forever',
-    integer({
-      description: 'How long broadcasts are kept after their end, with their counts, alarms and receipts.',
-      default: 400,
-      unit: 'days',
-      min: 1,
-      max: 36_500,
-    }),
-  ),
-  keepAttemptsDays: orLiteral(
-    'forever',
-    integer({
-      description: 'How long attempts are kept after the end of their broadcast.',
-      default: 90,
-      unit: 'days',
-      min: 1,
-      max: 36_500,
-    }),
-  ),
-  keepAuditDays: orLiteral(
-    'forever',
-    integer({
-      description: 'How long audit records of operators are kept.',
-      default: 400,
-      unit: 'days',
-      min: 1,
-      max: 36_500,
-    }),
-  ),
-} satisfies Settings;
+} satisfies Entries;
 
-const serviceSettings = {
+const retention = {
+  keepBroadcastsDays: days({
+    description: 'How long broadcasts are kept after their end, with their counts, alarms and receipts.',
+    default: 400,
+  }),
+  keepAttemptsDays: days({
+    description: 'How long attempts are kept after the end of their broadcast.',
+    default: 90,
+  }),
+  keepAuditDays: days({
+    description: 'How long audit records of operators are kept.',
+    default: 400,
+  }),
+} satisfies Entries;
+
+const listener = {
   host: text({
     description: 'Address to listen on.',
     default: '127.0.0.1',
@@ -86,6 +69,10 @@ const serviceSettings = {
     min: 0,
     max: 65535,
   }),
+} satisfies Entries;
+
+/** Options of the service, under the names that it has for them. */
+const service = {
   prefix: text({
     description: 'Path under which everything is served, such as "/push".',
     default: '',
@@ -97,7 +84,6 @@ const serviceSettings = {
     description:
       'Serves only /vapidKey, /webPush, health, the client’s files and their description, as for production. Without it, ' +
       'the demonstration endpoints are served too.',
-    default: false,
   }),
   authenticate: orLiteral(
     'all',
@@ -105,7 +91,6 @@ const serviceSettings = {
       'none',
       enumList({
         description: 'Demonstration actions that require a session.',
-        default: undefined,
         defaultLabel: 'all if authenticator logging is enabled, otherwise none',
         names: ['get', 'getWithArg', 'post'],
       }),
@@ -114,8 +99,6 @@ const serviceSettings = {
   trustProxy: list({
     description:
       'Proxies in front of the service and the operator’s listener whose X-Forwarded-For header is trusted.',
-    default: [],
-    defaultLabel: 'none',
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
     check: checkAddressRanges,
   }),
@@ -126,30 +109,18 @@ const serviceSettings = {
     min: 1024,
     max: 1_048_576,
   }),
-  registrationsPerMinute: orLiteral(
-    'off',
-    integer({
-      description:
-        'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together.',
-      default: 60,
-      unit: 'requests per minute',
-      min: 1,
-      max: 1_000_000,
-    }),
-  ),
-  receiptsPerMinute: orLiteral(
-    'off',
-    integer({
-      description: 'POST /webPush/receipts requests allowed for each client address.',
-      default: 600,
-      unit: 'requests per minute',
-      min: 1,
-      max: 1_000_000,
-    }),
-  ),
-} satisfies Settings;
+  registrationsPerMinute: requestsPerMinute({
+    description:
+      'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together.',
+    default: 60,
+  }),
+  receiptsPerMinute: requestsPerMinute({
+    description: 'POST /webPush/receipts requests allowed for each client address.',
+    default: 600,
+  }),
+} satisfies Entries;
 
-const subscriberTokensSettings = {
+const subscriberTokens = {
   subscriberTokens: oneOf({
     description:
       'How subscriber tokens are signed; with them an application assigns subscriptions to users. HS256: with the key in the ' +
@@ -157,61 +128,46 @@ const subscriberTokensSettings = {
     default: 'off',
     names: ['off', 'HS256', 'EdDSA'],
   }),
-  subscriberTokenKey: text({
+  subscriberTokenKey: path({
     description: 'The application’s public key (Ed25519, PEM), for EdDSA.',
-    default: undefined,
-    defaultLabel: 'none',
-    valid: 'a path',
-    isPath: true,
   }),
   subscriberTokenAudience: text({
     description: 'Audience that subscriber tokens must name ("aud").',
     default: 'deskbell',
     valid: 'text',
   }),
-} satisfies Settings;
+} satisfies Entries;
 
-const logSettings = {
+const log = {
   logging: enumList({
     description: 'Logging mechanisms to enable.',
     default: ['filter'],
     names: ['action', 'filter', 'authenticator', 'action-creator'],
   }),
-  logFile: text({
+  logFile: path({
     description:
       'File to append log records to, as JSON Lines, instead of standard output. SIGHUP reopens it, for log rotation. ' +
       'Other users cannot read it.',
-    default: undefined,
-    defaultLabel: 'none',
-    valid: 'a path',
-    isPath: true,
   }),
   redactSubscriptions: boolean({
     description: 'Omits endpoint, p256dh and auth of new subscriptions from the log.',
-    default: false,
   }),
-} satisfies Settings;
+} satisfies Entries;
 
-const pushServicesSettings = {
+const pushServices = {
   subject: text({
     description: 'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending.',
-    default: undefined,
-    defaultLabel: 'none',
     valid: 'a mailto: or https: URI',
     check: checkVapidSubject,
   }),
   pushServices: list({
     description:
       'Push services to accept besides the known ones. The ones listed here may be local and use http.',
-    default: [],
-    defaultLabel: 'none',
     valid: 'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090',
     check: createEndpointPolicy,
   }),
   ca: list({
     description: 'Files with certificates (PEM) of authorities to trust besides the system’s own.',
-    default: [],
-    defaultLabel: 'none',
     valid: 'paths',
     isPath: true,
   }),
@@ -219,32 +175,15 @@ const pushServicesSettings = {
     description:
       'Maximum rate at which a push service gets the messages of broadcasts, from all threads and processes together. Give ' +
       'each process that delivers the same value.',
-    default: [],
     defaultLabel: 'no limit',
     valid: 'limits such as fcm.googleapis.com=500/s (or /min, /h)',
     check: parseMaxRates,
   }),
-  connectTimeoutMs: integer({
-    description: 'Time limit for connecting to a push service.',
-    default: 10_000,
-    unit: 'milliseconds',
-    min: 1,
-    max: 600_000,
-  }),
-  responseTimeoutMs: integer({
-    description: 'Time limit for the answer to one message.',
-    default: 30_000,
-    unit: 'milliseconds',
-    min: 1,
-    max: 600_000,
-  }),
-} satisfies Settings;
+  connectTimeoutMs: timeout({ description: 'Time limit for connecting to a push service.', default: 10_000 }),
+  responseTimeoutMs: timeout({ description: 'Time limit for the answer to one message.', default: 30_000 }),
+} satisfies Entries;
 
-const deliverySettings = {
-  deliver: boolean({
-    description: 'Also delivers broadcasts, in threads of their own.',
-    default: false,
-  }),
+const workers = {
   threads: integer({
     description: 'Threads that deliver broadcasts.',
     default: availableParallelism(),
@@ -259,56 +198,45 @@ const deliverySettings = {
     default: 'multi-buffer',
     names: encryptionMethods,
   }),
+} satisfies Entries;
+
+const delivery = {
+  deliver: boolean({ description: 'Also delivers broadcasts, in threads of their own.' }),
+  ...workers,
   receipts: boolean({
     description:
       'Asks browsers to report whether the notifications of broadcasts were shown, clicked or dismissed: broadcasts sent ' +
       'with it ask, a service run with it takes the reports.',
-    default: false,
   }),
-} satisfies Settings;
+} satisfies Entries;
 
-const operatorSettings = {
+const access = {
+  operatorHosts: list({
+    description:
+      'Host names of the operator’s listener, besides its own address. Requests to other hosts are refused.',
+    valid: 'hosts as browsers name them, such as ops.example.org or ops.example.org:8443',
+    check: checkHosts,
+  }),
+  operatorCert: path({ description: 'Certificate chain (PEM) of the operator’s listener.' }),
+  operatorKey: path({ description: 'Private key (PEM) of that certificate.' }),
+  operatorBehindProxy: boolean({
+    description: 'Declares that a proxy in front of the operator’s listener provides TLS.',
+  }),
+} satisfies Entries;
+
+const operator = {
   operator: text({
     description:
       'Address of the operator’s listener: the console and the API to send and to manage with, for operators added with ' +
       '"deskbell operators add". Beyond loopback it needs TLS.',
-    default: undefined,
-    defaultLabel: 'none',
     valid: 'HOST:PORT, such as 127.0.0.1:8081',
     check: parseListenAddress,
   }),
-  operatorHosts: list({
-    description:
-      'Host names of the operator’s listener, besides its own address. Requests to other hosts are refused.',
-    default: [],
-    defaultLabel: 'none',
-    valid: 'hosts as browsers name them, such as ops.example.org or ops.example.org:8443',
-    check: checkHosts,
-  }),
-  operatorCert: text({
-    description: 'Certificate chain (PEM) of the operator’s listener.',
-    default: undefined,
-    defaultLabel: 'none',
-    valid: 'a path',
-    isPath: true,
-  }),
-  operatorKey: text({
-    description: 'Private key (PEM) of that certificate.',
-    default: undefined,
-    defaultLabel: 'none',
-    valid: 'a path',
-    isPath: true,
-  }),
-  operatorBehindProxy: boolean({
-    description: 'Declares that a proxy in front of the operator’s listener provides TLS.',
-    default: false,
-  }),
+  ...access,
   webhook: text({
     description:
       'URL that events are posted to: a subscription gone, a broadcast done, an alarm. They are posted by the process with ' +
       'the operator’s listener, and signed with the secret of "deskbell webhook-secret".',
-    default: undefined,
-    defaultLabel: 'none',
     valid: 'an https URL, or an http URL of an IP address or localhost',
     isSecret: true,
     check: parseWebhookUrl,
@@ -317,21 +245,29 @@ const operatorSettings = {
     description:
       'Address where a worker serves /metrics, for operators added with "deskbell operators add NAME --metrics". Beyond loopback ' +
       'it needs TLS, as the operator’s listener does. Needs the package @prometheus-io/client.',
-    default: undefined,
-    defaultLabel: 'none',
     valid: 'HOST:PORT, such as 127.0.0.1:9464',
     check: parseListenAddress,
   }),
-} satisfies Settings;
+} satisfies Entries;
+
+const groups = {
+  Data: { ...data, ...limits, ...retention },
+  Service: { ...listener, ...service },
+  'Subscriber tokens': subscriberTokens,
+  Log: log,
+  'Push services': pushServices,
+  Delivery: delivery,
+  'Operator’s listener': operator,
+};
 
 export const settings = {
-  ...dataSettings,
-  ...serviceSettings,
-  ...subscriberTokensSettings,
-  ...logSettings,
-  ...pushServicesSettings,
-  ...deliverySettings,
-  ...operatorSettings,
+  ...groups.Data,
+  ...groups.Service,
+  ...groups['Subscriber tokens'],
+  ...groups.Log,
+  ...groups['Push services'],
+  ...groups.Delivery,
+  ...groups['Operator’s listener'],
 };
 
 export type SettingName = keyof typeof settings;
@@ -342,18 +278,32 @@ type ValueOf<Entry> = Entry extends Setting<infer Value> ? Value : never;
 export type Configuration = { readonly [Name in SettingName]: ValueOf<(typeof settings)[Name]> };
 
 /** The groups that entries are shown in, in the help of commands and in docs/configuration.md. */
-export const settingGroups = Object.entries({
-  Data: dataSettings,
-  Service: serviceSettings,
-  'Subscriber tokens': subscriberTokensSettings,
-  Log: logSettings,
-  'Push services': pushServicesSettings,
-  Delivery: deliverySettings,
-  'Operator’s listener': operatorSettings,
-}).map(([heading, entries]) => ({ heading, names: Object.keys(entries) as SettingName[] }));
+export const settingGroups = Object.entries(groups).map(([heading, entries]) => ({
+  heading,
+  names: Object.keys(entries) as SettingName[],
+}));
+
+const namesOf = <Name extends SettingName>(entries: Readonly<Record<Name, unknown>>): readonly Name[] =>
+  Object.keys(entries) as Name[];
 
 /** In the order in which the help and docs/configuration.md show them. */
-export const settingNames = Object.keys(settings) as readonly SettingName[];
+export const settingNames = namesOf(settings);
+/** They say where data are. */
+export const dataSettings = namesOf(data);
+export const retentionSettings = namesOf(retention);
+export const serviceSettings = namesOf(service);
+export const subscriberTokenSettings = namesOf(subscriberTokens);
+/** All that deliver use them, whichever command they run. */
+export const senderSettings = namesOf({ ...pushServices, ...workers });
+/** They say how the operator's listener, or that of metrics, is reached. */
+export const accessSettings = namesOf(access);
+
+/** Some of the entries. */
+export const pick = <Name extends SettingName>(
+  configuration: Pick<Configuration, Name>,
+  names: readonly Name[],
+): Pick<Configuration, Name> =>
+  Object.fromEntries(names.map((name) => [name, configuration[name]])) as Pick<Configuration, Name>;
 
 /** `pushServices` → `--push-services` */
 export const flagOf = (name: SettingName): string =>
@@ -377,4 +327,21 @@ function checkAddressRanges(ranges: readonly string[]): void {
     if (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits && rest.length === 0) continue;
     throw new DeskbellError('ERR_CONFIGURATION', `${range} is neither an IP address nor a range of them`);
   }
+}
+
+interface DescribedNumber {
+  readonly description: string;
+  readonly default: number;
+}
+
+function days(setting: DescribedNumber): Setting<number | 'forever'> {
+  return orLiteral('forever', integer({ ...setting, unit: 'days', min: 1, max: 36_500 }));
+}
+
+function requestsPerMinute(setting: DescribedNumber): Setting<number | 'off'> {
+  return orLiteral('off', integer({ ...setting, unit: 'requests per minute', min: 1, max: 1_000_000 }));
+}
+
+function timeout(setting: DescribedNumber): Setting<number> {
+  return integer({ ...setting, unit: 'milliseconds', min: 1, max: 600_000 });
 }

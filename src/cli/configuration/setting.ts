@@ -25,28 +25,27 @@ export interface Setting<Value> {
   read(input: unknown): Value | undefined;
 }
 
-interface Common<Value> {
-  readonly description: string;
-  readonly default: Value;
-  readonly defaultLabel?: string;
-  readonly unit?: string;
-}
+/** What entries of all types are described by. */
+type Description<Default> = Pick<Setting<unknown>, 'description' | 'defaultLabel' | 'unit'> & {
+  /** Without it there is no value by default. */
+  readonly default?: Default;
+};
 
 /** @param check throws a DeskbellError that says what is wrong with the value */
-export function text<const Default extends string | undefined>({
+export function text<const Default extends string | undefined = undefined>({
   pattern = /./,
   check = () => {},
   ...common
-}: Common<Default> & {
-  readonly valid: string;
-  readonly isPath?: boolean;
-  readonly isSecret?: boolean;
-  readonly pattern?: RegExp;
-  readonly check?: (value: string) => void;
-}): Setting<string | Default> {
+}: Description<Default> &
+  Pick<Setting<string>, 'valid' | 'isSecret'> & {
+    readonly pattern?: RegExp;
+    readonly check?: (value: string) => void;
+  }): Setting<string | Default> {
   return {
+    default: undefined as Default,
+    ...(common.default === undefined && { defaultLabel: 'none' }),
     ...common,
-    placeholder: common.isPath ? '<path>' : '<text>',
+    placeholder: '<text>',
     read(input) {
       if (typeof input !== 'string' || !pattern.test(input)) return undefined;
       check(input);
@@ -55,12 +54,20 @@ export function text<const Default extends string | undefined>({
   };
 }
 
-export function integer<const Default extends number | undefined>({
+/** The path of a file or a directory. */
+export function path<const Default extends string | undefined = undefined>(
+  description: Description<Default>,
+): Setting<string | Default> {
+  return { ...text({ ...description, valid: 'a path' }), placeholder: '<path>', isPath: true };
+}
+
+export function integer<const Default extends number | undefined = undefined>({
   min,
   max,
   ...common
-}: Common<Default> & { readonly min: number; readonly max: number }): Setting<number | Default> {
+}: Description<Default> & { readonly min: number; readonly max: number }): Setting<number | Default> {
   return {
+    default: undefined as Default,
     ...common,
     placeholder: '<number>',
     valid: `an integer from ${min} to ${max}`,
@@ -77,7 +84,7 @@ export function integer<const Default extends number | undefined>({
 export function oneOf<const Name extends string>({
   names,
   ...common
-}: Common<Name> & { readonly names: readonly Name[] }): Setting<Name> {
+}: Description<Name> & { readonly default: Name; readonly names: readonly Name[] }): Setting<Name> {
   return {
     ...common,
     placeholder: '<name>',
@@ -98,9 +105,11 @@ export function orLiteral<Value, const Literal extends string>(
   };
 }
 
-export function boolean(common: Common<boolean>): Setting<boolean> {
+/** False unless it is set. */
+export function boolean(common: Description<never>): Setting<boolean> {
   return {
     ...common,
+    default: false,
     placeholder: '[true|false]',
     valid: 'true or false',
     read: (input) =>
@@ -108,18 +117,19 @@ export function boolean(common: Common<boolean>): Setting<boolean> {
   };
 }
 
-/** A list: an array of strings in a file, joined by commas as text. `check` as for `text`. */
+/** A list, empty by default: an array of strings in a file, joined by commas as text. `check` as for `text`. */
 export function list({
   valid,
   check = () => {},
   ...common
-}: Common<readonly string[]> & {
-  readonly valid: string;
-  readonly isPath?: boolean;
-  readonly check?: (items: readonly string[]) => void;
-}): Setting<readonly string[]> {
+}: Description<never> &
+  Pick<Setting<unknown>, 'valid' | 'isPath'> & {
+    readonly check?: (items: readonly string[]) => void;
+  }): Setting<readonly string[]> {
   return {
+    defaultLabel: 'none',
     ...common,
+    default: [],
     placeholder: common.isPath ? '<path,…>' : '<item,…>',
     valid: `a list of ${valid}`,
     read(input) {
@@ -131,12 +141,13 @@ export function list({
 }
 
 /** A list of any of `names`. */
-export function enumList<const Name extends string, Default extends readonly Name[] | undefined>({
+export function enumList<const Name extends string, Default extends readonly Name[] | undefined = undefined>({
   names,
   ...common
-}: Common<Default> & { readonly names: readonly Name[] }): Setting<readonly Name[] | Default> {
+}: Description<Default> & { readonly names: readonly Name[] }): Setting<readonly Name[] | Default> {
   const isName = (item: string): item is Name => (names as readonly string[]).includes(item);
   return {
+    default: undefined as Default,
     ...common,
     placeholder: '<name,…>',
     valid: `a list of any of ${names.join(', ')}`,

@@ -1,9 +1,10 @@
 // Commands on the data that flags, environment or configuration file name.
 import { Command } from 'commander';
 import { describeCommand, type CommandDescription } from '../command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { dataSettings, withNamedData } from './open-data.ts';
+import { withNamedData } from './open-data.ts';
 
 class DataCommand extends Command {
   readonly #environment: Context['environment'];

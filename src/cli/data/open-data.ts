@@ -2,13 +2,10 @@
 import { stat } from 'node:fs/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';
-import type { Configuration, SettingName } from '../configuration/configuration.ts';
+import type { Configuration } from '../configuration/configuration.ts';
 import { readConfiguration, type ConfigurationSources } from '../configuration/read-configuration.ts';
 
-/** The configuration entries that say where data are. */
-export const dataSettings = ['data', 'database'] as const satisfies readonly SettingName[];
-
-export type DataSettings = Pick<Configuration, (typeof dataSettings)[number]>;
+export type DataSettings = Pick<Configuration, 'data' | 'database'>;
 
 /**
  * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only

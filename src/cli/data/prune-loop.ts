@@ -3,13 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RetentionLimits } from '../../store/retention.ts';
 import { maxCapWindowMs } from '../../store/frequency-cap.ts';
 import type { Store } from '../../store/store.ts';
-import type { Configuration, SettingName } from '../configuration/configuration.ts';
-
-export const retentionSettings = [
-  'keepBroadcastsDays',
-  'keepAttemptsDays',
-  'keepAuditDays',
-] as const satisfies readonly SettingName[];
+import type { Configuration, retentionSettings } from '../configuration/configuration.ts';
 
 export type RetentionConfiguration = Pick<Configuration, (typeof retentionSettings)[number]>;
 

@@ -1,10 +1,14 @@
 // Commands to suggest to the user, with the configuration that is in use, so that they work as they are.
 import { hidePasswords } from '../../errors/hide-passwords.ts';
-import { flagOf, variableOf, type SettingName } from '../configuration/configuration.ts';
+import {
+  dataSettings,
+  senderSettings,
+  flagOf,
+  variableOf,
+  type SettingName,
+} from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { dataSettings } from '../data/open-data.ts';
 import { quote } from './invocation.ts';
-import { senderSettings } from '../send/open-sender.ts';
 
 /** Commands that begin with these words deliver, and take the settings of senders too. */
 const delivering = /^(?:send|worker|serve|broadcasts resume)(?: |$)/;

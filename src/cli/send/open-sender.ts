@@ -3,37 +3,16 @@ import { X509Certificate } from 'node:crypto';
 import { readTextFile } from '../input/read-text-file.ts';
 import type { Sender, SenderOptions } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { variableOf, type Configuration, type SettingName } from '../configuration/configuration.ts';
+import { pick, senderSettings, variableOf, type Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-
-/** The configuration entries that a sender uses. */
-export const senderSettings = [
-  'subject',
-  'pushServices',
-  'ca',
-  'connectTimeoutMs',
-  'responseTimeoutMs',
-  'maxRate',
-  'threads',
-  'encryption',
-] as const satisfies readonly SettingName[];
 
 /**
  * @param options `onWarning`: by default, warnings are lines on standard error
  * @throws {DeskbellError} ERR_CONFIGURATION for a missing subject or a proxy that is not valid; ERR_FILE
  */
 export async function openSender(
-  {
-    subject,
-    pushServices,
-    ca,
-    connectTimeoutMs,
-    responseTimeoutMs,
-    maxRate,
-    threads,
-    encryption,
-  }: Configuration,
+  configuration: Configuration,
   { store, vapidKeys, receiptKey }: Pick<DataDirectory, 'store' | 'vapidKeys' | 'receiptKey'>,
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   {
@@ -41,6 +20,7 @@ export async function openSender(
     onFigures,
   }: Pick<SenderOptions, 'onWarning' | 'onFigures'> = {},
 ): Promise<Sender> {
+  const { subject, ca, ...options } = pick(configuration, senderSettings);
   if (subject === undefined) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
@@ -51,16 +31,11 @@ export async function openSender(
   const { createSender } = await import('../../delivery/sender.ts');
   const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
   return createSender({
+    ...options,
     vapid: { ...vapidKeys, subject },
-    pushServices,
     ca: await readCertificates(ca),
-    connectTimeoutMs,
-    responseTimeoutMs,
-    encryption,
-    maxRate,
     store,
     receiptKey,
-    threads,
     onWarning,
     onFigures,
     ...proxyFromEnvironment(environment),

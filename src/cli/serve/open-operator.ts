@@ -2,39 +2,19 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { ReadWarnings } from '../../delivery/installation-warnings.ts';
-import type { Sender } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { TlsFiles } from '../../http/create-http-server.ts';
 import type { Log } from '../../http/log.ts';
-import type { Metrics } from '../../operator/metrics/metrics.ts';
-import type { Store } from '../../store/store.ts';
+import type { ListenerOptions, OperatorOptions } from '../../operator/create-operator.ts';
 import { readTextFile } from '../input/read-text-file.ts';
 import { loadOrCreateSecret } from '../../keys/key-file.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
-import type { Configuration, SettingName } from '../configuration/configuration.ts';
+import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { parseListenAddress, type ListenAddress } from '../configuration/listen-address.ts';
 import { addressOf, listenOn } from './listening.ts';
 import { readCertificates } from '../send/open-sender.ts';
-
-/** The configuration entries that say how the listener is reached. */
-export const accessSettings = [
-  'operatorCert',
-  'operatorKey',
-  'operatorBehindProxy',
-  'operatorHosts',
-] as const satisfies readonly SettingName[];
-
-type AccessConfiguration = Pick<Configuration, (typeof accessSettings)[number]>;
-
-/** The configuration entries of the operator's listener. */
-export const operatorSettings = [
-  'operator',
-  'webhook',
-  ...accessSettings,
-] as const satisfies readonly SettingName[];
 
 export interface OpenOperator {
   /** With scheme and port. */
@@ -43,30 +23,13 @@ export interface OpenOperator {
 }
 
 /** What a listener shows and uses. */
-export interface ListenerParts {
-  readonly sender: Sender;
-  readonly metrics: Metrics;
-  readonly log: Log;
-  readonly readWarnings?: ReadWarnings | undefined;
-}
+export type ListenerParts = Pick<OperatorOptions, 'sender' | 'metrics' | 'log' | 'readWarnings'>;
 
-type OperatorConfiguration = Pick<
-  Configuration,
-  (typeof operatorSettings)[number] | 'trustProxy' | 'ca' | 'connectTimeoutMs'
->;
-
-export interface OperatorAccess {
-  readonly tls: TlsFiles | undefined;
-  readonly isBehindProxy: boolean;
-  readonly hosts: readonly string[];
-  readonly trustProxy?: readonly string[] | undefined;
-}
+/** How a listener is reached. */
+export type ListenerAccess = Pick<ListenerOptions, 'tls' | 'isBehindProxy' | 'hosts' | 'trustProxy'>;
 
 /** @throws {DeskbellError} ERR_CONFIGURATION for entries that mean nothing without a listener */
-export function assertListenerIsAskedFor({
-  operator,
-  webhook,
-}: Pick<Configuration, 'operator' | 'webhook'>): void {
+export function assertListenerIsAskedFor({ operator, webhook }: Configuration): void {
   if (webhook === undefined || operator !== undefined) return;
   throw new DeskbellError(
     'ERR_CONFIGURATION',
@@ -79,7 +42,7 @@ export function assertListenerIsAskedFor({
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, ERR_LISTEN
  */
 export async function openConfiguredOperator(
-  configuration: OperatorConfiguration,
+  configuration: Configuration,
   data: Pick<DataDirectory, 'store' | 'sessionKey' | 'vapidKeys'>,
   parts: ListenerParts,
   environment: Context['environment'],
@@ -103,7 +66,7 @@ export async function openConfiguredOperator(
 
 async function openWebhook(
   url: string,
-  { ca, connectTimeoutMs }: OperatorConfiguration,
+  { ca, connectTimeoutMs }: Configuration,
   { store, vapidKeys }: Pick<DataDirectory, 'store' | 'vapidKeys'>,
   log: Log,
   environment: Context['environment'],
@@ -126,8 +89,8 @@ async function openWebhook(
  */
 export async function openMetricsListener(
   where: string,
-  configuration: AccessConfiguration,
-  parts: { readonly store: Store; readonly metrics: Metrics; readonly log: Log },
+  configuration: Configuration,
+  parts: Pick<OperatorOptions, 'store' | 'metrics' | 'log'>,
 ): Promise<OpenOperator> {
   const { createMetricsListener } = await import('../../operator/create-operator.ts');
   const { loadClient } = await import('../../operator/metrics/metrics.ts');
@@ -140,7 +103,7 @@ export async function openMetricsListener(
 /** @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
 export async function openOperator(
   address: ListenAddress,
-  access: OperatorAccess,
+  access: ListenerAccess,
   { store, sessionKey }: Pick<DataDirectory, 'store' | 'sessionKey'>,
   parts: ListenerParts,
 ): Promise<OpenOperator> {
@@ -152,7 +115,7 @@ export async function openOperator(
 async function listen(
   app: FastifyInstance,
   { host, port }: ListenAddress,
-  { tls }: OperatorAccess,
+  { tls }: ListenerAccess,
 ): Promise<OpenOperator> {
   await listenOn({ host, port }, () => app.listen({ host, port }));
   const address = addressOf(host, (app.server.address() as AddressInfo).port);
@@ -162,15 +125,12 @@ async function listen(
   };
 }
 
-async function readAccess(configuration: AccessConfiguration): Promise<OperatorAccess> {
+async function readAccess(configuration: Configuration): Promise<ListenerAccess> {
   const { operatorBehindProxy: isBehindProxy, operatorHosts: hosts } = configuration;
   return { isBehindProxy, hosts, tls: await readTls(configuration) };
 }
 
-async function readTls({
-  operatorCert,
-  operatorKey,
-}: Pick<Configuration, 'operatorCert' | 'operatorKey'>): Promise<TlsFiles | undefined> {
+async function readTls({ operatorCert, operatorKey }: Configuration): Promise<TlsFiles | undefined> {
   if (operatorCert === undefined && operatorKey === undefined) return undefined;
   if (operatorCert === undefined || operatorKey === undefined) {
     throw new DeskbellError('ERR_CONFIGURATION', 'Give both --operator-cert and --operator-key, or neither');

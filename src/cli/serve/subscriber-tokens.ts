@@ -1,25 +1,16 @@
 // Subscriber tokens as the configuration has them: which algorithm, whose key, and for whom.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { SubscriberTokens } from '../../service/push/subscriber-token.ts';
-import type { Configuration, SettingName } from '../configuration/configuration.ts';
+import type { Configuration } from '../configuration/configuration.ts';
 import { readTextFile } from '../input/read-text-file.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-
-/** The configuration entries of subscriber tokens. */
-export const subscriberTokenSettings = [
-  'subscriberTokens',
-  'subscriberTokenKey',
-  'subscriberTokenAudience',
-] as const satisfies readonly SettingName[];
-
-type TokenConfiguration = Pick<Configuration, (typeof subscriberTokenSettings)[number]>;
 
 /**
  * @returns `undefined` where they are off
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, and what reading the key of the data directory throws
  */
 export async function readSubscriberTokens(
-  { subscriberTokens: algorithm, subscriberTokenKey, subscriberTokenAudience: audience }: TokenConfiguration,
+  { subscriberTokens: algorithm, subscriberTokenKey, subscriberTokenAudience: audience }: Configuration,
   data: Pick<DataDirectory, 'subscriberTokenKey'>,
 ): Promise<SubscriberTokens | undefined> {
   if (algorithm === 'off') return undefined;

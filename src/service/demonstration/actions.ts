@@ -47,7 +47,8 @@ export function addActionRoutes(
   readSession: ReadSession,
   actions: DemoActions = createDemoActions(settings),
 ): void {
-  const { logging, log, authenticate, authorize } = settings;
+  const { logging, log, authorize = () => true } = settings;
+  const { authenticate = logging.includes('authenticator') ? 'all' : 'none' } = settings;
   const authenticator = createSessionAuthenticator(
     authorize,
     logging.includes('authenticator') ? log : undefined,

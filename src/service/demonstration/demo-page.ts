@@ -14,7 +14,10 @@ const contentSecurityPolicy =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** @param sendCommand how to send from a shell, up to the audience */
-export function addDemoPage(app: ServiceApp, sendCommand: string): void {
+export function addDemoPage(
+  app: ServiceApp,
+  sendCommand = 'deskbell send --subject mailto:you@example.org',
+): void {
   serveFile(app, '/', {
     tag: 'Demonstration',
     summary: 'The demo page',

@@ -47,7 +47,7 @@ const body = Type.Object(
 );
 
 export function addReceiptRoute(app: ServiceApp, settings: Settings): void {
-  const { store, receiptKey, receiptsPerMinute } = settings;
+  const { store, receiptKey, receiptsPerMinute = 600 } = settings;
   if (receiptKey === undefined) return;
   const readToken = createReceiptTokenReader(receiptKey);
 

@@ -73,7 +73,7 @@ const signOutOperation: Operation = {
 };
 
 export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidKeys: ReadVapidKeys): void {
-  const { store, endpointPolicy, onUnsubscribe, registrationsPerMinute } = settings;
+  const { store, endpointPolicy, onUnsubscribe, registrationsPerMinute = 60 } = settings;
   const readSubscriberToken = createReadSubscriberToken(settings.subscriberTokens);
   const register = createRegister(settings);
 
