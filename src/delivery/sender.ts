@@ -4,7 +4,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
-import { createVapidAuthorizer } from '../protocol/vapid-token.ts';
+import { createVapidAuthorizer } from '../protocol/vapid-authorizer.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Schedule } from '../store/schedules.ts';
 import type { Audience } from './broadcast/audience.ts';

@@ -1,39 +1,13 @@
-// The secrets beside the database: the current VAPID pair, the key of the session cookies and that of receipts. None is ever
-// replaced silently: a new pair would lose every subscriber. All pairs of a data directory: key-ring.ts.
-import { randomBytes } from 'node:crypto';
+// The current VAPID pair, in a file beside the database. It is never replaced silently: a new pair would lose every
+// subscriber. All pairs of a data directory: key-ring.ts. The other secrets: secret-files.ts.
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
 import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid-token.ts';
-import { readPrivateFile, writePrivateFile } from './private-file.ts';
+import { readPrivateFile, unusableError, writePrivateFile } from './private-file.ts';
 
 /** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
 export const vapidFileName = 'vapid-keys.json';
-const pairAdvice = 'Restore it from a backup; a new pair would lose every subscriber.';
-const secretBytes = 32;
-
-/** The other files, each of which holds `secretBytes` in base64url, with what is lost where a new one is made. */
-const secretLosses = {
-  /** Seals session cookies. */
-  'session-key': 'all sessions end',
-  /** Makes the tokens of receipts. */
-  'receipt-key': 'receipts of messages that were sent before are refused',
-  /** Signs subscriber tokens (HS256). */
-  'subscriber-token-key': 'subscriber tokens are refused until your backend has the new one',
-  /** Signs what the operator's webhook sends. */
-  'webhook-secret': 'receivers of the webhook refuse its events until they have the new one',
-} as const;
-
-type SecretFileName = keyof typeof secretLosses;
-
-export const secretFileNames = Object.keys(secretLosses) as readonly SecretFileName[];
-
-/** What to do where the file cannot be used. */
-export const adviceFor = (name: string): string =>
-  name in secretLosses
-    ? `Restore it from a backup, or delete it: a new one is made then, and ${secretLosses[name as SecretFileName]}.`
-    : pairAdvice;
-
+export const pairAdvice = 'Restore it from a backup; a new pair would lose every subscriber.';
 /**
  * Reads the VAPID pair of a data directory.
  *
@@ -75,38 +49,6 @@ export async function writeKeyFile(
   throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} exists already.`);
 }
 
-/**
- * Reads a secret of 32 bytes; creates one where there is none, which loses what `secretLosses` says and nothing else.
- *
- * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
- */
-export async function loadOrCreateSecret(directory: string, name: SecretFileName): Promise<Uint8Array> {
-  const created = randomBytes(secretBytes);
-  const isMade = async () =>
-    writePrivateFile(join(directory, name), `${encodeBase64url(created)}\n`, { replace: false });
-  const key = (await readSecret(directory, name)) ?? ((await isMade()) ? created : undefined);
-  return key ?? (await readSecret(directory, name)) ?? created;
-}
-
-/** @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_DATA_OWNER, ERR_FILE */
-async function readSecret(directory: string, name: SecretFileName): Promise<Uint8Array | undefined> {
-  const path = join(directory, name);
-  const text = await readPrivateFile(path, adviceFor(name));
-  if (text === undefined) return undefined;
-  const key = decodeBase64(text.trim());
-  if (key?.length === secretBytes) return key;
-  throw corrupt(path, `it does not hold ${secretBytes} bytes of base64url.`, adviceFor(name));
-}
-
-/**
- * Reads every secret that is there, as whoever uses it does. Those that are missing are made when they are first needed.
- *
- * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_DATA_OWNER, ERR_FILE
- */
-export async function checkSecrets(directory: string): Promise<void> {
-  for (const name of secretFileNames) await readSecret(directory, name);
-}
-
 async function readPair(directory: string): Promise<VapidKeys | undefined> {
   return readPairFile(join(directory, vapidFileName));
 }
@@ -143,14 +85,13 @@ function parsePair(text: string, path: string): VapidKeys {
     return { publicKey, privateKey };
   } catch (error) {
     // the parser's message would quote the file
-    if (error instanceof DeskbellError) throw corrupt(path, error.message, pairAdvice, error);
-    throw corrupt(path, 'it is not JSON with publicKey and privateKey; it may be half-written.', pairAdvice);
+    if (error instanceof DeskbellError) throw unusableError(path, error.message, pairAdvice, error);
+    throw unusableError(
+      path,
+      'it is not JSON with publicKey and privateKey; it may be half-written.',
+      pairAdvice,
+    );
   }
-}
-
-function corrupt(path: string, reason: string, advice: string, cause?: Error): DeskbellError {
-  const detail = `The key file ${path} cannot be used: ${reason} ${advice}`;
-  return new DeskbellError('ERR_KEY_FILE_CORRUPT', detail, { cause });
 }
 
 function toText(keys: VapidKeys): string {

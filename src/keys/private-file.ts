@@ -163,6 +163,12 @@ function exposed(path: string, stats: Stats): DeskbellError {
   );
 }
 
+/** The fault of a file whose content is not what it should be. */
+export function unusableError(path: string, reason: string, advice: string, cause?: Error): DeskbellError {
+  const detail = `The key file ${path} cannot be used: ${reason} ${advice}`;
+  return new DeskbellError('ERR_KEY_FILE_CORRUPT', detail, { cause });
+}
+
 function notRegular(path: string, kind: string, advice: string): DeskbellError {
   return new DeskbellError(
     'ERR_KEY_FILE_CORRUPT',

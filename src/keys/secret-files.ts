@@ -1,10 +1,37 @@
-// All secrets of a data directory together, as a backup takes them and a restore puts them back.
+// The secrets of a data directory: the list of their files, those that are made where they are missing, and all of them
+// together, as a backup takes them and a restore puts them back.
+import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { adviceFor, secretFileNames, vapidFileName } from './key-file.ts';
+import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
+import { pairAdvice, vapidFileName } from './key-file.ts';
 import { pairFile } from './key-ring.ts';
-import { readPrivateFile, writePrivateFile } from './private-file.ts';
+import { readPrivateFile, unusableError, writePrivateFile } from './private-file.ts';
+
+const secretBytes = 32;
+
+/** All but the pairs: each holds `secretBytes` in base64url, with what is lost where a new one is made. */
+const secretLosses = {
+  /** Seals session cookies. */
+  'session-key': 'all sessions end',
+  /** Makes the tokens of receipts. */
+  'receipt-key': 'receipts of messages that were sent before are refused',
+  /** Signs subscriber tokens (HS256). */
+  'subscriber-token-key': 'subscriber tokens are refused until your backend has the new one',
+  /** Signs what the operator's webhook sends. */
+  'webhook-secret': 'receivers of the webhook refuse its events until they have the new one',
+} as const;
+
+type SecretFileName = keyof typeof secretLosses;
+
+export const secretFileNames = Object.keys(secretLosses) as readonly SecretFileName[];
+
+/** What to do where the file cannot be used. */
+export const adviceFor = (name: string): string =>
+  name in secretLosses
+    ? `Restore it from a backup, or delete it: a new one is made then, and ${secretLosses[name as SecretFileName]}.`
+    : pairAdvice;
 
 export interface SecretFile {
   /** In its directory. */
@@ -54,4 +81,36 @@ export async function writeSecretFiles(directory: string, files: readonly Secret
       `The key file ${path} exists already and has another content.`,
     );
   }
+}
+
+/**
+ * Reads a secret of 32 bytes; creates one where there is none, which loses what `secretLosses` says and nothing else.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export async function loadOrCreateSecret(directory: string, name: SecretFileName): Promise<Uint8Array> {
+  const created = randomBytes(secretBytes);
+  const isMade = async () =>
+    writePrivateFile(join(directory, name), `${encodeBase64url(created)}\n`, { replace: false });
+  const key = (await readSecret(directory, name)) ?? ((await isMade()) ? created : undefined);
+  return key ?? (await readSecret(directory, name)) ?? created;
+}
+
+/** @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_DATA_OWNER, ERR_FILE */
+async function readSecret(directory: string, name: SecretFileName): Promise<Uint8Array | undefined> {
+  const path = join(directory, name);
+  const text = await readPrivateFile(path, adviceFor(name));
+  if (text === undefined) return undefined;
+  const key = decodeBase64(text.trim());
+  if (key?.length === secretBytes) return key;
+  throw unusableError(path, `it does not hold ${secretBytes} bytes of base64url.`, adviceFor(name));
+}
+
+/**
+ * Reads every secret that is there, as whoever uses it does. Those that are missing are made when they are first needed.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_DATA_OWNER, ERR_FILE
+ */
+export async function checkSecrets(directory: string): Promise<void> {
+  for (const name of secretFileNames) await readSecret(directory, name);
 }

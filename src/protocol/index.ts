@@ -24,15 +24,12 @@ export {
 } from './request.ts';
 export { parseSubscription, type Subscription } from './subscription.ts';
 export { decryptPushMessage, generateUserAgentKeys, type UserAgentKeys } from './user-agent.ts';
+export { checkVapidKeys, checkVapidSubject, generateVapidKeys, type VapidKeys } from './vapid-token.ts';
 export {
-  checkVapidKeys,
-  checkVapidSubject,
   createVapidAuthorizer,
-  generateVapidKeys,
   type VapidAuthorizer,
   type VapidAuthorizerOptions,
-  type VapidKeys,
-} from './vapid-token.ts';
+} from './vapid-authorizer.ts';
 export { verifyVapidAuthorization, type VapidClaims, type VapidFault } from './vapid-verification.ts';
 export { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 export type { ErrorCode } from '../errors/catalogue.ts';

@@ -6,6 +6,7 @@ import { checkOptions, isText, type OptionChecks } from '../errors/check-options
 import { decodeBase64 } from './base64.ts';
 import { assertInteger } from './check-arguments.ts';
 import { isP256Point, pointToJwk } from './p256.ts';
+import { maxTokenLifetimeSeconds } from './vapid-token.ts';
 
 /** The claims of a valid token (RFC 8292 §2), and the key that signed it. */
 export interface VapidClaims {
@@ -20,8 +21,6 @@ export interface VapidClaims {
 /** What is wrong with a VAPID token (RFC 8292 §2). */
 export type VapidFault = 'malformed' | 'signature' | 'audience' | 'expired' | 'expires-too-late';
 
-/** RFC 8292 §2. */
-const maxLifetimeSeconds = 24 * 60 * 60;
 const clockBounds = { name: 'nowMs', min: 0, max: Number.MAX_SAFE_INTEGER };
 
 interface VerificationOptions {
@@ -69,7 +68,7 @@ export function verifyVapidAuthorization(
   if (!isSigned) return 'signature';
   if (aud !== origin) return 'audience';
   if (exp * 1000 <= nowMs) return 'expired';
-  if (exp * 1000 > nowMs + maxLifetimeSeconds * 1000) return 'expires-too-late';
+  if (exp * 1000 > nowMs + maxTokenLifetimeSeconds * 1000) return 'expires-too-late';
   return { publicKey, aud, exp, ...(typeof sub === 'string' ? { sub } : {}) };
 }
 

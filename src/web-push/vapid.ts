@@ -3,12 +3,15 @@
 import { createECDH } from 'node:crypto';
 
 import { curve } from '../protocol/p256.ts';
-import { generateVapidKeys, importSigningKey, signToken } from '../protocol/vapid-token.ts';
+import {
+  defaultTokenLifetimeSeconds,
+  generateVapidKeys,
+  importSigningKey,
+  maxTokenLifetimeSeconds,
+  signToken,
+} from '../protocol/vapid-token.ts';
 import { supportedContentEncodings } from './content-encodings.ts';
 import type { ContentEncoding, VapidDetails, VapidKeys } from './types.ts';
-
-const defaultLifetimeSeconds = 12 * 60 * 60;
-const maxLifetimeSeconds = 24 * 60 * 60;
 
 export function generateVAPIDKeys(): VapidKeys {
   return generateVapidKeys();
@@ -39,7 +42,7 @@ export function getVapidHeaders(
   checkAudience(audience);
   checkVapidDetails({ subject, publicKey, privateKey });
   if (expiration) checkExpiration(expiration);
-  const exp = expiration || nowSeconds() + defaultLifetimeSeconds;
+  const exp = expiration || nowSeconds() + defaultTokenLifetimeSeconds;
 
   // The original signs without a look at the public key: one that belongs to another pair is the push service's to refuse.
   const ecdh = createECDH(curve);
@@ -117,7 +120,7 @@ export function isBase64url(text: string): boolean {
 function checkExpiration(expiration: unknown): void {
   if (!Number.isInteger(expiration)) throw new Error('`expiration` value must be a number');
   if (Number(expiration) < 0) throw new Error('`expiration` must be a positive integer');
-  if (Number(expiration) >= nowSeconds() + maxLifetimeSeconds) {
+  if (Number(expiration) >= nowSeconds() + maxTokenLifetimeSeconds) {
     throw new Error('`expiration` value is greater than maximum of 24 hours');
   }
 }

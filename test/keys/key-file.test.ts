@@ -20,12 +20,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import {
-  loadOrCreateKeyFile,
-  loadOrCreateSecret,
-  readKeyFile,
-  writeKeyFile,
-} from '../../src/keys/key-file.ts';
+import { loadOrCreateKeyFile, readKeyFile, writeKeyFile } from '../../src/keys/key-file.ts';
+import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 
 const isWindows = process.platform === 'win32';

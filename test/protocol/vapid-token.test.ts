@@ -3,12 +3,8 @@ import { test } from 'node:test';
 
 import * as fc from 'fast-check';
 
-import {
-  checkVapidKeys,
-  checkVapidSubject,
-  createVapidAuthorizer,
-  generateVapidKeys,
-} from '../../src/protocol/vapid-token.ts';
+import { createVapidAuthorizer } from '../../src/protocol/vapid-authorizer.ts';
+import { checkVapidKeys, checkVapidSubject, generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 
 const keys = generateVapidKeys();

@@ -1,6 +1,6 @@
 // `deskbell webhook-secret`: what receivers of the webhook check its signatures with.
 import type { Command } from 'commander';
-import { loadOrCreateSecret } from '../../keys/key-file.ts';
+import { loadOrCreateSecret } from '../../keys/secret-files.ts';
 import { formatWebhookSecret } from '../../operator/webhook/sign-webhook.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { describePause, pauseRemedy } from '../../delivery/installation-warnings.ts';
 import { assertDirectoryIsProtected, isOnReadOnlyDisk } from '../../keys/file-permissions.ts';
-import { checkSecrets } from '../../keys/key-file.ts';
+import { checkSecrets } from '../../keys/secret-files.ts';
 import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
 import { readKeyRing } from '../../keys/key-ring.ts';
 import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';

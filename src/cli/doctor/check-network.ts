@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { defaultTokenLifetimeSeconds } from '../../protocol/vapid-token.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { connect, type ConnectSettings } from '../../transport/connect.ts';
 import { parseProxy } from '../../transport/proxy.ts';
@@ -21,8 +22,6 @@ export const vendorOrigins = [
 ];
 
 const secondMs = 1000;
-/** A token is valid for twelve hours, and push services refuse those that are valid for more than a day. */
-const tokenLifeMs = 12 * 60 * 60 * secondMs;
 const toleratedMs = 60 * secondMs;
 
 export interface NetworkOptions extends Pick<
@@ -137,7 +136,7 @@ function checkClock(contacts: readonly Contact[]): Finding {
   const seconds = Math.round(awayMs / secondMs);
   return {
     subject,
-    status: awayMs >= tokenLifeMs ? 'fault' : 'warning',
+    status: awayMs >= defaultTokenLifetimeSeconds * secondMs ? 'fault' : 'warning',
     detail: `${seconds} seconds ${median > 0 ? 'behind' : 'ahead of'} push services`,
     cure: 'Set the clock, and keep it right with NTP. Push services refuse tokens that a wrong clock has dated.',
   };

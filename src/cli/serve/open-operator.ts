@@ -7,7 +7,7 @@ import type { TlsFiles } from '../../http/create-http-server.ts';
 import type { Log } from '../../http/log.ts';
 import type { ListenerOptions, OperatorOptions } from '../../operator/create-operator.ts';
 import { readTextFile } from '../input/read-text-file.ts';
-import { loadOrCreateSecret } from '../../keys/key-file.ts';
+import { loadOrCreateSecret } from '../../keys/secret-files.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
