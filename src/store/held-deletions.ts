@@ -8,6 +8,8 @@
 //
 // A marked subscription counts as gone, and stays in later audiences.
 
+import type { PortableDatabase } from './portable-sql.ts';
+
 export const deletionGuardPolicy = {
   /** Answers of an origin are counted in windows of at least this many. */
   windowAnswers: 100,
@@ -42,4 +44,25 @@ export interface HeldDeletions {
   confirm(origin: string): Promise<number>;
   /** Keeps the held subscriptions of the origin: its answers were wrong. @returns how many */
   discard(origin: string): Promise<number>;
+}
+
+/** `is_held` is compared so that both databases find it by their index. */
+const held = `select subscription_id from deskbell.gone_marks
+  where origin = :origin and is_held = true limit :batchRows`;
+
+export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
+  return {
+    list: async () => {
+      const rows = await database.read<Omit<HeldOrigin, 'sinceMs'> & { readonly since_ms: number }>(
+        `select origin, subscriptions, since_ms from ${database.tables.heldOrigins} order by origin`,
+      );
+      return rows.map(({ since_ms: sinceMs, ...rest }) => ({ ...rest, sinceMs }));
+    },
+    confirm: (origin) =>
+      database.writeInBatches(`delete from deskbell.subscriptions where id in (${held})`, { origin }),
+    discard: (origin) =>
+      database.writeInBatches(`delete from deskbell.gone_marks where subscription_id in (${held})`, {
+        origin,
+      }),
+  };
 }

@@ -13,9 +13,26 @@ export interface PortableStatement {
 /** What a transaction does, one statement after the other; each is answered with its rows. */
 export type Work<Result> = Generator<PortableStatement, Result, readonly unknown[]>;
 
+export interface OwnTables {
+  /** Subscriptions by VAPID key: `public_key`, `subscriptions`. */
+  readonly subscriptionCounts: string;
+  /** Outcomes by `broadcast_id` and `origin`; PostgreSQL has several rows for the same, which are to be summed, as of the others. */
+  readonly originCounts: string;
+  /** Outcomes of all messages by `width_ms`, `start_ms`, `push_service`. */
+  readonly outcomeIntervals: string;
+  /** Outcomes by `broadcast_id`, `start_ms`, `push_service`. */
+  readonly broadcastIntervals: string;
+  /** Origins with held deletions: `origin`, `subscriptions`, `since_ms`. */
+  readonly heldOrigins: string;
+}
+
 export interface PortableDatabase {
   /** The time of the store, milliseconds since 1970. */
   readonly now: () => number;
+  /** What a query names in the place of a table that the databases have in forms of their own. */
+  readonly tables: OwnTables;
+  /** The collation in which texts are compared byte by byte. */
+  readonly byBytes: string;
   /** At the end of a query whose rows are changed next: other transactions pass over them. */
   readonly skipLocked: string;
   /** What a column of JSON holds, from what it is read as: SQLite gives its text. */
@@ -24,6 +41,13 @@ export interface PortableDatabase {
   read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
   /** Runs a statement. PostgreSQL may run it twice. @returns the rows that it returns; durable */
   write<Row = never>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
+  /**
+   * Runs a statement that changes at most `:batchRows` rows, in one short transaction after the other, until none is left. Others
+   * write in between.
+   *
+   * @returns how many rows it has changed
+   */
+  writeInBatches(sql: string, values: PortableValues): Promise<number>;
   /**
    * Runs several statements as one transaction. PostgreSQL may run it twice.
    *

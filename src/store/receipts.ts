@@ -1,6 +1,8 @@
 // What browsers report of the notifications of a broadcast. The store counts a report once for each message, subscription
 // and event; whether it is genuine is decided before it gets here.
 
+import { run, type PortableDatabase } from './portable-sql.ts';
+
 export const receiptEvents = ['shown', 'clicked', 'dismissed'] as const;
 
 /** `dismissed`: closed by the user, or by the system, without a click. */
@@ -63,3 +65,28 @@ export interface ReceiptStore {
    */
   prune(): Promise<boolean>;
 }
+
+/** Some milliseconds of one transaction, so that other writers get their turn. */
+const pruneBatchRows = 5000;
+
+export const createReceiptPruning =
+  (database: PortableDatabase): ReceiptStore['prune'] =>
+  () =>
+    database.transaction(function* () {
+      const [ended] = yield* run<{ readonly broadcast_id: number }>(
+        'select broadcast_id from deskbell.receipt_windows where ends_at_ms <= :nowMs limit 1',
+        { nowMs: database.now() },
+      );
+      if (ended === undefined) return false;
+      const broadcastId = ended.broadcast_id;
+      const dropped = yield* run(
+        `delete from deskbell.receipts where (broadcast_id, subscription_id, event) in (
+         select broadcast_id, subscription_id, event from deskbell.receipts
+         where broadcast_id = :broadcastId limit ${pruneBatchRows})
+       returning 1`,
+        { broadcastId },
+      );
+      if (dropped.length < pruneBatchRows)
+        yield* run('delete from deskbell.receipt_windows where broadcast_id = :broadcastId', { broadcastId });
+      return true;
+    });

@@ -1,6 +1,8 @@
 // Figures over time: counted where they arise, in the same transaction, and kept in few rows, so that reading them never
-// looks at subscriptions or audiences. Types and numbers only.
+// looks at subscriptions or audiences.
 import type { OriginCounts } from './broadcasts.ts';
+import { settledRows, sumColumns } from './outcome-columns.ts';
+import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 
 /** Subscriptions that came and went on one day. */
 export interface SubscriptionDay {
@@ -68,4 +70,70 @@ export interface Statistics {
   backlog(): Promise<Backlog>;
   /** Those of one broadcast. */
   outcomesOf(broadcastId: number): Promise<readonly OutcomeInterval[]>;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Of the intervals that hold what came of all messages. */
+export const totalWidthMs = 0;
+
+export function createStatistics(database: PortableDatabase): Statistics {
+  const { originCounts, outcomeIntervals, broadcastIntervals } = database.tables;
+  const byService = `push_service collate ${database.byBytes}`;
+
+  const intervals = async (from: string, values: PortableValues): Promise<readonly OutcomeInterval[]> => {
+    const rows = await database.read<OutcomeInterval>(
+      `select start_ms as "startMs", width_ms as "widthMs", push_service as "pushService", ${sumColumns}
+       from ${from} group by start_ms, width_ms, push_service order by start_ms, ${byService}`,
+      values,
+    );
+    return rows.map((row) => ({ ...row }));
+  };
+
+  return {
+    subscriptionDays: async (sinceMs) => {
+      const rows = await database.read<Omit<SubscriptionDay, 'startMs'> & { readonly day: number }>(
+        `select day, sum(gained) as gained, sum(lost) as lost from deskbell.subscription_days
+         where day >= :sinceDay group by day order by day`,
+        { sinceDay: Math.floor(sinceMs / dayMs) },
+      );
+      return rows.map(({ day, gained, lost }) => ({ startMs: day * dayMs, gained, lost }));
+    },
+    outcomes: ({ width, sinceMs }) =>
+      intervals(`${outcomeIntervals} where width_ms = :widthMs and start_ms >= :sinceMs`, {
+        widthMs: outcomeWidths[width].widthMs,
+        sinceMs: Math.trunc(sinceMs),
+      }),
+    outcomeTotals: async () => {
+      const rows = await database.read<OutcomeTotal>(
+        `select push_service as "pushService", ${sumColumns} from ${outcomeIntervals}
+         where width_ms = ${totalWidthMs} group by push_service order by sum(attempts) desc, ${byService}`,
+      );
+      return rows.map((row) => ({ ...row }));
+    },
+    backlog: async () => {
+      const [rows] = await database.read<Omit<Backlog, 'alarms'>>(
+        `select
+           (select coalesce(sum(b.audience - b.expired_unread - coalesce((
+              select sum(${settledRows}) from ${originCounts} where broadcast_id = b.id), 0)), 0)
+            from deskbell.broadcasts b where b.state = 'running' and b.start_at_ms <= :nowMs) as "pendingRows",
+           coalesce(sum(w.rows), 0) as "waitingRows",
+           coalesce(sum(w.rows) filter (where w.push_service_id <> 0), 0) as "suspendedRows"
+         from deskbell.waiting_rows w join deskbell.broadcasts b on b.id = w.broadcast_id
+         where b.state = 'running'`,
+        { nowMs: database.now() },
+      );
+      const alarms = await database.read<Backlog['alarms'][number]>(
+        `select a.reason, count(*) as count from deskbell.alarms a
+         join deskbell.broadcasts b on b.id = a.broadcast_id
+         where b.state in ('running', 'paused') group by a.reason order by a.reason`,
+      );
+      return {
+        ...(rows ?? { pendingRows: 0, waitingRows: 0, suspendedRows: 0 }),
+        alarms: alarms.map((alarm) => ({ ...alarm })),
+      };
+    },
+    outcomesOf: (broadcastId) =>
+      intervals(`${broadcastIntervals} where broadcast_id = :broadcastId`, { broadcastId }),
+  };
 }

@@ -45,11 +45,8 @@ export interface VapidKeyStore {
   replaceAll(publicKey: string): Promise<void>;
 }
 
-/**
- * @param subscriptionCounts SQL that gives `public_key` and `subscriptions`: each database counts subscriptions by key in
- *   its own way, as they come and go
- */
-export function createVapidKeys(database: PortableDatabase, subscriptionCounts: string): VapidKeyStore {
+export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
+  const selectCounts = `select public_key, subscriptions from ${database.tables.subscriptionCounts}`;
   /** Changes come one after the other; registrations go on. */
   const change = <Result>(work: () => Work<Result>): Promise<Result> => database.transaction(work, 'keys');
   const current = async (): Promise<string | undefined> => {
@@ -69,7 +66,7 @@ export function createVapidKeys(database: PortableDatabase, subscriptionCounts: 
     current,
 
     countSubscriptions: async () => {
-      const rows = await database.read<CountRow>(`${subscriptionCounts}`);
+      const rows = await database.read<CountRow>(selectCounts);
       return new Map(
         rows
           .filter(({ subscriptions }) => subscriptions > 0)
@@ -99,7 +96,7 @@ export function createVapidKeys(database: PortableDatabase, subscriptionCounts: 
         if ((yield* inState('current')) === publicKey) {
           throw new DeskbellError('ERR_KEY_IN_USE', `The key ${publicKey} is the current one.`);
         }
-        const counts = yield* run<CountRow>(subscriptionCounts);
+        const counts = yield* run<CountRow>(selectCounts);
         const count = counts.find(({ public_key }) => public_key === publicKey)?.subscriptions ?? 0;
         if (count === 0 || force) yield* setState(publicKey, 'retired');
         return count;

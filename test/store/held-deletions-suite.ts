@@ -245,6 +245,17 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       }
     });
 
+    test('all that is held is confirmed or discarded, also where it is more than one transaction deletes', async () => {
+      await addSubscriptions(store, 6000);
+      await broadcast(() => 'gone', { pageRows: 2000 });
+      assert.equal(await store.heldDeletions.discard(origin), 6000);
+      assert.equal(await store.subscriptions.count(), 6000);
+      await broadcast(() => 'gone', { pageRows: 2000 });
+      assert.equal(await store.heldDeletions.confirm(origin), 6000);
+      assert.equal(await store.subscriptions.count(), 0);
+      assert.deepEqual(await store.heldDeletions.list(), []);
+    });
+
     test('answers that are neither accepted nor gone do not make a push service trusted', async () => {
       await addSubscriptions(store, 1000);
       await broadcast((_, index) => (index % 2 === 0 ? 'gone' : 'rejected'));

@@ -1,18 +1,10 @@
 // Copied tables: what came of broadcasts, what browsers reported, and what is left of rate limits.
+import { outcomeColumns } from '../outcome-columns.ts';
 import type { CopiedTable, Kind } from './copied-table.ts';
 import { ofBroadcasts, sumsOf } from './table-sql.ts';
 
-const counts = {
-  attempts: 'integer',
-  accepted: 'integer',
-  gone: 'integer',
-  rejected: 'integer',
-  expired: 'integer',
-  exhausted: 'integer',
-  capped: 'integer',
-} as const satisfies Record<string, Kind>;
-
-const sumOfCounts = sumsOf(Object.keys(counts));
+const counts = Object.fromEntries(outcomeColumns.map((column): [string, Kind] => [column, 'integer']));
+const sumOfCounts = sumsOf(outcomeColumns);
 
 export const countTables: readonly CopiedTable[] = [
   {

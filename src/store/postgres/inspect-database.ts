@@ -2,7 +2,6 @@
 import type { DatabaseContent } from '../database-content.ts';
 import { createSending } from '../sending.ts';
 import { createVapidKeys } from '../vapid-keys.ts';
-import { subscriptionCounts } from './subscription-counts.ts';
 import { migrations } from './migrations.ts';
 import { readVersion } from './migrate.ts';
 import { PostgresDatabase } from './database.ts';
@@ -53,7 +52,7 @@ export async function inspectDatabase(url: string): Promise<DatabaseState> {
 
 async function readContent(database: PostgresDatabase): Promise<DatabaseContent> {
   const portable = createPortableDatabase(database);
-  const vapidKeys = createVapidKeys(portable, subscriptionCounts);
+  const vapidKeys = createVapidKeys(portable);
   return {
     keys: await vapidKeys.list(),
     subscriptions: await vapidKeys.countSubscriptions(),

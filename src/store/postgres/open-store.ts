@@ -10,12 +10,15 @@ import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createAudit } from '../audit.ts';
 import { createEndedSubscriptions } from '../ended-subscriptions.ts';
+import { createHeldDeletions } from '../held-deletions.ts';
 import { createMessageRequests } from '../message-requests.ts';
 import { createOperators } from '../operators.ts';
+import { createReceiptPruning } from '../receipts.ts';
 import { createRetention } from '../retention.ts';
 import { createSchedules } from '../schedules.ts';
 import { createSenders } from '../senders.ts';
 import { createSending } from '../sending.ts';
+import { createStatistics } from '../statistics.ts';
 import { createVapidKeys } from '../vapid-keys.ts';
 import { createWebhookOutbox } from '../webhook-outbox.ts';
 import type { ConnectionOptions } from './connection.ts';
@@ -26,16 +29,13 @@ import { createPortableDatabase } from './portable-database.ts';
 import { createPostgresBroadcasts } from './broadcasts.ts';
 import { createPostgresClientRequests } from './client-requests.ts';
 import { PostgresDatabase } from './database.ts';
-import { createPostgresHeldDeletions } from './held-deletions.ts';
 import { createPostgresLedger } from './ledger.ts';
 import { createPostgresPeople } from './people.ts';
 import { createPostgresReceipts } from './receipts.ts';
 import { createPostgresRateShares } from './rate-shares.ts';
-import { createPostgresStatistics } from './statistics.ts';
 import { createPostgresSubscriptions } from './subscriptions.ts';
 import { createPostgresLeases } from './leases.ts';
 import { checkServer } from './preflight.ts';
-import { subscriptionCounts } from './subscription-counts.ts';
 import { openNotices } from './thread-notices.ts';
 
 /** Of `openPostgresStore`: where the database is, and how it is connected to. */
@@ -98,11 +98,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     sending: createSending(portable),
     leases: createPostgresLeases(database, functions, notices),
     ledger: createPostgresLedger(database, functions),
-    heldDeletions: createPostgresHeldDeletions(database),
+    heldDeletions: createHeldDeletions(portable),
     ended: createEndedSubscriptions(portable),
-    vapidKeys: createVapidKeys(portable, subscriptionCounts),
-    statistics: createPostgresStatistics(database, functions),
-    receipts: createPostgresReceipts(database, functions),
+    vapidKeys: createVapidKeys(portable),
+    statistics: createStatistics(portable),
+    receipts: { add: createPostgresReceipts(database, functions), prune: createReceiptPruning(portable) },
     messageRequests: createMessageRequests(portable),
     operators: createOperators(portable),
     audit: createAudit(portable),

@@ -1,16 +1,52 @@
 // Portable SQL in PostgreSQL: a round trip for each statement.
-import type { PortableDatabase, PortableStatement, PortableValue } from '../portable-sql.ts';
+import type { OwnTables, PortableDatabase, PortableStatement, PortableValue } from '../portable-sql.ts';
 import type { PostgresDatabase, Query, Value } from './database.ts';
+
+/** Some tens of milliseconds of one transaction. */
+const batchRows = 5000;
+
+// what all workers count at once is counted in shards, so that they do not wait for each other
+const tables: OwnTables = {
+  subscriptionCounts: `(
+    select v.public_key, sum(c.subscriptions) as subscriptions
+    from deskbell.subscription_counts c join deskbell.vapid_keys v on v.id = c.vapid_key_id
+    group by v.public_key) c`,
+  originCounts: 'deskbell.origin_counts',
+  outcomeIntervals: '(select * from deskbell.outcome_intervals where broadcast_id = 0) i',
+  broadcastIntervals: 'deskbell.outcome_intervals',
+  heldOrigins: `(
+    select h.origin, h.subscriptions, m.marked_at_ms as since_ms
+    from (select origin, sum(subscriptions) as subscriptions from deskbell.held_marks
+          group by origin having sum(subscriptions) > 0) h
+    cross join lateral (select marked_at_ms from deskbell.gone_marks
+                        where origin = h.origin and is_held order by marked_at_ms limit 1) m) h`,
+};
 
 export function createPortableDatabase(database: PostgresDatabase): PortableDatabase {
   const runAlone = <Row>(sql: string, values = {}) => runWith<Row>(database.query, { sql, values });
 
   return {
     now: database.clock.now,
+    tables,
+    byBytes: '"C"',
     skipLocked: 'for update skip locked',
     readJson: <Json>(column: unknown) => column as Json,
     read: runAlone,
     write: runAlone,
+    writeInBatches: async (sql, values) => {
+      let changed = 0;
+      for (let inBatch = -1; inBatch !== 0; changed += inBatch) {
+        const rows = await database.transaction(async (query) => {
+          // a batch is small beside its table, whatever is known of the table's size
+          await query(
+            'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off',
+          );
+          return runWith(query, { sql: `${sql} returning 1`, values: { ...values, batchRows } });
+        });
+        inBatch = rows.length;
+      }
+      return changed;
+    },
     transaction: (work, lock) =>
       database.transaction(async (query) => {
         if (lock !== undefined)

@@ -7,6 +7,7 @@ import {
   type BroadcastSummary,
   type BroadcastState,
 } from '../broadcasts.ts';
+import { noOutcomes } from '../outcome-columns.ts';
 import { sumReceiptCounts, type ReceiptCount } from '../receipts.ts';
 
 export interface BroadcastRow {
@@ -56,7 +57,7 @@ export function toBroadcast(row: BroadcastRow, { receipts, ...details }: Broadca
 }
 
 function countRows(row: BroadcastRow, origins: Broadcast['origins']): Broadcast['counts'] {
-  const settled = { accepted: 0, gone: 0, rejected: 0, expired: row.expired_unread, exhausted: 0, capped: 0 };
+  const { attempts: _, ...settled } = { ...noOutcomes, expired: row.expired_unread };
   for (const origin of origins) for (const name of settlements) settled[name] += origin[name];
   const rest = settlements.reduce((left, name) => left - settled[name], row.audience);
   return {

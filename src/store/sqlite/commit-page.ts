@@ -8,11 +8,12 @@ import {
   type Settlement,
 } from '../broadcasts.ts';
 import { isAnswer, type CommitAnswer, type PageCommit, type RowResult } from '../ledger.ts';
+import { addColumns, listColumns, listParameters, noOutcomes } from '../outcome-columns.ts';
 import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
-import { addCounts, createOutcomeCounts } from './outcome-counts.ts';
+import { createOutcomeCounts } from './outcome-counts.ts';
 import type { FrequencyCaps } from './frequency-cap.ts';
 import type { PushServices } from './push-services.ts';
 import type { SqliteDatabase } from './database.ts';
@@ -122,18 +123,7 @@ export function createPageCommit(
     let counts = tallies.get(origin);
     if (counts === undefined) {
       const hasMarks = marks.hasMarks(origin);
-      counts = {
-        origin,
-        attempts: 0,
-        accepted: 0,
-        gone: 0,
-        rejected: 0,
-        expired: 0,
-        exhausted: 0,
-        capped: 0,
-        answers: 0,
-        hasMarks,
-      };
+      counts = { origin, ...noOutcomes, answers: 0, hasMarks };
       tallies.set(origin, counts);
     }
     return counts;
@@ -262,11 +252,9 @@ function prepareStatements(database: SqliteDatabase) {
     addTally: database.prepare<
       { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
     >(`
-        insert into broadcast_origins
-          (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
-        values
-          (:broadcastId, :origin, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
-        on conflict (broadcast_id, origin) do update set ${addCounts}
+        insert into broadcast_origins as c (broadcast_id, origin, ${listColumns})
+        values (:broadcastId, :origin, ${listParameters})
+        on conflict (broadcast_id, origin) do update set ${addColumns}
       `),
     setLogged: database.prepare<{ broadcastId: number; accepted: number; others: number }>(`
         update broadcasts set logged_accepted = :accepted, logged_others = :others

@@ -1,5 +1,6 @@
 // When a broadcast is over: nothing of it is left to do, its time has run out, or it was cancelled. What its push services
 // called gone is judged then.
+import { settledRows } from '../outcome-columns.ts';
 import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import type { SqliteDatabase } from './database.ts';
@@ -35,7 +36,7 @@ export function createBroadcastFinisher(database: SqliteDatabase): BroadcastFini
   const expire = database.prepare<{ broadcastId: number; nowMs: number }>(`
       update broadcasts set state = 'done', finished_at_ms = :nowMs,
         expired_unread = audience - coalesce((
-          select sum(accepted + gone + rejected + expired + exhausted + capped)
+          select sum(${settledRows})
           from broadcast_origins o where o.broadcast_id = broadcasts.id), 0)
       where id = :broadcastId
     `);

@@ -1,5 +1,6 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
 import type { Ledger } from '../ledger.ts';
+import { noOutcomes } from '../outcome-columns.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './commit-page.ts';
@@ -32,16 +33,8 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
         const id = answer === 'gone' ? marks.markByKeys(origin, subscription) : undefined;
         if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
         if (!hasRefused) marks.count(origin, 1, accepted);
-        outcomes.add({
-          origin,
-          attempts: 1,
-          accepted,
-          gone: Number(answer === 'gone'),
-          rejected: refusalsInRow,
-          expired: 0,
-          exhausted: 0,
-          capped: 0,
-        });
+        const gone = Number(answer === 'gone');
+        outcomes.add({ ...noOutcomes, origin, attempts: 1, accepted, gone, rejected: refusalsInRow });
         if (id === undefined) return 'kept';
         marks.decideSingle(origin);
         return marks.isMarked(id) ? 'marked' : 'deleted';

@@ -4,21 +4,22 @@ import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createAudit } from '../audit.ts';
 import { createEndedSubscriptions } from '../ended-subscriptions.ts';
+import { createHeldDeletions } from '../held-deletions.ts';
 import { createMessageRequests } from '../message-requests.ts';
 import { createOperators } from '../operators.ts';
+import { createReceiptPruning } from '../receipts.ts';
 import { createRetention } from '../retention.ts';
 import { createSchedules } from '../schedules.ts';
 import { createSenders } from '../senders.ts';
 import { createSending } from '../sending.ts';
+import { createStatistics } from '../statistics.ts';
 import { createVapidKeys } from '../vapid-keys.ts';
 import { createWebhookOutbox } from '../webhook-outbox.ts';
 import { createSqliteBroadcasts } from './broadcasts.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { createShrink } from './shrink.ts';
 import { SqliteDatabase } from './database.ts';
-import { createSqliteHeldDeletions } from './held-deletions.ts';
 import { createSqliteLedger } from './ledger.ts';
-import { createSqliteStatistics } from './statistics.ts';
 import { createSqliteRateShares } from './rate-shares.ts';
 import { createSqliteReceipts } from './receipts.ts';
 import { createSqlitePeople } from './people.ts';
@@ -60,11 +61,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     leases: createSqliteLeases(database),
     ledger: createSqliteLedger(database),
     rates: createSqliteRateShares(database),
-    heldDeletions: createSqliteHeldDeletions(database),
+    heldDeletions: createHeldDeletions(portable),
     ended: createEndedSubscriptions(portable),
-    vapidKeys: createVapidKeys(portable, 'select public_key, subscriptions from deskbell.vapid_keys'),
-    statistics: createSqliteStatistics(database),
-    receipts: createSqliteReceipts(database),
+    vapidKeys: createVapidKeys(portable),
+    statistics: createStatistics(portable),
+    receipts: { add: createSqliteReceipts(database), prune: createReceiptPruning(portable) },
     messageRequests: createMessageRequests(portable),
     operators: createOperators(portable),
     audit: createAudit(portable),

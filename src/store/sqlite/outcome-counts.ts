@@ -1,7 +1,8 @@
 // Outcomes over time in SQLite: counted per page of rows, not per message.
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { OriginCounts } from '../broadcasts.ts';
-import { broadcastInterval, outcomeWidths } from '../statistics.ts';
+import { addColumns, listColumns, listParameters } from '../outcome-columns.ts';
+import { broadcastInterval, outcomeWidths, totalWidthMs } from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */
@@ -11,40 +12,22 @@ export interface OutcomeCounts {
   addToBroadcast(broadcast: { readonly id: number; readonly startAtMs: number }, counts: OriginCounts): void;
 }
 
-/** Of the intervals that hold what came of all messages. */
-export const totalWidthMs = 0;
-
 type Values = Omit<OriginCounts, 'origin'> & {
   pushService: string;
   startMs: number;
   widthMs: number;
 };
 
-/** Of an upsert: to the counts of a row, those that could not be inserted are added. */
-export const addCounts = `
-  attempts = attempts + excluded.attempts,
-  accepted = accepted + excluded.accepted,
-  gone = gone + excluded.gone,
-  rejected = rejected + excluded.rejected,
-  expired = expired + excluded.expired,
-  exhausted = exhausted + excluded.exhausted,
-  capped = capped + excluded.capped
-`;
-
 export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
   const addInterval = database.prepare<Values>(`
-    insert into outcome_intervals
-      (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped)
-    values
-      (:widthMs, :startMs, :pushService, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
-    on conflict (width_ms, start_ms, push_service) do update set ${addCounts}
+    insert into outcome_intervals as c (width_ms, start_ms, push_service, ${listColumns})
+    values (:widthMs, :startMs, :pushService, ${listParameters})
+    on conflict (width_ms, start_ms, push_service) do update set ${addColumns}
   `);
   const addBroadcastInterval = database.prepare<Values & { broadcastId: number }>(`
-    insert into broadcast_intervals
-      (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted, capped)
-    values
-      (:broadcastId, :startMs, :pushService, :widthMs, :attempts, :accepted, :gone, :rejected, :expired, :exhausted, :capped)
-    on conflict (broadcast_id, start_ms, push_service) do update set ${addCounts}
+    insert into broadcast_intervals as c (broadcast_id, start_ms, push_service, width_ms, ${listColumns})
+    values (:broadcastId, :startMs, :pushService, :widthMs, ${listParameters})
+    on conflict (broadcast_id, start_ms, push_service) do update set ${addColumns}
   `);
   const prune = database.prepare<{ widthMs: number; beforeMs: number }>(
     'delete from outcome_intervals where width_ms = :widthMs and start_ms < :beforeMs',

@@ -1,22 +1,49 @@
 // Portable SQL in SQLite: all of a transaction runs in one piece, within the transaction that all writes of a turn share.
 import type { SQLInputValue } from 'node:sqlite';
-import type { PortableDatabase, PortableStatement, PortableValue, Work } from '../portable-sql.ts';
+import type {
+  PortableDatabase,
+  PortableStatement,
+  PortableValues,
+  OwnTables,
+  Work,
+} from '../portable-sql.ts';
 import type { SqliteDatabase } from './database.ts';
+import { inBatches } from './in-batches.ts';
+
+/** Some tens of milliseconds of one transaction. */
+const batchRows = 5000;
+
+const tables: OwnTables = {
+  subscriptionCounts: 'deskbell.vapid_keys',
+  originCounts: 'deskbell.broadcast_origins',
+  outcomeIntervals: 'deskbell.outcome_intervals',
+  broadcastIntervals: 'deskbell.broadcast_intervals',
+  heldOrigins: 'deskbell.held_origins',
+};
 
 export function createPortableDatabase(database: SqliteDatabase): PortableDatabase {
-  const runNow = ({ sql, values }: PortableStatement): readonly unknown[] => {
-    const converted = Object.entries(values).map(([name, value]) => [name, toSqlite(value)] as const);
-    return database
-      .prepare<Record<string, SQLInputValue>, unknown>(sql.replaceAll('deskbell.', ''))
-      .all(Object.fromEntries(converted));
-  };
+  const prepare = (sql: string) =>
+    database.prepare<Record<string, SQLInputValue>, unknown>(sql.replaceAll('deskbell.', ''));
+  const runNow = ({ sql, values }: PortableStatement): readonly unknown[] =>
+    prepare(sql).all(toSqlite(values));
 
   return {
     now: database.now,
+    tables,
+    byBytes: 'binary',
     skipLocked: '',
     readJson: <Json>(column: unknown) => JSON.parse(String(column)) as Json,
     read: <Row>(sql: string, values = {}) => database.read(() => runNow({ sql, values }) as readonly Row[]),
     write: <Row>(sql: string, values = {}) => database.write(() => runNow({ sql, values }) as readonly Row[]),
+    writeInBatches: async (sql, values) => {
+      let changed = 0;
+      await inBatches(database, () => {
+        const inBatch = prepare(sql).run(toSqlite({ ...values, batchRows }));
+        changed += inBatch;
+        return inBatch > 0;
+      });
+      return changed;
+    },
     // one transaction writes at a time, so that no lock is needed
     transaction: (work) => database.write(() => finish(work(), runNow)),
   };
@@ -31,5 +58,7 @@ function finish<Result>(
   return step.value;
 }
 
-const toSqlite = (value: PortableValue): SQLInputValue =>
-  typeof value === 'boolean' ? Number(value) : value;
+const toSqlite = (values: PortableValues): Record<string, SQLInputValue> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
+  );

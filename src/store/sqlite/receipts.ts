@@ -4,10 +4,7 @@ import { splitEndpoint } from '../../protocol/endpoint.ts';
 import { noAction, type Receipt, type ReceiptEvent, type ReceiptStore } from '../receipts.ts';
 import type { SqliteDatabase } from './database.ts';
 
-/** Some milliseconds of one transaction, so that other writers get their turn. */
-const pruneBatchRows = 5000;
-
-export function createSqliteReceipts(database: SqliteDatabase): ReceiptStore {
+export function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   const statements = prepareStatements(database);
 
   /** @returns false where it was counted before, or is not counted at all */
@@ -27,18 +24,7 @@ export function createSqliteReceipts(database: SqliteDatabase): ReceiptStore {
     return true;
   };
 
-  const pruneBatch = (): boolean => {
-    const ended = statements.findEnded.first({ nowMs: database.now() });
-    if (ended === undefined) return false;
-    const broadcastId = ended.broadcast_id;
-    if (statements.drop.run({ broadcastId }) < pruneBatchRows) statements.closeWindow.run({ broadcastId });
-    return true;
-  };
-
-  return {
-    add: (receipts) => database.write(() => receipts.filter(add).length),
-    prune: () => database.write(pruneBatch),
-  };
+  return (receipts) => database.write(() => receipts.filter(add).length);
 }
 
 function prepareStatements(database: SqliteDatabase) {
@@ -60,17 +46,5 @@ function prepareStatements(database: SqliteDatabase) {
         values (:broadcastId, :origin, :event, :action, 1)
         on conflict (broadcast_id, origin, event, action) do update set count = count + 1
       `),
-    findEnded: database.prepare<{ nowMs: number }, { broadcast_id: number }>(
-      'select broadcast_id from receipt_windows where ends_at_ms <= :nowMs limit 1',
-    ),
-    drop: database.prepare<{ broadcastId: number }>(`
-        delete from receipts where (broadcast_id, subscription_id, event) in (
-          select broadcast_id, subscription_id, event from receipts
-          where broadcast_id = :broadcastId limit ${pruneBatchRows}
-        )
-      `),
-    closeWindow: database.prepare<{ broadcastId: number }>(
-      'delete from receipt_windows where broadcast_id = :broadcastId',
-    ),
   };
 }

@@ -28,13 +28,8 @@ export const sending: readonly DocumentedPromise[] = [
       'An operator who confirms held deletions deletes those that are held, and one who discards them keeps those',
     test: { file: heldDeletions, title: 'what is confirmed or discarded is what is held' },
     changes: {
-      'src/store/sqlite/held-deletions.ts': {
-        '`confirm` deletes what is marked and not held': ['and is_held = 1)', ')'],
-        '`discard` clears marks that are not held': ["and is_held = 1',", "',"],
-      },
-      'src/store/postgres/held-deletions.ts': {
-        '`confirm` deletes what is marked and not held': ['and m.is_held and', 'and'],
-        '`discard` clears marks that are not held': ["where origin = $1 and is_held'", "where origin = $1'"],
+      'src/store/held-deletions.ts': {
+        'both take what is marked and not held': ['and is_held = true', ''],
       },
     },
   },

@@ -9,6 +9,8 @@ import { clientPlaces } from '../../client-requests.ts';
 import { deletionGuardPolicy, heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
 import { suspensionPolicy } from '../../push-services.ts';
 import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
+import { addColumns, listColumns, outcomeColumns, settledRows } from '../../outcome-columns.ts';
+import { settlements } from '../../broadcasts.ts';
 import { noAction, receiptWindowMs } from '../../receipts.ts';
 import { broadcastWidths, outcomeWidths } from '../../statistics.ts';
 import { migrations, partitions, workChannel } from '../migrations.ts';
@@ -20,7 +22,7 @@ export interface DatabaseFunctions {
   readonly sql: string;
 }
 
-type SqlValue = number | string | readonly number[];
+type SqlValue = number | string | readonly number[] | { readonly sql: string };
 
 /** In the order of their use of each other. */
 const files = [
@@ -43,6 +45,8 @@ const files = [
   './client-requests.sql',
 ];
 
+const countResult = (name: string): string => `count(*) filter (where r.result = '${name}')`;
+
 // of these, what the databases know
 const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
 
@@ -61,6 +65,13 @@ const values: Readonly<Record<string, SqlValue>> = {
   partitions,
   receiptWindowMs,
   workChannel,
+  outcomeColumns: { sql: listColumns },
+  addOutcomes: { sql: addColumns },
+  settledRows: { sql: settledRows },
+  // of rows that came to a result `r.result`
+  countResults: { sql: ['sum(r.attempts)', ...settlements.map(countResult)].join(', ') },
+  membersOfCounts: { sql: outcomeColumns.map((_, index) => `counts[${index + 1}]`).join(', ') },
+  isResult: { sql: settlements.map((name) => `(result = '${name}')::int`).join(', ') },
   fineWidthMs: outcomeWidths.fine.widthMs,
   fineKeptMs: outcomeWidths.fine.keptMs,
   coarseWidthMs: outcomeWidths.coarse.widthMs,
@@ -103,5 +114,6 @@ export function insertValues(text: string, known: Readonly<Record<string, SqlVal
 function toSql(value: SqlValue): string {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
+  if ('sql' in value) return value.sql;
   return `array[${value.join(', ')}]::bigint[]`;
 }

@@ -147,30 +147,16 @@ begin
   end if;
 
   insert into deskbell.origin_counts as c
-    (broadcast_id, shard, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
-  select p_broadcast, own_shard, origins[r.origin], sum(r.attempts),
-         count(*) filter (where r.result = 'accepted'), count(*) filter (where r.result = 'gone'),
-         count(*) filter (where r.result = 'rejected'), count(*) filter (where r.result = 'expired'),
-         count(*) filter (where r.result = 'exhausted'), count(*) filter (where r.result = 'capped')
+    (broadcast_id, shard, origin, :outcomeColumns)
+  select p_broadcast, own_shard, origins[r.origin], :countResults
   from unnest(positions, row_origins, results, attempts) as r (position, origin, result, attempts)
   where counted is null or r.position = any (counted)
   group by 3 order by 3
-  on conflict (broadcast_id, shard, origin) do update set
-    attempts = c.attempts + excluded.attempts,
-    accepted = c.accepted + excluded.accepted,
-    gone = c.gone + excluded.gone,
-    rejected = c.rejected + excluded.rejected,
-    expired = c.expired + excluded.expired,
-    exhausted = c.exhausted + excluded.exhausted,
-    capped = c.capped + excluded.capped;
+  on conflict (broadcast_id, shard, origin) do update set :addOutcomes;
 
   perform deskbell_functions.count_outcomes(p_broadcast, head.start_at_ms, t.name, own_shard, t.counts, now_ms)
   from (
-    select names[r.origin] as name, array[
-      sum(r.attempts),
-      count(*) filter (where r.result = 'accepted'), count(*) filter (where r.result = 'gone'),
-      count(*) filter (where r.result = 'rejected'), count(*) filter (where r.result = 'expired'),
-      count(*) filter (where r.result = 'exhausted'), count(*) filter (where r.result = 'capped')]::bigint[] as counts
+    select names[r.origin] as name, array[:countResults]::bigint[] as counts
     from unnest(positions, row_origins, results, attempts) as r (position, origin, result, attempts)
     where counted is null or r.position = any (counted)
     group by 1 order by 1

@@ -143,6 +143,7 @@ create function deskbell_functions.record_single_answer(
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
   marked bigint;
+  result text := case answer when 'refused' then 'rejected' else answer end;
 begin
   perform deskbell_functions.update_push_services(answers, now_ms);
   perform deskbell_functions.lock_origin(p_origin);
@@ -161,8 +162,7 @@ begin
   -- that our token or key is refused says nothing of subscriptions
   if answer <> 'refused' then perform deskbell_functions.count_answers(p_origin, 1, (answer = 'accepted')::int); end if;
   perform deskbell_functions.count_outcomes(null, now_ms, push_service, pg_backend_pid() % 16,
-    array[1, (answer = 'accepted')::int, (answer = 'gone')::int, (answer = 'refused')::int, 0, 0, 0]::bigint[],
-    now_ms);
+    array[1, :isResult]::bigint[], now_ms);
   if marked is null then return 'kept'; end if;
   -- it may be long until the next answers
   if not deskbell_functions.delete_few(p_origin) and not exists (

@@ -48,7 +48,7 @@ begin
     delete from deskbell.retries where broadcast_id = overdue;
     update deskbell.broadcasts set state = 'done', finished_at_ms = now_ms,
       expired_unread = audience - coalesce((
-        select sum(accepted + gone + rejected + expired + exhausted + capped)
+        select sum(:settledRows)
         from deskbell.origin_counts where broadcast_id = overdue), 0)
     where id = overdue;
     perform deskbell_functions.decide_broadcast(overdue, now_ms);

@@ -4,18 +4,9 @@
 create function deskbell_functions.count_interval(
   p_broadcast bigint, width bigint, starts bigint, name text, p_shard int, counts bigint[]
 ) returns boolean language sql volatile as $$
-  insert into deskbell.outcome_intervals as i (broadcast_id, width_ms, start_ms, push_service, shard,
-                                               attempts, accepted, gone, rejected, expired, exhausted, capped)
-    values (p_broadcast, width, starts, name, p_shard,
-            counts[1], counts[2], counts[3], counts[4], counts[5], counts[6], counts[7])
-    on conflict (broadcast_id, width_ms, start_ms, push_service, shard) do update set
-      attempts = i.attempts + excluded.attempts,
-      accepted = i.accepted + excluded.accepted,
-      gone = i.gone + excluded.gone,
-      rejected = i.rejected + excluded.rejected,
-      expired = i.expired + excluded.expired,
-      exhausted = i.exhausted + excluded.exhausted,
-      capped = i.capped + excluded.capped
+  insert into deskbell.outcome_intervals as c (broadcast_id, width_ms, start_ms, push_service, shard, :outcomeColumns)
+    values (p_broadcast, width, starts, name, p_shard, :membersOfCounts)
+    on conflict (broadcast_id, width_ms, start_ms, push_service, shard) do update set :addOutcomes
     returning xmax = 0
 $$;
 
