@@ -1,0 +1,112 @@
+// Sets of ids as bytes: in ascending order, each as its distance from the one before (from 0 for the first), a varint of 7
+// bits a byte, the lowest first. A distance of 0, which no id has, begins a run: the varint after it says how many ids follow
+// one another. One or two bytes for each id, and almost nothing for ids without gaps. Databases store them and never read them.
+
+/** Shorter runs are as short without the mark. */
+const minRun = 3;
+
+/**
+ * @param ids positive safe integers, ascending, each once
+ * @throws {RangeError} where they are not
+ */
+export function encodeIds(ids: readonly number[]): Uint8Array {
+  const writer = new Writer(ids.length);
+  let last = 0;
+  let run = 0;
+  for (const id of ids) {
+    if (!Number.isSafeInteger(id) || id <= last) throw new RangeError('Ids are positive and ascending.');
+    if (id === last + 1) run += 1;
+    else {
+      writer.run(run);
+      run = 0;
+      writer.varint(id - last);
+    }
+    last = id;
+  }
+  writer.run(run);
+  return writer.bytes();
+}
+
+/** @throws {RangeError} where the bytes are no set of ids */
+export function decodeIds(set: Uint8Array): readonly number[] {
+  const ids: number[] = [];
+  let last = 0;
+  for (const { distance, count } of steps(set)) {
+    for (let left = count; left > 0; left -= 1) ids.push((last += distance));
+  }
+  return ids;
+}
+
+/** @returns how many smaller ids the set has; -1 where `id` is not in it */
+export function indexOfId(set: Uint8Array, id: number): number {
+  let last = 0;
+  let index = 0;
+  for (const { distance, count } of steps(set)) {
+    const end = last + distance * count;
+    if (id <= end) return (id - last) % distance === 0 && id > last ? index + (id - last) / distance - 1 : -1;
+    last = end;
+    index += count;
+  }
+  return -1;
+}
+
+/** @returns the set without these */
+export function withoutIds(set: Uint8Array, ids: ReadonlySet<number>): Uint8Array {
+  return encodeIds(decodeIds(set).filter((id) => !ids.has(id)));
+}
+
+/** So many ids, each so far from the one before. */
+interface Step {
+  readonly distance: number;
+  readonly count: number;
+}
+
+function* steps(set: Uint8Array): Generator<Step> {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let unit = 1; ; unit *= 128) {
+      const byte = set[at];
+      if (byte === undefined) throw new RangeError('A set of ids ends in the middle of a number.');
+      at += 1;
+      value += (byte & 0x7f) * unit;
+      if (byte < 0x80) return value;
+    }
+  };
+  while (at < set.length) {
+    const distance = varint();
+    yield distance === 0 ? { distance: 1, count: varint() } : { distance, count: 1 };
+  }
+}
+
+class Writer {
+  #buffer: Uint8Array;
+  #length = 0;
+
+  constructor(ids: number) {
+    this.#buffer = new Uint8Array(2 * ids + 16);
+  }
+
+  varint(value: number): void {
+    // 8 bytes for a safe integer, and the mark of a run
+    if (this.#length + 9 > this.#buffer.length) {
+      const longer = new Uint8Array(2 * this.#buffer.length);
+      longer.set(this.#buffer);
+      this.#buffer = longer;
+    }
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) this.#buffer[this.#length++] = (rest % 128) | 0x80;
+    this.#buffer[this.#length++] = rest;
+  }
+
+  run(ids: number): void {
+    if (ids >= minRun) {
+      this.varint(0);
+      this.varint(ids);
+    } else for (let left = ids; left > 0; left -= 1) this.varint(1);
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.slice(0, this.#length);
+  }
+}
