@@ -19,7 +19,8 @@ export interface OptionalSchema<Value = unknown> extends Schema<Value> {
   readonly [optional]: true;
 }
 
-type Properties = Readonly<Record<string, Schema>>;
+/** Members by their names. */
+export type Properties = Readonly<Record<string, Schema>>;
 
 /** The type of what a schema describes. */
 export type ValueOf<Described extends Schema> = Described extends Schema<infer Value> ? Value : never;
@@ -28,7 +29,8 @@ type OptionalNames<Members extends Properties> = {
   [Name in keyof Members]: Members[Name] extends OptionalSchema ? Name : never;
 }[keyof Members];
 
-type ObjectValue<Members extends Properties> = {
+/** What has these members. */
+export type ObjectValue<Members extends Properties> = {
   readonly [Name in Exclude<keyof Members, OptionalNames<Members>>]: ValueOf<Members[Name]>;
 } & { readonly [Name in OptionalNames<Members>]?: ValueOf<Members[Name]> };
 

@@ -1,8 +1,8 @@
 // The events of one broadcast: `progress`, `alarm` and `done`. What is sent follows from the state of the broadcast alone, and
 // an event's id says how much of that a client has, so that one that comes back misses nothing, to another process too.
 import type { Progress } from '../delivery/broadcast/progress.ts';
-import { alarmToJson, broadcastToJson } from '../delivery/broadcast/format-broadcast.ts';
 import { isOver } from '../store/broadcasts.ts';
+import { alarmToJson, broadcastToJson, progressToJson } from '../views/broadcast.ts';
 import type { ServerEvent } from './event-stream.ts';
 
 /** What a client has. */
@@ -25,7 +25,8 @@ export async function* broadcastEvents(
 ): AsyncGenerator<ServerEvent> {
   let alarmsSeen = seen.alarms;
   let lastState = '';
-  for await (const { broadcast, settled, ratePerSecond, etaSeconds } of states) {
+  for await (const progress of states) {
+    const { broadcast } = progress;
     for (const alarm of broadcast.alarms.slice(alarmsSeen)) {
       alarmsSeen += 1;
       yield {
@@ -42,7 +43,6 @@ export async function* broadcastEvents(
     const state = JSON.stringify(shown);
     if (state === lastState) continue;
     lastState = state;
-    const data = { ...shown, settled, ratePerSecond: Math.round(ratePerSecond), etaSeconds };
-    yield { event: 'progress', id: String(alarmsSeen), data };
+    yield { event: 'progress', id: String(alarmsSeen), data: progressToJson(progress) };
   }
 }

@@ -1,6 +1,5 @@
 // Push services as all senders of all processes know them together.
-import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import type { ReportedPushService, StoredSenderReport } from '../store/senders.ts';
+import type { ReportedPushService } from '../store/senders.ts';
 import type { Store } from '../store/store.ts';
 
 /** The figures are of all senders together, `latencyMs` of the slowest, `breaker` open where it is for one of them at least. */
@@ -70,15 +69,3 @@ const latest = (one: number | undefined, other: number | undefined): number | un
   one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 
 const severity = { closed: 0, 'half-open': 1, open: 2 } as const;
-
-/** A sender without what it knows of push services. */
-export function senderToJson({
-  id,
-  machine,
-  processId,
-  kind,
-  startedAtMs,
-  seenAtMs,
-}: StoredSenderReport): object {
-  return { id, machine, processId, kind, startedAt: isoTime(startedAtMs), seenAt: isoTime(seenAtMs) };
-}

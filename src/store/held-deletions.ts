@@ -7,7 +7,7 @@
 //   marked, held → unmarked   the subscription is accepted or registered again
 //
 // A marked subscription counts as gone, and stays in later audiences.
-
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 
 export const deletionGuardPolicy = {
@@ -65,4 +65,13 @@ export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
         origin,
       }),
   };
+}
+
+/**
+ * @param subscriptions as many as were decided on
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND where there were none
+ */
+export function requireHeldDeletions(subscriptions: number, origin: string): number {
+  if (subscriptions > 0) return subscriptions;
+  throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', `No deletions are held for ${origin}.`);
 }

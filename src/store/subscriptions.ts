@@ -1,4 +1,5 @@
-// Subscriptions as they are stored. Types only.
+// Subscriptions as they are stored.
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { AudienceExpression, UserAndTags } from './people.ts';
 
@@ -82,4 +83,16 @@ export interface SubscriptionStore {
     /** Only the rows that meet it; as `checkExpression` gives it. */
     readonly matching?: AudienceExpression | undefined;
   }): Promise<readonly StoredSubscription[]>;
+}
+
+/**
+ * @param subscription as it was found
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND where it was not
+ */
+export function requireSubscription(
+  subscription: StoredSubscription | undefined,
+  id: number,
+): StoredSubscription {
+  if (subscription !== undefined) return subscription;
+  throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', `There is no subscription ${id}.`);
 }

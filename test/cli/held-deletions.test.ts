@@ -61,7 +61,7 @@ suite('deskbell held-deletions', { concurrency: true }, () => {
   test('discard keeps what is held', async () => {
     const { data, held } = await heldData();
     const { stdout } = await runCommand(['held-deletions', 'discard', origin, '--json', '--data', data]);
-    assert.deepEqual(JSON.parse(stdout), { origin, kept: held });
+    assert.deepEqual(JSON.parse(stdout), { origin, subscriptions: held });
     assert.equal(await countRows(data), held);
   });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { broadcastToJson, formatProgress } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { formatProgress } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { broadcastToJson } from '../../src/views/broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 
 const origin = 'https://web.push.apple.com';

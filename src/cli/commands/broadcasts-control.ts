@@ -1,7 +1,8 @@
 // `deskbell broadcasts pause` and `cancel`: control a broadcast, whichever process delivers it.
 import type { Command } from 'commander';
 import { parsePositiveInteger } from '../flags/arguments.ts';
-import { broadcastToJson, formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { broadcastToJson } from '../../views/broadcast.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';

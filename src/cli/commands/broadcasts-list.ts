@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import {
-  broadcastToJson,
   countNames,
   formatCount,
   stateOf,
   type CountName,
 } from '../../delivery/broadcast/format-broadcast.ts';
+import { broadcastToJson } from '../../views/broadcast.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';

@@ -2,7 +2,9 @@
 import type { Command } from 'commander';
 import { requireBroadcast, type AttemptRecord } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
-import { broadcastToJson, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { attemptView } from '../../views/attempt.ts';
+import { broadcastToJson } from '../../views/broadcast.ts';
 import { summarize } from '../send/broadcast-summary.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
@@ -44,12 +46,8 @@ export function showCommand({ environment, output }: Context): Command {
         limit: flags.limit,
       });
       if (!flags.json) await output.line('');
-      await output.table(flags, { rows: records, toJson: attemptToJson, toText: formatAttempt });
+      await output.table(flags, { rows: records, toJson: attemptView.toJson, toText: formatAttempt });
     });
-}
-
-function attemptToJson({ atMs, ...record }: AttemptRecord): object {
-  return { at: new Date(atMs).toISOString(), ...record };
 }
 
 function formatAttempt({

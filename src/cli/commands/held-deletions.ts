@@ -1,8 +1,8 @@
 // `deskbell held-deletions`: lists, confirms and discards the deletions that wait for an operator.
 import type { Command } from 'commander';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { formatCount, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import type { HeldDeletions } from '../../store/held-deletions.ts';
+import { formatAudience, formatCount, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { requireHeldDeletions } from '../../store/held-deletions.ts';
+import { heldDeletionView } from '../../views/held-deletion.ts';
 import { parseOrigin } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand } from '../data/data-command.ts';
@@ -17,22 +17,8 @@ export function heldDeletionsCommand(context: Context): Command {
     examples: ['deskbell held-deletions list'],
   })
     .addCommand(listCommand(context))
-    .addCommand(
-      decisionCommand(context, {
-        name: 'confirm',
-        description: 'Deletes the held subscriptions of a push service.',
-        done: 'Deleted',
-        decide: (heldDeletions, origin) => heldDeletions.confirm(origin),
-      }),
-    )
-    .addCommand(
-      decisionCommand(context, {
-        name: 'discard',
-        description: 'Keeps the held subscriptions of a push service.',
-        done: 'Kept',
-        decide: (heldDeletions, origin) => heldDeletions.discard(origin),
-      }),
-    );
+    .addCommand(decisionCommand(context, 'confirm', 'Deletes', 'Deleted'))
+    .addCommand(decisionCommand(context, 'discard', 'Keeps', 'Kept'));
 }
 
 function listCommand({ environment, output }: Context): Command {
@@ -44,7 +30,7 @@ function listCommand({ environment, output }: Context): Command {
   }).onData(async ({ store }, flags: JsonFlag) => {
     await output.table(flags, {
       rows: await store.heldDeletions.list(),
-      toJson: ({ origin, subscriptions, sinceMs }) => ({ origin, subscriptions, since: isoTime(sinceMs) }),
+      toJson: heldDeletionView.toJson,
       toText: ({ origin, subscriptions, sinceMs }) =>
         `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,
       ifEmpty: 'No deletions are held.',
@@ -52,35 +38,22 @@ function listCommand({ environment, output }: Context): Command {
   });
 }
 
-interface Decision {
-  readonly name: 'confirm' | 'discard';
-  readonly description: string;
-  readonly done: string;
-  decide(heldDeletions: HeldDeletions, origin: string): Promise<number>;
-}
-
-function decisionCommand({ environment, output }: Context, decision: Decision): Command {
-  const { name, description, done, decide } = decision;
+function decisionCommand(
+  { environment, output }: Context,
+  name: 'confirm' | 'discard',
+  does: string,
+  done: string,
+): Command {
   return createDataCommand(environment, {
     name,
-    description,
+    description: `${does} the held subscriptions of a push service.`,
     json: 'Prints JSON.',
     examples: [`deskbell held-deletions ${name} https://fcm.googleapis.com`],
   })
     .argument('<origin>', 'Push service as `deskbell held-deletions list` shows it.', parseOrigin)
     .onData(async ({ store }, origin: string, flags: JsonFlag) => {
-      const subscriptions = await decide(store.heldDeletions, origin);
-      if (subscriptions === 0) {
-        throw new DeskbellError(
-          'ERR_SUBSCRIPTION_NOT_FOUND',
-          `No deletions are held for ${origin}; \`deskbell held-deletions list\` shows the push services that have some`,
-        );
-      }
-      const count = formatCount(subscriptions);
-      await output.result(
-        flags,
-        { origin, [done.toLowerCase()]: subscriptions },
-        `${done} ${count} ${subscriptions === 1 ? 'subscription' : 'subscriptions'} of ${origin}`,
-      );
+      const subscriptions = requireHeldDeletions(await store.heldDeletions[name](origin), origin);
+      const text = `${done} ${formatAudience(subscriptions)} of ${origin}`;
+      await output.result(flags, { origin, subscriptions }, text);
     });
 }

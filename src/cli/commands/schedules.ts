@@ -1,6 +1,7 @@
 // `deskbell schedules`: broadcasts that recur, which `deskbell send --cron` stores.
 import type { Command } from 'commander';
-import { formatSchedule, scheduleToJson } from '../../delivery/schedule/format-schedule.ts';
+import { formatSchedule } from '../../delivery/schedule/format-schedule.ts';
+import { scheduleView } from '../../views/schedule.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
@@ -27,7 +28,7 @@ function listCommand({ environment, output }: Context): Command {
   }).onData(async ({ store }, flags: JsonFlag) => {
     await output.table(flags, {
       rows: await store.schedules.list(),
-      toJson: scheduleToJson,
+      toJson: scheduleView.toJson,
       toText: formatSchedule,
       ifEmpty: 'No schedules yet.',
     });

@@ -2,7 +2,11 @@
 import { Option, type Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
+import {
+  requireSubscription,
+  type StoredSubscription,
+  type SubscriptionStore,
+} from '../../store/subscriptions.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { urgencies, type PushOptions, type Urgency } from '../../protocol/request.ts';
 import { parseCap, parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../flags/arguments.ts';
@@ -203,10 +207,8 @@ async function findSubscription(
   subscriptions: SubscriptionStore,
   { id, endpoint = '' }: SendFlags,
 ): Promise<StoredSubscription> {
-  const row = await (id === undefined ? subscriptions.findByEndpoint(endpoint) : subscriptions.findById(id));
+  if (id !== undefined) return requireSubscription(await subscriptions.findById(id), id);
+  const row = await subscriptions.findByEndpoint(endpoint);
   if (row) return row;
-  throw new DeskbellError(
-    'ERR_SUBSCRIPTION_NOT_FOUND',
-    id === undefined ? 'There is no subscription with this endpoint' : `There is no subscription ${id}`,
-  );
+  throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no subscription with this endpoint');
 }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { checkExpression } from '../../store/check-people.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
+import { subscriptionView } from '../../views/subscription.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
@@ -27,7 +28,7 @@ export function listCommand({ environment, output, stop }: Context): Command {
     const expression = expressionOf(flags);
     const matching = expression && checkExpression(expression);
     await withNamedData(flags, environment, async ({ store }) => {
-      const format = flags.json ? formatJson : formatColumns;
+      const format = flags.json ? toJsonLine : formatColumns;
       let count = 0;
       for await (const page of subscriptionPages(store.subscriptions, stop, matching)) {
         if (count === 0 && !flags.json) {
@@ -44,19 +45,8 @@ export function listCommand({ environment, output, stop }: Context): Command {
   });
 }
 
+const toJsonLine = (row: StoredSubscription): string => JSON.stringify(subscriptionView.toJson(row));
 const pushServiceOf = ({ endpoint }: StoredSubscription): string => new URL(endpoint).origin;
-
-function formatJson(row: StoredSubscription): string {
-  return JSON.stringify({
-    id: row.id,
-    pushService: pushServiceOf(row),
-    vapidPublicKey: row.vapidPublicKey,
-    user: row.user,
-    tags: row.tags,
-    createdAt: new Date(row.createdAtMs).toISOString(),
-    updatedAt: new Date(row.updatedAtMs).toISOString(),
-  });
-}
 
 function formatColumns(row: StoredSubscription): string {
   return columns(

@@ -2,6 +2,7 @@
 import type { SendResult } from '../../delivery/sender.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
+import { sentMessageToJson } from '../../views/sent-message.ts';
 import type { Output } from '../output/output.ts';
 
 const colours = { accepted: 'green', gone: 'yellow', retry: 'yellow', rejected: 'red' } as const;
@@ -9,18 +10,14 @@ const colours = { accepted: 'green', gone: 'yellow', retry: 'yellow', rejected: 
 export function printSendResult(
   output: Output,
   { id, endpoint }: StoredSubscription,
-  { outcome, response }: SendResult,
+  result: SendResult,
   { json }: { readonly json: boolean },
 ): Promise<void> {
-  const pushService = new URL(endpoint).origin;
-  if (json) {
-    // The message's URL is a capability, as the endpoint is, and is not printed.
-    const { kind, ...details } = { ...outcome, messageUrl: undefined };
-    return output.line(
-      JSON.stringify({ id, outcome: kind, pushService, status: response?.status, ...details }),
-    );
-  }
-  const parts = [pushService, response?.status, ...reasonsOf(outcome)].filter((part) => part !== undefined);
+  if (json) return output.line(JSON.stringify(sentMessageToJson(id, endpoint, result)));
+  const { outcome, response } = result;
+  const parts = [new URL(endpoint).origin, response?.status, ...reasonsOf(outcome)].filter(
+    (part) => part !== undefined,
+  );
   const kind = output.style(colours[outcome.kind], outcome.kind.padEnd(8));
   return output.line(`${kind} ${String(id).padStart(6)}  ${parts.join('  ')}`);
 }

@@ -2,8 +2,6 @@
 // events, then a summary. Ctrl-C pauses it.
 import type { BroadcastRun } from '../../delivery/broadcast/broadcaster.ts';
 import {
-  alarmToJson,
-  broadcastToJson,
   formatAlarm,
   formatCount,
   formatDuration,
@@ -11,12 +9,12 @@ import {
   nameBroadcast,
   stateOf,
 } from '../../delivery/broadcast/format-broadcast.ts';
-import type { Progress } from '../../delivery/broadcast/progress.ts';
 import { alarmKey } from '../../delivery/broadcast/watch-broadcasts.ts';
 import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch-push-services.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
+import { alarmToJson, broadcastToJson, progressToJson } from '../../views/broadcast.ts';
 import { summarize } from './broadcast-summary.ts';
 import type { CommandHint } from '../output/command-hint.ts';
 import type { Context } from '../context.ts';
@@ -84,7 +82,7 @@ async function showProgress(run: BroadcastRun, output: Context['output'], json: 
     if (!json && output.isTerminal) output.live(formatProgress(progress));
     else if (performance.now() >= nextMs) {
       nextMs = performance.now() + everyMs;
-      await output.line(json ? event('progress', progressFields(progress)) : formatProgress(progress));
+      await output.line(json ? event('progress', progressToJson(progress)) : formatProgress(progress));
     }
   }
 }
@@ -122,20 +120,6 @@ function formatStart({ broadcast, isNew }: BroadcastRun): string {
 }
 
 const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });
-
-function progressFields({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): object {
-  const { id, counts, waiting, heldBack, origins } = broadcast;
-  return {
-    id,
-    settled,
-    ratePerSecond: Math.round(ratePerSecond),
-    etaSeconds,
-    counts,
-    waiting,
-    heldBack,
-    origins,
-  };
-}
 
 /** A broadcast that is over needs no pause. */
 async function pauseUnlessOver(store: BroadcastStore, id: number): Promise<void> {

@@ -1,12 +1,8 @@
 // `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
 import type { Audience } from '../../delivery/broadcast/audience.ts';
-import {
-  broadcastToJson,
-  isoTime,
-  nameBroadcast,
-  stateOf,
-} from '../../delivery/broadcast/format-broadcast.ts';
-import { scheduleToJson } from '../../delivery/schedule/format-schedule.ts';
+import { isoTime, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { broadcastToJson } from '../../views/broadcast.ts';
+import { scheduleView } from '../../views/schedule.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';
@@ -131,7 +127,7 @@ async function printNewSchedule(
   output: Output,
   hint: CommandHint,
 ): Promise<void> {
-  if (json) return output.line(JSON.stringify({ event: 'schedule', ...scheduleToJson(schedule) }));
+  if (json) return output.line(JSON.stringify({ event: 'schedule', ...scheduleView.toJson(schedule) }));
   await output.line(`Schedule ${schedule.id} sends first at ${isoTime(schedule.nextAtMs)}.`);
   output.diagnostic(
     `It needs one of these to be running:\n  ${hint('worker')}\n  ${hint('serve --deliver')}`,

@@ -1,4 +1,4 @@
-// A broadcast as text and as JSON, the same wherever it is shown: command line, logs, and whatever else reports on one.
+// A broadcast as text, the same wherever it is shown: command line, logs, console. As JSON: views/broadcast.ts.
 import {
   settlements,
   type Alarm,
@@ -120,36 +120,6 @@ function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {
 function formatOrigin(counts: OriginCounts): string {
   const parts = settlements.filter((name) => counts[name] > 0);
   return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'no answer yet'}`;
-}
-
-/** A broadcast as JSON: all but its payload and content hash. Times are ISO 8601. */
-export function broadcastToJson(broadcast: Broadcast): object {
-  const { id, ttlSeconds, urgency, topic, perPerson, idempotencyKey, finishedAtMs } = broadcast;
-  const { audience, counts, waiting, heldBack, origins, alarms, receipts } = broadcast;
-  return {
-    id,
-    state: stateOf(broadcast),
-    audience,
-    counts,
-    waiting,
-    heldBack,
-    origins,
-    alarms: alarms.map(alarmToJson),
-    receipts,
-    ttlSeconds,
-    urgency,
-    topic,
-    perPerson,
-    idempotencyKey,
-    createdAt: isoTime(broadcast.createdAtMs),
-    startAt: isoTime(broadcast.startAtMs),
-    expiresAt: isoTime(broadcast.expiresAtMs),
-    finishedAt: finishedAtMs === undefined ? undefined : isoTime(finishedAtMs),
-  };
-}
-
-export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
-  return { ...alarm, firstAt: isoTime(firstAtMs) };
 }
 
 /** `1:05:09`, `0:32` */

@@ -1,27 +1,6 @@
-// A schedule as text and as JSON, the same wherever it is shown.
+// A schedule as text.
 import type { Schedule } from '../../store/schedules.ts';
 import { isoTime } from '../broadcast/format-broadcast.ts';
-
-/** The shape of `--json`. */
-export function scheduleToJson(schedule: Schedule): object {
-  const { id, cron, timezone, audience, message, lastBroadcastId, createdAtMs, nextAtMs } = schedule;
-  const { ttlSeconds, urgency, topic, receipts, perPerson } = schedule;
-  return {
-    id,
-    cron,
-    timezone,
-    nextAt: isoTime(nextAtMs),
-    audience,
-    message,
-    ttlSeconds,
-    urgency,
-    topic,
-    receipts,
-    perPerson,
-    createdAt: isoTime(createdAtMs),
-    lastBroadcast: lastBroadcastId,
-  };
-}
 
 /** `3  0 9 * * 1  Europe/Berlin  next 2026-11-23T08:00:00.000Z  all  "Monday"` */
 export function formatSchedule(schedule: Schedule): string {

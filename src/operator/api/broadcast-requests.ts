@@ -1,11 +1,11 @@
 // What requests about broadcasts may have: the body that makes one, the queries of lists, and a header.
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { Type } from '../../http/schema.ts';
+import { broadcastStates } from '../../views/broadcast.ts';
+import { perPersonSchema, pushOptionSchemas } from '../../views/delivery-options.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
-import { states } from './broadcast-schema.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { exampleMessage, messageSchema, perPersonSchema, pushOptionSchemas } from './message-schema.ts';
-import { pageQuery } from './page.ts';
+import { exampleMessage, messageSchema } from './message-schema.ts';
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 
@@ -51,25 +51,19 @@ export const createBody = Type.Object(
   },
 );
 
-export const listQuery = Type.Object(
-  {
-    ...pageQuery,
-    text: Type.Optional(Type.String({ description: 'Somewhere in title or message, whatever the case.' })),
-    state: Type.Optional(Type.Unsafe<(typeof states)[number]>({ type: 'string', enum: states })),
-    since: time('Whose start is not before it.'),
-    until: time('Whose start is before it.'),
-  },
-  { additionalProperties: false },
-);
+export const listQuery = {
+  text: Type.Optional(Type.String({ description: 'Somewhere in title or message, whatever the case.' })),
+  state: Type.Optional(
+    Type.Unsafe<(typeof broadcastStates)[number]>({ type: 'string', enum: broadcastStates }),
+  ),
+  since: time('Whose start is not before it.'),
+  until: time('Whose start is before it.'),
+};
 
-export const attemptsQuery = Type.Object(
-  {
-    ...pageQuery,
-    outcome: Type.Optional(Type.String({ enum: ['accepted', 'gone', 'rejected', 'retry'] })),
-    subscription: Type.Optional(Type.Integer({ minimum: 1, description: 'Of this subscription only.' })),
-  },
-  { additionalProperties: false },
-);
+export const attemptsQuery = {
+  outcome: Type.Optional(Type.String({ enum: ['accepted', 'gone', 'rejected', 'retry'] })),
+  subscription: Type.Optional(Type.Integer({ minimum: 1, description: 'Of this subscription only.' })),
+};
 
 export const idempotencyKey = idempotencyKeyOf(
   'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +

@@ -1,23 +1,20 @@
 // /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
-import { broadcastToJson, parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
-import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { searchBroadcasts } from '../../store/broadcast-search.ts';
 import { requireBroadcast } from '../../store/broadcasts.ts';
+import { attemptView } from '../../views/attempt.ts';
+import { broadcastToJson, broadcastView } from '../../views/broadcast.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
-import { attemptSchema, attemptExample, attemptToJson } from './attempt.ts';
+import { addList, addOperation, idParams } from './add-operation.ts';
 import { attemptsQuery, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
-import { broadcastExample, broadcastSchema } from './broadcast-schema.ts';
-import { describeOperation } from './describe-operation.ts';
-import { defaultLimit, pageOf, readPage } from './page.ts';
-
-export const idParams = Type.Object({ id: Type.Integer({ minimum: 1 }) });
+import { readPage } from './page.ts';
 
 /** Of a body with a list of recipients. */
 const listLimitBytes = 128 * 1024;
@@ -37,7 +34,7 @@ const eventsOperation: Operation = {
       'text/event-stream',
       'Events, until the broadcast is over.',
       Type.String(),
-      `event: done\nid: 1-done\ndata: ${JSON.stringify(broadcastExample)}\n\n`,
+      `event: done\nid: 1-done\ndata: ${JSON.stringify(broadcastView.example)}\n\n`,
     ),
     204: emptyResponse('The client has the event done already.'),
   },
@@ -48,36 +45,28 @@ const eventsOperation: Operation = {
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
   const { sender } = parts;
   const { broadcasts, operators } = parts.store;
-  const createOperation = describeOperation({
-    tag: 'Sending',
-    summary: 'Makes a broadcast',
-    description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
-    headers: idempotencyKey,
-    status: 201,
-    schema: broadcastSchema,
-    example: broadcastExample,
-    errors: [
-      'ERR_MESSAGE_INVALID',
-      'ERR_PAYLOAD_TOO_LARGE',
-      'ERR_SUBSCRIPTION_INVALID',
-      'ERR_FIELD_VALUE',
-      'ERR_FIELD_TYPE',
-      'ERR_CONFIGURATION',
-      'ERR_IDEMPOTENCY_KEY',
-    ],
-  });
-  app.post(
-    '/v1/broadcasts',
+  addOperation(
+    app,
+    'POST /v1/broadcasts',
     {
+      tag: 'Sending',
+      summary: 'Makes a broadcast',
+      description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
+      headers: idempotencyKey,
+      body: createBody,
       bodyLimit: listLimitBytes,
-      schema: { body: createBody },
-      config: {
-        operation: {
-          ...createOperation,
-          responses: { ...createOperation.responses, 200: createOperation.responses[201]! },
-        },
-        audit: { action: 'broadcast.create' },
-      },
+      answer: broadcastView,
+      statuses: [201, 200],
+      errors: [
+        'ERR_MESSAGE_INVALID',
+        'ERR_PAYLOAD_TOO_LARGE',
+        'ERR_SUBSCRIPTION_INVALID',
+        'ERR_FIELD_VALUE',
+        'ERR_FIELD_TYPE',
+        'ERR_CONFIGURATION',
+        'ERR_IDEMPOTENCY_KEY',
+      ],
+      audit: { action: 'broadcast.create' },
     },
     async (request, reply) => {
       const { audience, message, startAt, ...options } = request.body;
@@ -89,25 +78,21 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       });
       request.auditTarget = `broadcast ${broadcast.id}`;
       reply.code(isNew ? 201 : 200).header('location', `/v1/broadcasts/${broadcast.id}`);
-      return sendJson(reply, broadcastToJson(broadcast));
+      return broadcastToJson(broadcast);
     },
   );
 
-  app.get(
+  addList(
+    app,
     '/v1/broadcasts',
     {
-      schema: { querystring: listQuery },
-      config: {
-        operation: describeOperation({
-          tag: 'Sending',
-          summary: 'Broadcasts, newest first',
-          description: 'A page of a search may have fewer items than asked for, and yet a next one.',
-          schema: pageOf(broadcastSchema),
-          example: { items: [broadcastExample], next: null },
-        }),
-      },
+      tag: 'Sending',
+      summary: 'Broadcasts, newest first',
+      description: 'A page of a search may have fewer items than asked for, and yet a next one.',
+      query: listQuery,
+      view: broadcastView,
     },
-    async ({ query: { limit = defaultLimit, cursor, text, state, since, until } }, reply) => {
+    async ({ query: { text, state, since, until } }, { limit, cursor }) => {
       const filter = {
         text,
         state,
@@ -115,54 +100,40 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
         untilMs: until === undefined ? undefined : readTime(until, 'until'),
       };
       const found = await searchBroadcasts(broadcasts, filter, { beforeId: cursor, limit });
-      return sendJson(reply, {
-        items: found.broadcasts.map(broadcastToJson),
-        next: found.nextBeforeId ?? null,
-      });
+      return { items: found.broadcasts, next: found.nextBeforeId ?? null };
     },
   );
 
-  app.get(
-    '/v1/broadcasts/:id',
+  addOperation(
+    app,
+    'GET /v1/broadcasts/:id',
     {
-      schema: { params: idParams },
-      config: {
-        operation: describeOperation({
-          tag: 'Sending',
-          summary: 'One broadcast with its counts',
-          schema: broadcastSchema,
-          example: broadcastExample,
-          errors: ['ERR_BROADCAST_NOT_FOUND'],
-        }),
-      },
+      tag: 'Sending',
+      summary: 'One broadcast with its counts',
+      params: idParams,
+      answer: broadcastView,
+      errors: ['ERR_BROADCAST_NOT_FOUND'],
     },
-    async ({ params: { id } }, reply) =>
-      sendJson(reply, broadcastToJson(requireBroadcast(await broadcasts.find(id), id))),
+    async ({ params: { id } }) => broadcastToJson(requireBroadcast(await broadcasts.find(id), id)),
   );
 
-  app.get(
+  addList(
+    app,
     '/v1/broadcasts/:id/attempts',
     {
-      schema: { params: idParams, querystring: attemptsQuery },
-      config: {
-        operation: describeOperation({
-          tag: 'Sending',
-          summary: 'The attempts of a broadcast, newest first',
-          description:
-            'A thousand accepted ones and ten thousand others are kept of each of the newest hundred broadcasts.',
-          schema: pageOf(attemptSchema),
-          example: { items: [attemptExample], next: null },
-          errors: ['ERR_BROADCAST_NOT_FOUND'],
-        }),
-      },
+      tag: 'Sending',
+      summary: 'The attempts of a broadcast, newest first',
+      description:
+        'A thousand accepted ones and ten thousand others are kept of each of the newest hundred broadcasts.',
+      params: idParams,
+      query: attemptsQuery,
+      view: attemptView,
+      errors: ['ERR_BROADCAST_NOT_FOUND'],
     },
-    async ({ params: { id }, query: { limit, cursor, outcome, subscription } }, reply) => {
+    async ({ params: { id }, query: { outcome, subscription } }, { limit, cursor }) => {
       requireBroadcast(await broadcasts.find(id), id);
       const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
-      const { items, next } = await readPage(limit, (count) =>
-        broadcasts.attempts({ ...filter, limit: count }),
-      );
-      return sendJson(reply, { items: items.map(attemptToJson), next });
+      return readPage(limit, (count) => broadcasts.attempts({ ...filter, limit: count }));
     },
   );
 
@@ -170,7 +141,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     '/v1/broadcasts/:id/events',
     {
       exposeHeadRoute: false,
-      schema: { params: idParams },
+      schema: { params: Type.Object(idParams) },
       config: { operation: eventsOperation },
     },
     async ({ params: { id }, headers, operator }, reply) => {
@@ -186,32 +157,24 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     },
   );
 
-  const change = (name: 'pause' | 'resume' | 'cancel', summary: string): void => {
-    app.post(
-      `/v1/broadcasts/:id/${name}`,
+  const change = (name: 'pause' | 'resume' | 'cancel', summary: string): void =>
+    addOperation(
+      app,
+      `POST /v1/broadcasts/:id/${name}`,
       {
-        schema: { params: idParams },
-        config: {
-          operation: describeOperation({
-            tag: 'Sending',
-            summary,
-            schema: broadcastSchema,
-            example: broadcastExample,
-            errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_BROADCAST_STATE'],
-          }),
-          audit: { action: `broadcast.${name}`, target: targetOf },
-        },
+        tag: 'Sending',
+        summary,
+        params: idParams,
+        answer: broadcastView,
+        errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_BROADCAST_STATE'],
+        audit: { action: `broadcast.${name}`, target: ({ params: { id } }) => `broadcast ${id}` },
       },
-      async ({ params: { id } }, reply) => sendJson(reply, broadcastToJson(await broadcasts[name](id))),
+      async ({ params: { id } }) => broadcastToJson(await broadcasts[name](id)),
     );
-  };
   change('pause', 'Pauses a broadcast');
   change('resume', 'Resumes a broadcast that is paused');
   change('cancel', 'Cancels a broadcast');
 }
-
-const targetOf = ({ params }: { readonly params: unknown }): string =>
-  `broadcast ${(params as { readonly id: number }).id}`;
 
 function readTime(text: string, name: string): number {
   const timeMs = parseIsoTime(text);

@@ -1,4 +1,4 @@
-// The message and its options as schemas, for bodies of requests.
+// The message as a schema, for bodies of requests.
 import { Type } from '../../http/schema.ts';
 import {
   actionMembers,
@@ -7,7 +7,6 @@ import {
 } from '../../protocol/message/members.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
-import { urgencies, type Urgency } from '../../protocol/request.ts';
 
 /** The members of a notification; docs/notifications.md says more of each. */
 export const messageSchema = Type.Unsafe<Message>({
@@ -29,30 +28,5 @@ function withDescriptions(
   return Object.fromEntries(described);
 }
 
-/** How a message is to be delivered. */
-export const pushOptionSchemas = {
-  ttlSeconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 2 ** 31 - 1,
-      description: 'How long push services keep the message for a browser that is away. Default: four weeks.',
-    }),
-  ),
-  urgency: Type.Optional(
-    Type.Unsafe<Urgency>({ type: 'string', enum: urgencies, description: 'Default: normal.' }),
-  ),
-  topic: Type.Optional(
-    Type.String({ description: 'A later message with the same label replaces an undelivered earlier one.' }),
-  ),
-};
-
-/** Of what is sent to many. */
-export const perPersonSchema = Type.Optional(
-  Type.String({
-    description:
-      'How often broadcasts with a cap may reach a person, such as 3/day (or /hour, /week). A person who has been ' +
-      'reached that often is counted as capped.',
-  }),
-);
-
+/** A message for the examples of the description. */
 export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };

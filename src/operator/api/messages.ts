@@ -1,14 +1,15 @@
 // POST /v1/messages: one message to one subscription, or to the devices of a person; answers what the push service said.
 import type { SubscriptionInput } from '../../delivery/sender.ts';
-import { sendJson } from '../../http/json-text.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
+import { pushOptionSchemas } from '../../views/delivery-options.ts';
+import { sentMessageSchema } from '../../views/sent-message.ts';
 import type { OperatorContext } from '../context.ts';
 import { sendMessage } from '../send-message.ts';
 import { sendOnce } from '../send-once.ts';
+import { addOperation } from './add-operation.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { exampleMessage, messageSchema, pushOptionSchemas } from './message-schema.ts';
-import { describeOperation } from './describe-operation.ts';
+import { exampleMessage, messageSchema } from './message-schema.ts';
 
 const body = Type.Object(
   {
@@ -31,58 +32,46 @@ const body = Type.Object(
   { additionalProperties: false, examples: [{ to: { id: 1 }, message: exampleMessage, urgency: 'high' }] },
 );
 
-const sent = Type.Object({
-  id: Type.Optional(Type.Integer()),
-  pushService: Type.String(),
-  outcome: Type.String({
-    enum: ['accepted', 'gone', 'retry', 'rejected'],
-    description:
-      'accepted: the push service took the message. gone: the subscription has ended. retry: may be accepted later. rejected: ' +
-      'will not be accepted as it is.',
-  }),
-  status: Type.Optional(Type.Integer({ description: 'HTTP status of the push service’s answer.' })),
-  reason: Type.Optional(Type.String()),
-  detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
-  retryAfterSeconds: Type.Optional(Type.Integer()),
-});
-
-const operation = describeOperation({
-  tag: 'Sending',
-  summary: 'Sends one message and returns the push service’s answer',
-  description:
-    'The message is not stored or retried. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
-    'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null.',
-  headers: idempotencyKeyOf(
-    'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
-      'nothing and gets the first answer; while there is none, or where the process ended before there was one, a 409.',
-  ),
-  schema: Type.Object({ items: Type.Array(sent) }),
-  example: {
-    items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
-  },
-  errors: [
-    'ERR_MESSAGE_INVALID',
-    'ERR_PAYLOAD_TOO_LARGE',
-    'ERR_SUBSCRIPTION_INVALID',
-    'ERR_SUBSCRIPTION_NOT_FOUND',
-    'ERR_FIELD_VALUE',
-    'ERR_IDEMPOTENCY_KEY',
-    'ERR_MESSAGE_IN_DOUBT',
-  ],
-});
-
 export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void {
-  app.post(
-    '/v1/messages',
-    { schema: { body }, config: { operation, audit: { action: 'message.send' } } },
-    async (request, reply) => {
+  addOperation(
+    app,
+    'POST /v1/messages',
+    {
+      tag: 'Sending',
+      summary: 'Sends one message and returns the push service’s answer',
+      description:
+        'The message is not stored or retried. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
+        'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null.',
+      headers: idempotencyKeyOf(
+        'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
+          'nothing and gets the first answer; while there is none, or where the process ended before there was one, a 409.',
+      ),
+      body,
+      answer: {
+        schema: Type.Object({ items: Type.Array(sentMessageSchema) }),
+        example: {
+          items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
+        },
+      },
+      errors: [
+        'ERR_MESSAGE_INVALID',
+        'ERR_PAYLOAD_TOO_LARGE',
+        'ERR_SUBSCRIPTION_INVALID',
+        'ERR_SUBSCRIPTION_NOT_FOUND',
+        'ERR_FIELD_VALUE',
+        'ERR_IDEMPOTENCY_KEY',
+        'ERR_MESSAGE_IN_DOUBT',
+      ],
+      audit: { action: 'message.send' },
+    },
+    async (request) => {
       const { to, message, ...options } = request.body;
       request.auditTarget = describeTarget(to, parts);
       const key = request.headers['idempotency-key'];
       const items = await sendOnce(parts.store.messageRequests, key, request.body, () =>
         sendMessage(parts, to, message, options),
       );
-      return sendJson(reply, { items });
+      return { items };
     },
   );
 }

@@ -1,5 +1,6 @@
 // Lists come in pages: `?limit=` and `?cursor=`, and in the answer `items` and `next`, the cursor of the next page.
-import { Type, type Schema } from '../../http/schema.ts';
+import { Type } from '../../http/schema.ts';
+import type { View } from '../../views/view.ts';
 
 export const defaultLimit = 50;
 const maxLimit = 500;
@@ -25,15 +26,20 @@ export interface Page<Item> {
   readonly next: number | null;
 }
 
-/** The schema of a page, for the description. */
-export const pageOf = (item: Schema, cursorType: 'integer' | 'string' = 'integer'): Schema =>
-  Type.Object({
-    items: Type.Array(item),
+/** A page of what a view shows, for the description. */
+export const pageOf = (
+  { schema, example }: Pick<View<never>, 'schema' | 'example'>,
+  cursorType: 'integer' | 'string' = 'integer',
+): Pick<View<never>, 'schema' | 'example'> => ({
+  schema: Type.Object({
+    items: Type.Array(schema),
     next: Type.Unsafe({
       type: [cursorType, 'null'],
       description: 'The cursor of the next page; null after the last one.',
     }),
-  });
+  }),
+  example: { items: [example], next: null },
+});
 
 /** The same for a list in the order of names. */
 export const namedPageQuery = {
@@ -63,7 +69,7 @@ export function cutPage<Item>(
  * @param read gives at most so many items, in the order of the list
  */
 export async function readPage<Item extends { readonly id: number }>(
-  limit: number = defaultLimit,
+  limit: number,
   read: (limit: number) => Promise<readonly Item[]>,
 ): Promise<Page<Item>> {
   const found = await read(limit + 1);

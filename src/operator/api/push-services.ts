@@ -1,124 +1,110 @@
 // GET /v1/push-services: how sending to each goes now. GET /v1/senders: who sends.
-import { sendJson } from '../../http/json-text.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
+import type { StoredSenderReport } from '../../store/senders.ts';
+import type { View } from '../../views/view.ts';
 import type { OperatorContext } from '../context.ts';
-import { readPushServices, senderToJson } from '../push-services.ts';
-import { describeOperation } from './describe-operation.ts';
-import { cutPage, namedPageQuery, pageOf } from './page.ts';
+import { readPushServices, type PushServiceView } from '../push-services.ts';
+import { addNamedList } from './add-operation.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
-const pushService = Type.Object({
-  origin: Type.String(),
-  senders: count('Senders that use it now; the figures are totals over all of them.'),
-  connections: count('Open connections.'),
-  inFlight: count('Messages without an answer yet.'),
-  queued: count('Messages that wait for their turn.'),
-  maxInFlight: count('Maximum number of messages in flight now.'),
-  latencyMs: Type.Optional(
-    Type.Unsafe<number>({ type: 'number', description: 'Of recent answers, to the slowest sender.' }),
-  ),
-  answers: count('Since the senders began.'),
-  throttled: count('Of the answers, those that asked for fewer messages (429, 503).'),
-  breaker: Type.String({
-    enum: ['closed', 'half-open', 'open'],
-    description: 'open: it has failed and is sent nothing for a while. half-open: one message tests it.',
+const pushServiceView: View<PushServiceView> = {
+  schema: Type.Object({
+    origin: Type.String(),
+    senders: count('Senders that use it now; the figures are totals over all of them.'),
+    connections: count('Open connections.'),
+    inFlight: count('Messages without an answer yet.'),
+    queued: count('Messages that wait for their turn.'),
+    maxInFlight: count('Maximum number of messages in flight now.'),
+    latencyMs: Type.Optional(
+      Type.Unsafe<number>({ type: 'number', description: 'Of recent answers, to the slowest sender.' }),
+    ),
+    answers: count('Since the senders began.'),
+    throttled: count('Of the answers, those that asked for fewer messages (429, 503).'),
+    breaker: Type.String({
+      enum: ['closed', 'half-open', 'open'],
+      description: 'open: it has failed and is sent nothing for a while. half-open: one message tests it.',
+    }),
+    breakerReason: Type.Optional(Type.String()),
+    unreachableMs: Type.Optional(
+      count('How long all attempts of a sender have failed without an answer; absent if it can be reached.'),
+    ),
+    refusedKeys: Type.Array(Type.String(), {
+      description:
+        'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',
+    }),
+    heldDeletions: count('Deletions that wait for a decision.'),
   }),
-  breakerReason: Type.Optional(Type.String()),
-  unreachableMs: Type.Optional(
-    count('How long all attempts of a sender have failed without an answer; absent if it can be reached.'),
-  ),
-  refusedKeys: Type.Array(Type.String(), {
-    description:
-      'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',
-  }),
-  heldDeletions: count('Deletions that wait for a decision.'),
-});
+  example: {
+    origin: 'https://fcm.googleapis.com',
+    senders: 2,
+    connections: 4,
+    inFlight: 310,
+    queued: 0,
+    maxInFlight: 400,
+    latencyMs: 42.5,
+    answers: 120_000,
+    throttled: 0,
+    breaker: 'closed',
+    refusedKeys: [],
+    heldDeletions: 0,
+  },
+  toJson: (pushService) => pushService,
+};
 
-const sender = Type.Object({
-  id: Type.String(),
-  machine: Type.String(),
-  processId: Type.Integer(),
-  kind: Type.String({
-    enum: ['worker', 'single'],
-    description: 'worker: delivers broadcasts. single: sends single messages.',
+const senderView: View<StoredSenderReport> = {
+  schema: Type.Object({
+    id: Type.String(),
+    machine: Type.String(),
+    processId: Type.Integer(),
+    kind: Type.String({
+      enum: ['worker', 'single'],
+      description: 'worker: delivers broadcasts. single: sends single messages.',
+    }),
+    startedAt: Type.String({ format: 'date-time' }),
+    seenAt: Type.String({ format: 'date-time' }),
   }),
-  startedAt: Type.String({ format: 'date-time' }),
-  seenAt: Type.String({ format: 'date-time' }),
-});
+  example: {
+    id: '5a0d9a0e-3f0d-4a0b-9f43-6c7c0e0d6f11',
+    machine: 'push-1',
+    processId: 4711,
+    kind: 'worker',
+    startedAt: '2027-01-01T09:00:00.000Z',
+    seenAt: '2027-01-01T09:10:02.000Z',
+  },
+  toJson: ({ id, machine, processId, kind, startedAtMs, seenAtMs }) => ({
+    id,
+    machine,
+    processId,
+    kind,
+    startedAt: isoTime(startedAtMs),
+    seenAt: isoTime(seenAtMs),
+  }),
+};
 
 export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext): void {
-  const querystring = Type.Object(namedPageQuery, { additionalProperties: false });
-  app.get(
+  addNamedList(
+    app,
     '/v1/push-services',
     {
-      schema: { querystring },
-      config: {
-        operation: describeOperation({
-          tag: 'Push services',
-          summary: 'The current state of sending to each push service',
-          description:
-            'Over all senders on this store, in all processes, as reported in the last seconds. Push services that nobody sends to ' +
-            'are left out, unless they refuse a key or have held deletions.',
-          schema: pageOf(pushService, 'string'),
-          example: {
-            items: [
-              {
-                origin: 'https://fcm.googleapis.com',
-                senders: 2,
-                connections: 4,
-                inFlight: 310,
-                queued: 0,
-                maxInFlight: 400,
-                latencyMs: 42.5,
-                answers: 120_000,
-                throttled: 0,
-                breaker: 'closed',
-                refusedKeys: [],
-                heldDeletions: 0,
-              },
-            ],
-            next: null,
-          },
-        }),
-      },
+      tag: 'Push services',
+      summary: 'The current state of sending to each push service',
+      description:
+        'Over all senders on this store, in all processes, as reported in the last seconds. Push services that nobody sends to ' +
+        'are left out, unless they refuse a key or have held deletions.',
+      view: pushServiceView,
     },
-    async ({ query }, reply) =>
-      sendJson(
-        reply,
-        cutPage(await readPushServices(store), ({ origin }) => origin, query),
-      ),
+    ({ origin }) => origin,
+    () => readPushServices(store),
   );
 
-  app.get(
+  addNamedList(
+    app,
     '/v1/senders',
-    {
-      schema: { querystring },
-      config: {
-        operation: describeOperation({
-          tag: 'Push services',
-          summary: 'Who sends now',
-          schema: pageOf(sender, 'string'),
-          example: {
-            items: [
-              {
-                id: '5a0d9a0e-3f0d-4a0b-9f43-6c7c0e0d6f11',
-                machine: 'push-1',
-                processId: 4711,
-                kind: 'worker',
-                startedAt: '2027-01-01T09:00:00.000Z',
-                seenAt: '2027-01-01T09:10:02.000Z',
-              },
-            ],
-            next: null,
-          },
-        }),
-      },
-    },
-    async ({ query }, reply) => {
-      const { items, next } = cutPage(await store.senders.list(), ({ id }) => id, query);
-      return sendJson(reply, { items: items.map(senderToJson), next });
-    },
+    { tag: 'Push services', summary: 'Who sends now', view: senderView },
+    ({ id }) => id,
+    () => store.senders.list(),
   );
 }

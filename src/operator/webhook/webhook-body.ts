@@ -1,8 +1,9 @@
 // The body of a webhook: `{type, timestamp, data}`.
-import { broadcastToJson, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/escape-controls.ts';
 import type { BroadcastStore } from '../../store/broadcasts.ts';
 import type { WebhookEvent } from '../../store/webhook-outbox.ts';
+import { broadcastToJson } from '../../views/broadcast.ts';
 
 export async function webhookBody(
   event: WebhookEvent,

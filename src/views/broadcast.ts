@@ -1,22 +1,25 @@
-// A broadcast as the API shows it: what `broadcastToJson` makes.
-import { countMeanings } from '../../delivery/broadcast/format-broadcast.ts';
-import { Type } from '../../http/schema.ts';
-import { settlements } from '../../store/broadcasts.ts';
-import { perPersonSchema } from './message-schema.ts';
+// A broadcast as it is shown: all but its payload and content hash.
+import { countMeanings, isoTime, stateOf } from '../delivery/broadcast/format-broadcast.ts';
+import type { Progress } from '../delivery/broadcast/progress.ts';
+import { Type } from '../http/schema.ts';
+import { settlements, type Alarm, type Broadcast } from '../store/broadcasts.ts';
+import { perPersonSchema } from './delivery-options.ts';
+import type { View } from './view.ts';
 
-export const states = ['scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
+/** Every state that is shown. */
+export const broadcastStates = ['scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
 const count = Type.Integer({ minimum: 0 });
 const moment = Type.String({ format: 'date-time' });
 
-const settled = Object.fromEntries(settlements.map((name) => [name, count]));
+const settledCounts = Object.fromEntries(settlements.map((name) => [name, count]));
 
 const origin = Type.Object(
-  { origin: Type.String(), attempts: count, ...settled },
+  { origin: Type.String(), attempts: count, ...settledCounts },
   { description: 'The counts at one push service.' },
 );
 
-const receipts = Type.Object(
+const receiptCounts = Type.Object(
   {
     origin: Type.String(),
     shown: count,
@@ -27,7 +30,7 @@ const receipts = Type.Object(
   { description: 'What browsers reported, by push service.' },
 );
 
-export const alarmSchema = Type.Object({
+const alarmSchema = Type.Object({
   origin: Type.String(),
   reason: Type.String(),
   detail: Type.String({ description: 'The push service’s own words.' }),
@@ -35,9 +38,9 @@ export const alarmSchema = Type.Object({
   firstAt: moment,
 });
 
-export const broadcastSchema = Type.Object({
+const schema = Type.Object({
   id: Type.Integer(),
-  state: Type.String({ enum: states }),
+  state: Type.String({ enum: broadcastStates }),
   audience: Type.Integer({ description: 'Subscriptions at creation; the counts add up to it.' }),
   counts: Type.Object(
     Object.fromEntries(
@@ -53,7 +56,7 @@ export const broadcastSchema = Type.Object({
   }),
   origins: Type.Array(origin),
   alarms: Type.Array(alarmSchema),
-  receipts: Type.Optional(Type.Array(receipts)),
+  receipts: Type.Optional(Type.Array(receiptCounts)),
   ttlSeconds: Type.Integer(),
   urgency: Type.String(),
   topic: Type.Optional(Type.String()),
@@ -65,7 +68,7 @@ export const broadcastSchema = Type.Object({
   finishedAt: Type.Optional(moment),
 });
 
-export const alarmExample = {
+const alarmExample = {
   origin: 'https://fcm.googleapis.com',
   reason: 'vapid-refused',
   detail: 'BadJwtToken',
@@ -76,7 +79,7 @@ export const alarmExample = {
 const zero = (names: readonly string[]): Record<string, number> =>
   Object.fromEntries(names.map((name) => [name, 0]));
 
-export const broadcastExample = {
+const example = {
   id: 7,
   state: 'running',
   audience: 1000,
@@ -100,3 +103,45 @@ export const broadcastExample = {
   startAt: '2027-01-01T09:00:00.000Z',
   expiresAt: '2027-01-29T09:00:00.000Z',
 };
+
+/** A broadcast, its counts, and what is wrong. */
+export const broadcastView: View<Broadcast> = { schema, example, toJson: broadcastToJson };
+
+/** Times are ISO 8601. */
+export function broadcastToJson(broadcast: Broadcast): object {
+  const { id, ttlSeconds, urgency, topic, perPerson, idempotencyKey, finishedAtMs } = broadcast;
+  const { audience, counts, waiting, heldBack, origins, alarms, receipts } = broadcast;
+  return {
+    id,
+    state: stateOf(broadcast),
+    audience,
+    counts,
+    waiting,
+    heldBack,
+    origins,
+    alarms: alarms.map(alarmToJson),
+    receipts,
+    ttlSeconds,
+    urgency,
+    topic,
+    perPerson,
+    idempotencyKey,
+    createdAt: isoTime(broadcast.createdAtMs),
+    startAt: isoTime(broadcast.startAtMs),
+    expiresAt: isoTime(broadcast.expiresAtMs),
+    finishedAt: finishedAtMs === undefined ? undefined : isoTime(finishedAtMs),
+  };
+}
+
+/** What is wrong at one push service. */
+export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
+  return { ...alarm, firstAt: isoTime(firstAtMs) };
+}
+
+/** A broadcast and how fast it goes. */
+export const progressToJson = ({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): object => ({
+  ...broadcastToJson(broadcast),
+  settled,
+  ratePerSecond: Math.round(ratePerSecond),
+  etaSeconds,
+});
