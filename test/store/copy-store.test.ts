@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
-import type { TableMapping } from '../../src/store/copy/copied-table.ts';
+import { addedColumns, postgresColumns, storedColumns, tableIn } from '../../src/store/copy/copied-table.ts';
 import { copiedTables, leftOutTables, sequences } from '../../src/store/copy/copied-tables.ts';
-import type { CopySource, CopyTarget, Progress } from '../../src/store/copy/source-and-target.ts';
+import type { CopySource, CopyTarget, Progress } from '../../src/store/copy/copy-database.ts';
 import { copyStore, type CopyOptions } from '../../src/store/copy/copy-store.ts';
 import { openPostgresSource, openPostgresTarget } from '../../src/store/copy/postgres-copy.ts';
 import { openSqliteSource, openSqliteTarget } from '../../src/store/copy/sqlite-copy.ts';
@@ -73,32 +73,24 @@ async function query(url: string, sql: string): Promise<readonly Record<string, 
   }
 }
 
-/** What the list says of a database's columns, by table. */
-const knownColumns = (database: 'sqlite' | 'postgres'): Map<string, Set<string>> => {
-  const known = new Map<string, Set<string>>();
-  for (const { name, columns, [database]: place = {} as TableMapping } of copiedTables) {
-    const { table = name, names = {}, added = {}, leftOut = [], made = [], read = {} } = place;
-    // what is made and read in a way of its own may be no column of this database
-    const stored = Object.keys(columns).filter((column) => !(made.includes(column) && column in read));
-    const all = [...stored.map((column) => names[column] ?? column), ...Object.keys(added), ...leftOut];
-    known.set(table, new Set([...(known.get(table) ?? []), ...all]));
-  }
-  known.delete(database === 'sqlite' ? 'sqlite_sequence' : 'sequences');
-  return known;
+interface SchemaColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+}
+
+const assertTables = (kind: 'sqlite' | 'postgres', schema: readonly SchemaColumn[]): void => {
+  const copied = copiedTables.filter(({ name }) => name !== 'sequences').map((table) => tableIn(kind, table));
+  const expected = new Set([...copied, ...Object.keys(leftOutTables[kind])]);
+  assert.deepEqual([...new Set(schema.map(({ table }) => table))].sort(), [...expected].sort());
 };
 
-const compareColumns = (
-  database: 'sqlite' | 'postgres',
-  schema: readonly (readonly [string, string])[],
-): void => {
-  const known = knownColumns(database);
-  const leftOut = Object.keys(leftOutTables[database]);
-  const tables = new Set(schema.map(([table]) => table));
-  assert.deepEqual([...tables].sort(), [...known.keys(), ...leftOut].sort(), 'tables');
-  for (const [table, columns] of known) {
-    const present = schema.filter(([of]) => of === table).map(([, column]) => column);
-    assert.deepEqual([...columns].sort(), present.sort(), `columns of ${table}`);
-  }
+/** Types of PostgreSQL that a column of SQLite is read as and written to without a word in the list. */
+const sameForm: Readonly<Record<string, readonly string[]>> = {
+  INTEGER: ['bigint', 'integer', 'boolean'],
+  REAL: ['double precision'],
+  TEXT: ['text'],
+  BLOB: ['bytea'],
 };
 
 describe('the list of what is copied', () => {
@@ -108,7 +100,7 @@ describe('the list of what is copied', () => {
     const database = new DatabaseSync(path);
     const rows = database
       .prepare(
-        `select t.name as "table", c.name as "column" from sqlite_schema t join pragma_table_info(t.name) c
+        `select t.name as "table", c.name as "column", c.type from sqlite_schema t join pragma_table_info(t.name) c
          where t.type = 'table' and t.name not like 'sqlite_%'`,
       )
       .all();
@@ -116,28 +108,46 @@ describe('the list of what is copied', () => {
       .prepare(`select name from sqlite_schema where sql like '%autoincrement%' order by name`)
       .all();
     database.close();
-    compareColumns(
-      'sqlite',
-      rows.map(({ table, column }) => [String(table), String(column)]),
-    );
+    assertTables('sqlite', rows as unknown as readonly SchemaColumn[]);
     assert.deepEqual(
       counted.map(({ name }) => name),
       sequences,
     );
   });
 
-  test('has every table, column and identity of PostgreSQL', async () => {
+  test('has every table, column and identity of PostgreSQL, and each form that differs', async () => {
     const { url } = await newDatabase();
     const rows = await query(
       url,
-      `select c.relname as "table", a.attname as "column", a.attidentity <> '' as "isIdentity"
+      `select c.relname as "table", a.attname as "column", format_type(a.atttypid, a.atttypmod) as type,
+              a.attidentity <> '' as "isIdentity"
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
        where c.relnamespace = 'deskbell'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`,
     );
-    compareColumns(
-      'postgres',
-      rows.map(({ table, column }) => [String(table), String(column)]),
-    );
+    const schema = rows as unknown as readonly SchemaColumn[];
+    assertTables('postgres', schema);
+    for (const copied of copiedTables) {
+      const { name, leftOut = [], sqlite, postgres } = copied;
+      if (name === 'sequences') continue;
+      const present = new Map(
+        schema
+          .filter(({ table }) => table === tableIn('postgres', copied))
+          .map(({ column, type }) => [column, type]),
+      );
+      const columns = postgresColumns(copied);
+      const expected = [
+        ...columns.values(),
+        ...Object.keys(addedColumns(copied)),
+        ...leftOut.filter((column) => present.has(column)),
+      ];
+      assert.deepEqual([...present.keys()].sort(), expected.sort(), `columns of ${name}`);
+      const kinds = new Map(storedColumns(copied).map(({ column, type }) => [column, type]));
+      for (const [column, there] of columns) {
+        const isStated = column in { ...sqlite?.read, ...postgres?.read };
+        const forms = sameForm[kinds.get(column) ?? ''] ?? [];
+        assert.ok(isStated || forms.includes(present.get(there) ?? ''), `form of ${name}.${column}`);
+      }
+    }
     const identities = rows.filter(({ isIdentity }) => isIdentity).map(({ table }) => String(table));
     const continued = copiedTables.filter(({ postgres }) => postgres?.after).map(({ name }) => name);
     assert.deepEqual(identities.sort(), [...sequences, ...continued].sort());

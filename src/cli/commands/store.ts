@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { vapidFileName } from '../../keys/key-file.ts';
-import type { Progress } from '../../store/copy/source-and-target.ts';
+import type { Progress } from '../../store/copy/copy-database.ts';
 import type { CopyState } from '../../store/copy/copy-store.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { CopySource, CopyTarget } from '../../store/copy/source-and-target.ts';
+import type { CopySource, CopyTarget } from '../../store/copy/copy-database.ts';
 import { checkDatabaseUrl, describeDatabase } from '../../store/postgres/database-url.ts';
 import { requireData, type DataSettings } from './open-data.ts';
 import { databasePathOf, makeDirectory } from './data-directory.ts';

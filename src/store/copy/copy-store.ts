@@ -3,7 +3,7 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { CopiedTable } from './copied-table.ts';
 import { copiedTables } from './copied-tables.ts';
-import type { CopySource, CopyTarget, Progress, TableReader } from './source-and-target.ts';
+import type { CopySource, CopyTarget, Progress, TableReader } from './copy-database.ts';
 import { addRow, isSame, noRows, type TableChecksum } from './checksum.ts';
 
 export interface CopyState {

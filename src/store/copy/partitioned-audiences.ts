@@ -1,7 +1,10 @@
 // Audiences that only PostgreSQL has: where a broadcast is so large that each of its slices is a range of ids in one partition,
 // what is left of it is copied as a list of recipients, with as many slices. Everything else is read as it is.
 import { partitions } from '../postgres/migrations.ts';
-import { isOpen } from './table-sql.ts';
+import type { PostgresMapping } from './copied-table.ts';
+
+/** Of a broadcast `b` that is not over. */
+export const isOpen = `b.state in ('running', 'paused')`;
 
 /** Temporary tables of the transaction that reads. */
 export const partitioned = {
@@ -72,13 +75,15 @@ export const partitionedSlices = `
   select broadcast_id, number, cursor, through_position from ${partitioned.slices}`;
 
 /** The subscription of a row that has left the store is left out where it was moved, as a worker would. */
-export const partitionedRetries = `
-  select r.broadcast_id, coalesce(m.position, r.position) as position,
-         case b.rows_in when 'all' then s.endpoint_hash end as endpoint_hash,
-         r.due_at_ms, r.attempts, r.deferrals, r.expires_at_ms, r.push_service_id, r.draw_order,
-         r.refusals, r.refused_by, r.refused_since_ms
-  from deskbell.retries r
-  join deskbell.broadcasts b on b.id = r.broadcast_id and ${isOpen}
-  left join ${partitioned.members} m on b.rows_in = 'partition' and m.broadcast_id = b.id and m.subscription_id = r.position
-  left join deskbell.subscriptions s on s.endpoint_hash = r.endpoint_hash and s.id = r.position
-  where b.rows_in <> 'partition' or m.position is not null`;
+export const partitionedRetries: PostgresMapping = {
+  from: `deskbell.retries t
+         join deskbell.broadcasts b on b.id = t.broadcast_id and ${isOpen}
+         left join ${partitioned.members} m
+           on b.rows_in = 'partition' and m.broadcast_id = b.id and m.subscription_id = t.position
+         left join deskbell.subscriptions s on s.endpoint_hash = t.endpoint_hash and s.id = t.position
+         where b.rows_in <> 'partition' or m.position is not null`,
+  read: {
+    position: 'coalesce(m.position, t.position)',
+    endpoint_hash: `case b.rows_in when 'all' then s.endpoint_hash end`,
+  },
+};

@@ -6,18 +6,19 @@ import { migrations } from '../postgres/migrations.ts';
 import { PostgresDatabase, type Query } from '../postgres/database.ts';
 import { codeOf } from '../postgres/database-errors.ts';
 import { checkServer } from '../postgres/preflight.ts';
-import type { CopiedTable, CopyRow, CopyValue } from './copied-table.ts';
-import { copiedTables, tablesToBeEmpty } from './copied-tables.ts';
+import { runWith } from '../postgres/portable-database.ts';
+import { addedColumns, columnsOf, postgresColumns, tableIn, type CopiedTable } from './copied-table.ts';
+import { copiedTables } from './copied-tables.ts';
 import {
   pageRows,
+  toSource,
+  toTarget,
+  type CopyDatabase,
   type CopySource,
   type CopyTarget,
-  type Progress,
-  type TableReader,
-} from './source-and-target.ts';
+  type CopyTransaction,
+} from './copy-database.ts';
 import { listPartitionedAudiences } from './partitioned-audiences.ts';
-import { fromOf, insertSql, nameOf, rowReader, selectSql } from './postgres-rows.ts';
-import { assertSameSchema, notEmptyError, unfinishedCopy } from '../unfinished-copy.ts';
 
 /** The whole of a large table may be sorted before its first row comes, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
@@ -41,10 +42,11 @@ export function openPostgresSource({ url, waitForOthersMs }: PostgresCopyOptions
     }
     await migrate(database);
     await assertAlone(database, waitForOthersMs);
-    return sourceOf(database, async (query) => {
+    const lock = async (query: Query): Promise<void> => {
       await lockAll(query, database.label);
       await assertNothingLeased(query, database.label);
-    });
+    };
+    return toSource(copyDatabase(database, lock));
   });
 }
 
@@ -55,24 +57,7 @@ export function openPostgresTarget({ url, waitForOthersMs }: PostgresCopyOptions
       if (!(error instanceof DeskbellError && error.code === 'ERR_COPY_UNFINISHED')) throw error;
     });
     await assertAlone(database, waitForOthersMs);
-    let known: Progress = {};
-    return {
-      ...sourceOf(database),
-      begin: async (source) =>
-        (known = await database.transaction((query) => begin(query, database, source))),
-      write: async (table, rows, progress) => {
-        const former = known;
-        await database.transaction((query) => write(query, table, rows, { former, progress }));
-        known = progress;
-      },
-      derive: () =>
-        database.transaction(async (query) => {
-          for (const { postgres } of copiedTables) if (postgres?.after) await query(postgres.after);
-        }),
-      complete: async () => {
-        await database.query(`drop table if exists deskbell.${unfinishedCopy}`);
-      },
-    };
+    return toTarget(copyDatabase(database));
   });
 }
 
@@ -90,18 +75,23 @@ async function open<End>(
   }
 }
 
-function sourceOf(
+/** @param lock is run before anything is read */
+function copyDatabase(
   database: PostgresDatabase,
-  prepare: (query: Query) => Promise<void> = async () => {},
-): CopySource {
+  lock: (query: Query) => Promise<void> = async () => {},
+): CopyDatabase {
   return {
+    kind: 'postgres',
     label: database.label,
+    schemaVersion: migrations.length,
+    findTable: `select 1 from pg_tables where schemaname = 'deskbell' and tablename = :name`,
+    transaction: (work) => database.transaction((query) => work(transactionOf(query))),
     read: (work) =>
       database.transaction(async (query) => {
         await query('set transaction isolation level repeatable read');
-        await prepare(query);
+        await lock(query);
         await query(listPartitionedAudiences);
-        return work(readerOf(query));
+        return work(transactionOf(query));
       }),
     close: () => database.close(),
   };
@@ -159,72 +149,46 @@ async function assertNothingLeased(query: Query, label: string): Promise<void> {
   );
 }
 
-const readerOf = (query: Query): TableReader => ({
-  count: async (table) => {
-    const [row] = await query<{ readonly rows: number }>(`select count(*) as rows from ${fromOf(table)}`);
-    return row?.rows ?? 0;
+const nameOf = (table: CopiedTable): string => `deskbell.${tableIn('postgres', table)}`;
+
+const transactionOf = (query: Query): CopyTransaction => ({
+  run: (sql, values = {}) => runWith(query, { sql, values }),
+  pages: async function* (sql) {
+    await query(`declare copied no scroll cursor for ${sql}`);
+    for (;;) {
+      const page = await query<Record<string, unknown>>(`fetch ${pageRows} from copied`);
+      if (page.length > 0) yield page;
+      if (page.length < pageRows) break;
+    }
+    await query('close copied');
   },
-  pages: (table) => pagesOf(query, table),
+  insert: async (table, rows) => {
+    const names = columnsOf(table);
+    const given = `unnest(${names.map((_, index) => `$${index + 1}::text[]`).join(', ')}) as r (${quoted(names)})`;
+    const insert = table.postgres?.insert ?? (await insertSql(query, table));
+    await query(
+      `${insert} from ${given}`,
+      names.map((_, index) => rows.map((row) => row[index] ?? null)),
+    );
+  },
 });
 
-async function* pagesOf(query: Query, table: CopiedTable): AsyncGenerator<readonly CopyRow[]> {
-  await query(`declare copied no scroll cursor for ${selectSql(table)}`);
-  const toRow = rowReader(table);
-  for (;;) {
-    const page = await query<Record<string, CopyValue>>(`fetch ${pageRows} from copied`);
-    if (page.length > 0) yield page.map(toRow);
-    if (page.length < pageRows) break;
-  }
-  await query('close copied');
-}
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
-async function begin(query: Query, { label }: PostgresDatabase, source: string): Promise<Progress> {
-  const [known] = await query(`select from pg_tables where schemaname = 'deskbell' and tablename = $1`, [
-    unfinishedCopy,
-  ]);
-  if (known !== undefined) {
-    const [row] = await query<{
-      readonly source: string;
-      readonly schema_version: number;
-      readonly progress: string;
-    }>(`select source, schema_version, progress from deskbell.${unfinishedCopy}`);
-    if (row === undefined) throw new Error('The mark of the copy has no row.');
-    assertSameSchema(label, row.source, row.schema_version, migrations.length);
-    return JSON.parse(row.progress) as Progress;
-  }
-  for (const table of tablesToBeEmpty('postgres')) {
-    const [row] = await query(`select from deskbell.${table} limit 1`);
-    if (row !== undefined) throw notEmptyError(label, table);
-  }
-  await query('delete from deskbell.vapid_keys');
-  await query(
-    `create table deskbell.${unfinishedCopy} (source text not null, schema_version int not null, progress text not null)`,
+/** Casts the texts of `r` to the types that the columns have. */
+async function insertSql(query: Query, table: CopiedTable): Promise<string> {
+  const types = await query<{ readonly name: string; readonly type: string }>(
+    `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
+     where attrelid = $1::regclass and attnum > 0`,
+    [nameOf(table)],
   );
-  await query(
-    `insert into deskbell.${unfinishedCopy} (source, schema_version, progress) values ($1, $2, '{}')`,
-    [source, migrations.length],
+  const typeOf = new Map(types.map(({ name, type }) => [name, type]));
+  const columns = postgresColumns(table);
+  const values = Array.from(
+    columns,
+    ([name, column]) => table.postgres?.write?.[name] ?? `r."${name}"::${typeOf.get(column)}`,
   );
-  return {};
-}
-
-async function write(
-  query: Query,
-  table: CopiedTable,
-  rows: readonly CopyRow[],
-  { former, progress }: { readonly former: Progress; readonly progress: Progress },
-): Promise<void> {
-  // where the answer to a commit was lost, it is not made again
-  const [isNew] = await query(
-    `update deskbell.${unfinishedCopy} set progress = $2 where progress = $1 returning source`,
-    [JSON.stringify(former), JSON.stringify(progress)],
-  );
-  if (isNew === undefined) return;
-  const { name, columns, postgres = {} } = table;
-  if (progress[name]?.rows === rows.length && postgres.before !== undefined) await query(postgres.before);
-  if (rows.length === 0) return;
-  const names = Object.keys(columns);
-  await query(
-    insertSql(table),
-    names.map((_, index) => rows.map((row) => row[index] ?? null)),
-  );
+  const added = addedColumns(table);
+  return `insert into ${nameOf(table)} (${quoted([...columns.values(), ...Object.keys(added)])}) overriding system value
+    select ${[...values, ...Object.values(added)].join(', ')}`;
 }

@@ -62,7 +62,8 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
 const toPostgres = (value: PortableValue): Value =>
   value instanceof Uint8Array ? Buffer.from(value) : value;
 
-function runWith<Row>(query: Query, { sql, values }: PortableStatement): Promise<readonly Row[]> {
+/** Runs portable SQL within a transaction. */
+export function runWith<Row>(query: Query, { sql, values }: PortableStatement): Promise<readonly Row[]> {
   const names: string[] = [];
   const numbered = sql.replaceAll(/(?<!:):(\w+)/g, (_, name: string) => {
     if (!names.includes(name)) names.push(name);

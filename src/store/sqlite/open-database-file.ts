@@ -185,3 +185,28 @@ function migrate(database: DatabaseSync, path: string): void {
     throw error;
   }
 }
+
+/** A column of a table of the newest schema. */
+export interface NewestColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+  /** Its place in the primary key, from 1; 0: it is not in it. */
+  readonly key: number;
+}
+
+/** The columns of all tables as they are after all migrations. */
+export function readNewestColumns(): readonly NewestColumn[] {
+  const database = new DatabaseSync(':memory:');
+  try {
+    migrate(database, ':memory:');
+    return database
+      .prepare(
+        `select t.name as "table", c.name as "column", c.type, c.pk as key
+         from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table' order by t.name, c.cid`,
+      )
+      .all() as unknown as readonly NewestColumn[];
+  } finally {
+    database.close();
+  }
+}

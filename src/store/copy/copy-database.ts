@@ -1,0 +1,163 @@
+// What the copy needs of each database, and what it does with it alike: reads all rows of a table, marks the target as an
+// unfinished copy, and writes rows together with the progress that includes them.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { unfinishedCopy } from '../unfinished-copy.ts';
+import type { TableChecksum } from './checksum.ts';
+import {
+  columnsOf,
+  countSql,
+  selectSql,
+  toCopyValue,
+  type CopiedTable,
+  type CopyRow,
+  type DatabaseKind,
+} from './copied-table.ts';
+import { copiedTables, tablesToBeEmpty } from './copied-tables.ts';
+
+/** Within a transaction: SQL is as in portable-sql.ts. */
+export interface CopyTransaction {
+  run<Row = unknown>(
+    sql: string,
+    values?: Readonly<Record<string, string | number>>,
+  ): Promise<readonly Row[]>;
+  /** The rows of a query, `pageRows` at a time. */
+  pages(sql: string): AsyncIterable<readonly Readonly<Record<string, unknown>>[]>;
+  insert(table: CopiedTable, rows: readonly CopyRow[]): Promise<void>;
+}
+
+/** A database that nobody else has open. */
+export interface CopyDatabase {
+  readonly kind: DatabaseKind;
+  /** For messages: without user and password. */
+  readonly label: string;
+  readonly schemaVersion: number;
+  /** Finds the table `:name`. */
+  readonly findTable: string;
+  transaction<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
+  /** A transaction that sees the database at one moment. Nobody writes meanwhile. */
+  read<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** Reads tables as they are at one moment. */
+export interface TableReader {
+  count(table: CopiedTable): Promise<number>;
+  /** All rows in the table's order, some of them at a time. */
+  pages(table: CopiedTable): AsyncIterable<readonly CopyRow[]>;
+}
+
+export interface CopySource extends Pick<CopyDatabase, 'label' | 'close'> {
+  /** Nobody writes while `work` reads. */
+  read<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
+}
+
+/** What is written already, by the names of tables. */
+export type Progress = Readonly<Record<string, TableChecksum>>;
+
+export interface CopyTarget extends CopySource {
+  /**
+   * Marks the empty database as an unfinished copy, which nothing else opens; or finds what was copied before.
+   *
+   * @param source its place, for messages
+   * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_COPY_UNFINISHED for a copy that another version of Deskbell began
+   */
+  begin(source: string): Promise<Progress>;
+  /** Writes rows together with the progress that includes them; with the first ones also what `before` says. */
+  write(table: CopiedTable, rows: readonly CopyRow[], progress: Progress): Promise<void>;
+  /** Does what `after` says for all tables. */
+  derive(): Promise<void>;
+  /** Makes the copy a database like any other. */
+  complete(): Promise<void>;
+}
+
+/** Rows of a page. */
+export const pageRows = 1000;
+
+export function toSource(database: CopyDatabase): CopySource {
+  return {
+    label: database.label,
+    read: (work) => database.read((transaction) => work(readerOf(database.kind, transaction))),
+    close: () => database.close(),
+  };
+}
+
+export function toTarget(database: CopyDatabase): CopyTarget {
+  const { kind } = database;
+  let known: Progress = {};
+  return {
+    ...toSource(database),
+    begin: async (source) =>
+      (known = await database.transaction((transaction) => begin(database, transaction, source))),
+    write: async (table, rows, progress) => {
+      await database.transaction(async ({ run, insert }) => {
+        // where the answer to a commit was lost, it is not made again
+        const [isNew] = await run(
+          `update deskbell.${unfinishedCopy} set progress = :progress where progress = :known returning source`,
+          { progress: JSON.stringify(progress), known: JSON.stringify(known) },
+        );
+        if (isNew === undefined) return;
+        const before = table[kind]?.before;
+        if (progress[table.name]?.rows === rows.length && before !== undefined) await run(before);
+        if (rows.length > 0) await insert(table, rows);
+      });
+      known = progress;
+    },
+    derive: () =>
+      database.transaction(async ({ run }) => {
+        for (const { [kind]: mapping } of copiedTables) if (mapping?.after) await run(mapping.after);
+      }),
+    complete: () =>
+      database.transaction(async ({ run }) => {
+        await run(`drop table if exists deskbell.${unfinishedCopy}`);
+      }),
+  };
+}
+
+const readerOf = (kind: DatabaseKind, { run, pages }: CopyTransaction): TableReader => ({
+  count: async (table) => {
+    const [row] = await run<{ readonly rows: number }>(countSql(kind, table));
+    return row?.rows ?? 0;
+  },
+  pages: async function* (table) {
+    const columns = columnsOf(table);
+    for await (const page of pages(selectSql(kind, table)))
+      yield page.map((row) => columns.map((name) => toCopyValue(row[name])));
+  },
+});
+
+async function begin(
+  { kind, label, schemaVersion, findTable }: CopyDatabase,
+  { run }: CopyTransaction,
+  source: string,
+): Promise<Progress> {
+  const [known] = await run(findTable, { name: unfinishedCopy });
+  if (known !== undefined) {
+    const [row] = await run<Record<'source' | 'progress', string> & { readonly schema_version: number }>(
+      `select source, schema_version, progress from deskbell.${unfinishedCopy}`,
+    );
+    if (row === undefined) throw new Error('The mark of the copy has no row.');
+    if (row.schema_version === schemaVersion) return JSON.parse(row.progress) as Progress;
+    throw new DeskbellError(
+      'ERR_COPY_UNFINISHED',
+      `The copy of ${row.source} to ${label} was begun by a Deskbell with schema ${row.schema_version}; this one has schema ${schemaVersion}. ` +
+        'Begin again with an empty target',
+    );
+  }
+  for (const table of tablesToBeEmpty(kind)) {
+    const [row] = await run(`select 1 from deskbell.${table} limit 1`);
+    if (row === undefined) continue;
+    throw new DeskbellError(
+      'ERR_STORE_NOT_EMPTY',
+      `The database ${label} has rows already, in its table ${table}`,
+    );
+  }
+  await run('delete from deskbell.vapid_keys');
+  await run(
+    `create table deskbell.${unfinishedCopy} (source text not null, schema_version int not null, progress text not null)`,
+  );
+  await run(
+    `insert into deskbell.${unfinishedCopy} (source, schema_version, progress) values (:source, :schemaVersion, '{}')`,
+    { source, schemaVersion },
+  );
+  return {};
+}
