@@ -16,7 +16,7 @@ export type { Sender, SenderOptions, SenderVapid, SendResult, SubscriptionInput 
 export type { Audience } from './delivery/broadcast/audience.ts';
 export type { BroadcastOptions } from './delivery/broadcast/create-broadcast.ts';
 export type { RecurringAudience, ScheduleOptions } from './delivery/schedule/create-schedule.ts';
-export type { BroadcastRun } from './delivery/broadcast/broadcaster.ts';
+export type { BroadcastRun } from './delivery/sender-interface.ts';
 export type { Progress } from './delivery/broadcast/progress.ts';
 export type { RetryPolicy } from './delivery/worker/retry-policy.ts';
 export type {

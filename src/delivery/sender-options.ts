@@ -1,21 +1,16 @@
 // The options of a sender, and what each part of it is told.
-import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
 import type { Encrypt } from '../protocol/message-encryption.ts';
 import type { Store } from '../store/store.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { OnFigures } from './figures.ts';
 import type { GoneHook } from './gone-hook.ts';
 import { parseMaxRates } from './limits/max-rate.ts';
-import type { DeliverySettings, SenderVapid, WorkerSettings } from './settings.ts';
-import type { RetryPolicy } from './worker/retry-policy.ts';
+import type { DeliverySettings } from './settings.ts';
 
 /** Of `createSender`: keys, store and threads, and how connections are made. */
-export interface SenderOptions extends TransportOptions {
-  readonly vapid: SenderVapid;
+export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
   /** Stands in for the accelerator where that is built, and for the builtin way elsewhere. */
   readonly encrypt?: Encrypt;
-  /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
-  readonly encryption?: EncryptionMethod;
   /** Where broadcasts stand. `send` needs none, but where there is one it deletes subscriptions that have ended. */
   readonly store?: Store | undefined;
   /**
@@ -23,8 +18,6 @@ export interface SenderOptions extends TransportOptions {
    * process deleted it. What it throws is a warning, and it is called again. Needs a store.
    */
   readonly onGone?: GoneHook | undefined;
-  /** Of the data directory: makes the tokens by which browsers report on broadcasts with `receipts`. */
-  readonly receiptKey?: Uint8Array | undefined;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number | undefined;
   /** Told in words of what goes worse than it could: why Node's builtins encrypt a large broadcast (once), a store that fails. */
@@ -36,25 +29,16 @@ export interface SenderOptions extends TransportOptions {
   /** Messages that push services get at most in broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`): from all
    *  senders on the store together, each of which is given the same. */
   readonly maxRate?: readonly string[] | undefined;
-  /** When and how often a row of a broadcast is tried again, where it differs from the defaults: tests make the waits short. */
-  readonly retryPolicy?: Partial<RetryPolicy> | undefined;
-  /** Sizes and times of the workers, where they differ from the defaults. */
-  readonly worker?: Partial<WorkerSettings>;
 }
 
 /** Takes options that were checked apart: `settings` goes to every worker, and the others stay with this process. */
 export function groupSenderOptions(options: SenderOptions) {
   const { encrypt, store, onGone, threads, onWarning, onFigures, sendTimeoutMs, ...rest } = options;
   const { vapid, retryPolicy, encryption, receiptKey, maxRate = [], worker, ...transport } = rest;
-  const maxRates = parseMaxRates(maxRate);
-  const settings: DeliverySettings = {
-    vapid,
-    transport,
-    retryPolicy,
-    encryption,
-    receiptKey,
-    maxRates,
-    worker,
-  };
+  const shared = { vapid, retryPolicy, encryption, receiptKey, worker };
+  const settings: DeliverySettings = { ...shared, transport, maxRates: parseMaxRates(maxRate) };
   return { settings, encrypt, store, onGone, threads, onWarning, onFigures, sendTimeoutMs };
 }
+
+/** The options of a sender by whom they go to. */
+export type GroupedOptions = ReturnType<typeof groupSenderOptions>;

@@ -21,15 +21,15 @@ export interface SenderVapid extends VapidKeys {
 export interface DeliverySettings {
   readonly vapid: SenderVapid;
   readonly transport: TransportOptions;
-  /** What differs from `defaultRetryPolicy`. */
+  /** When and how often a row of a broadcast is tried again, where it differs from the defaults: tests make the waits short. */
   readonly retryPolicy?: Partial<RetryPolicy> | undefined;
-  /** The fastest method that may be used. */
+  /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
   readonly encryption?: EncryptionMethod | undefined;
-  /** Makes the tokens of receipts: 32 bytes, the same as the service's. Without it no row asks for any. */
+  /** Of the data directory, the same as the service's: makes the tokens by which browsers report on broadcasts with `receipts`. */
   readonly receiptKey?: Uint8Array | undefined;
   /** Limits of push services, which all workers on the store keep together. */
   readonly maxRates?: MaxRates | undefined;
-  /** What differs from `defaultWorkerSettings`. */
+  /** Sizes and times of the workers, where they differ from the defaults. */
   readonly worker?: Partial<WorkerSettings> | undefined;
 }
 

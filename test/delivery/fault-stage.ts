@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-import type { BroadcastRun } from '../../src/delivery/broadcast/broadcaster.ts';
+import type { BroadcastRun } from '../../src/delivery/sender-interface.ts';
 import type { RetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import type { BroadcastRun } from '../../src/delivery/broadcast/broadcaster.ts';
+import type { BroadcastRun } from '../../src/delivery/sender-interface.ts';
 import type { SenderOptions } from '../../src/delivery/sender.ts';
 import {
   checkSums,

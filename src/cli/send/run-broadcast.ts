@@ -1,6 +1,6 @@
 // Shows a broadcast that this process delivers: a live line on a terminal, a line every few seconds elsewhere, or JSON
 // events, then a summary. Ctrl-C pauses it.
-import type { BroadcastRun } from '../../delivery/broadcast/broadcaster.ts';
+import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import {
   formatAlarm,
   formatCount,

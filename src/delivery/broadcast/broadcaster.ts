@@ -1,53 +1,32 @@
 // Broadcasts of a store: creates them, and works on one of them or on whatever comes.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import type { Message } from '../../protocol/message/message.ts';
 import { isOver, requireBroadcast, type Broadcast } from '../../store/broadcasts.ts';
-import type { Schedule } from '../../store/schedules.ts';
-import type { Audience } from './audience.ts';
-import { createBroadcast, type BroadcastOptions } from './create-broadcast.ts';
-import { createSchedule, type RecurringAudience, type ScheduleOptions } from '../schedule/create-schedule.ts';
+import { createBroadcast } from './create-broadcast.ts';
+import { createSchedule } from '../schedule/create-schedule.ts';
 import { Jobs } from '../jobs.ts';
-import { watchProgress, type Progress } from './progress.ts';
+import { watchProgress } from './progress.ts';
 import { runSchedules } from '../schedule/run-schedules.ts';
+import type { BroadcastRun, Sender } from '../sender-interface.ts';
+import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
 import { persist } from '../worker/persist.ts';
-import { createRunWorkers, type RunWorkersOptions } from '../worker/run-workers.ts';
+import { createRunWorkers } from '../worker/run-workers.ts';
 
-/** A broadcast that this process works on. */
-export interface BroadcastRun {
-  readonly broadcast: Broadcast;
-  /** False where an earlier call with the same idempotency key had made it. */
-  readonly isNew: boolean;
-  /** How far it is, about twice a second, with what other processes do for it; ends when the work here ends. */
-  progress(): AsyncIterable<Progress>;
-  /** Resolves when the work here has ended: the broadcast is over or paused, or `stop` was called. */
-  readonly finished: Promise<Broadcast>;
-  /** Ends the work here after the messages in flight; the broadcast stays as it is, for others or for later. */
-  stop(): Promise<void>;
-}
+/** What a sender does with broadcasts. */
+export type Broadcaster = Omit<Sender, 'send' | 'sendPayload'>;
 
-export interface Broadcaster {
-  /** Stores a broadcast and leaves its delivery to others, or to later. */
-  createBroadcast(
-    audience: Audience,
-    message: Message,
-    options?: BroadcastOptions,
-  ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
-  createSchedule(audience: RecurringAudience, message: Message, options: ScheduleOptions): Promise<Schedule>;
-  broadcast(audience: Audience, message: Message, options?: BroadcastOptions): Promise<BroadcastRun>;
-  /** Works on a broadcast that is there; one that is paused is resumed. */
-  resume(broadcastId: number): Promise<BroadcastRun>;
-  /** Works on every broadcast of the store, those to come and those of schedules included, until `signal` is aborted. */
-  work(signal: AbortSignal, onFault?: (fault: unknown) => void): Promise<void>;
-  /** Stops all that runs here. */
-  close(): Promise<void>;
-}
-
-/** @throws {DeskbellError} ERR_CONFIGURATION */
-export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
-  const { broadcasts } = options.store;
-  const policy = createEndpointPolicy(options.transport.pushServices);
-  const runWorkers = createRunWorkers(options);
+/**
+ * @param options that `createSender` has checked
+ * @throws {DeskbellError} ERR_CONFIGURATION (no store)
+ */
+export function openBroadcaster(options: SenderOptions): Broadcaster {
+  const { settings, store, onWarning, ...own } = groupSenderOptions(options);
+  if (store === undefined) {
+    throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
+  }
+  const { broadcasts } = store;
+  const policy = createEndpointPolicy(settings.transport.pushServices);
+  const runWorkers = createRunWorkers({ settings, store, onWarning, ...own });
   const jobs = new Jobs();
 
   const getOrThrow = async (id: number): Promise<Broadcast> =>
@@ -66,7 +45,7 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
   };
 
   const requireReceiptKey = ({ receipts = false }: { readonly receipts?: boolean | undefined }): void => {
-    if (!receipts || options.receiptKey !== undefined) return;
+    if (!receipts || settings.receiptKey !== undefined) return;
     throw new DeskbellError(
       'ERR_CONFIGURATION',
       'Receipts need the option "receiptKey": give createSender that of the data directory.',
@@ -75,7 +54,7 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
 
   const create: Broadcaster['createBroadcast'] = async (audience, message, broadcastOptions = {}) => {
     requireReceiptKey(broadcastOptions);
-    return createBroadcast(options.store, policy, audience, message, broadcastOptions);
+    return createBroadcast(store, policy, audience, message, broadcastOptions);
   };
 
   return {
@@ -83,7 +62,7 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
 
     createSchedule: async (audience, message, scheduleOptions) => {
       requireReceiptKey(scheduleOptions);
-      return createSchedule(options.store, audience, message, scheduleOptions);
+      return createSchedule(store, audience, message, scheduleOptions);
     },
 
     broadcast: async (audience, message, broadcastOptions) => {
@@ -99,7 +78,6 @@ export function createBroadcaster(options: RunWorkersOptions): Broadcaster {
     work: async (signal, onFault = () => {}) => {
       const { ended } = jobs.start(async (stopSignal) => {
         const stopped = AbortSignal.any([signal, stopSignal]);
-        const { store, onWarning } = options;
         await Promise.all([
           persist(() => runWorkers({}, stopped), { stopped, onFault }),
           persist(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault }),

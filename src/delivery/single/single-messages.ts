@@ -1,51 +1,26 @@
 // Sends single messages, on the same path as those of broadcasts, and reports the push services' answers to the store.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+// Broadcasts that threads deliver need none of it here, so it is loaded with the first single message.
+import { loadAccelerator, type EncryptionMethod } from '../../accelerator/load-accelerator.ts';
+import { createEncryptBatch, type EncryptBatch } from '../../protocol/encrypt-batch.ts';
+import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import { checkPayload, encodePayload } from '../../protocol/message/encode-payload.ts';
-import type { Message } from '../../protocol/message/message.ts';
-import type { PushResponse } from '../../protocol/push-response.ts';
 import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
-import type { Store } from '../../store/store.ts';
+import { maxTimeoutMs } from '../../transport/check-options.ts';
+import { systemClock } from '../../transport/clock.ts';
+import { createTransport, defaultTimeouts } from '../../transport/create-transport.ts';
+import type { TransportOptions } from '../../transport/transport.ts';
 import { AnswerLog } from './answer-log.ts';
 import type { Addressee } from '../message-path/destinations.ts';
 import { gatherTurn } from './gather.ts';
-import type { MessagePath } from '../message-path/message-path.ts';
+import { createMessagePath } from '../message-path/message-path.ts';
 import type { Result } from '../message-path/post.ts';
 import type { PushMessage } from '../message-path/select.ts';
+import { ClockCheck } from '../clock-check.ts';
+import type { Sender, SendResult } from '../sender-interface.ts';
+import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
+import { startSenderReport } from '../sender-report.ts';
 import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
-
-/** What came of one message: its meaning, and the push service's response where there was one. */
-export interface SendResult {
-  readonly outcome: Outcome;
-  /** The push service's answer; `undefined` where none came, and then `error` or the outcome's detail says why. */
-  readonly response: PushResponse | undefined;
-  /** The network, TLS, time-out or address fault that there is no answer for. */
-  readonly error?: DeskbellError;
-}
-
-export interface SingleMessagesOptions {
-  readonly path: MessagePath;
-  readonly policy: EndpointPolicy;
-  readonly store: Store | undefined;
-  /** Some subscriptions may have been made with another key than the current one. */
-  readonly hasOtherKeys: boolean;
-  /** For all that happens to a message. */
-  readonly timeoutMs: number;
-  readonly monotonicNow: () => number;
-  readonly onWarning: (warning: string) => void;
-}
-
-export interface SingleMessages {
-  /** As `Sender.send`. */
-  send(input: SubscriptionInput, message: Message, options?: PushOptions): Promise<SendResult>;
-  /** As `Sender.sendPayload`. */
-  sendPayload(input: SubscriptionInput, payload: Uint8Array, options?: PushOptions): Promise<SendResult>;
-  /** Resolves when all messages that were given are with the transport. */
-  flush(): Promise<void>;
-  /** Stores what is still to be told to the store. */
-  close(): Promise<void>;
-}
 
 /** A message and who waits for what comes of it. */
 interface WaitingMessage extends PushMessage {
@@ -53,15 +28,32 @@ interface WaitingMessage extends PushMessage {
   readonly reject: (error: unknown) => void;
 }
 
-export function createSingleMessages({
-  path,
-  policy,
-  store,
-  hasOtherKeys,
-  timeoutMs,
-  monotonicNow,
-  onWarning,
-}: SingleMessagesOptions): SingleMessages {
+/**
+ * Makes what sends single messages: transport, encryption, their path.
+ *
+ * @param given options that `createSender` has checked
+ */
+export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 'sendPayload' | 'close'> {
+  const { settings, encrypt, store, sendTimeoutMs, onWarning = () => {} } = groupSenderOptions(given);
+  const { vapid, encryption } = settings;
+  const transportOptions =
+    store === undefined ? settings.transport : { ...settings.transport, now: store.now };
+  const { monotonicNow = systemClock.monotonicNow } = transportOptions;
+  const timeoutMs = sendTimeoutMs ?? connectAndAnswerMs(transportOptions);
+  const policy = createEndpointPolicy(transportOptions.pushServices);
+  const transport = createTransport(transportOptions);
+  const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
+  const clockCheck = new ClockCheck(onWarning);
+  const path = createMessagePath(
+    { ...settings, transport: transportOptions },
+    transport,
+    encryptBatch,
+    store,
+    clockCheck,
+  );
+  const endReport = store && startSenderReport(store.senders, transport, 'single', clockCheck);
+  // Some subscriptions may have been made with another key than the current one.
+  const hasOtherKeys = (vapid.previousKeys ?? []).length > 0 || vapid.keyDirectory !== undefined;
   const answers = store && new AnswerLog(store.ledger, path.destinations, onWarning);
   const turn = gatherTurn<WaitingMessage>((messages) => {
     try {
@@ -71,18 +63,14 @@ export function createSingleMessages({
     }
   });
 
-  /** A subscription's own key is in the store where the caller does not name it. */
-  const findKey = async ({ endpoint }: Addressee): Promise<string | undefined> => {
-    const stored = await store?.subscriptions.findByEndpoint(endpoint);
-    return stored?.vapidPublicKey;
-  };
-
   /** The recipient with its key, where that must be looked up; `undefined` as a rule. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;
     return track(async () => {
-      const completed = { ...recipient, vapidPublicKey: named ?? (await findKey(recipient)) };
+      // a subscription's own key is in the store where the caller does not name it
+      const stored = named === undefined && (await store?.subscriptions.findByEndpoint(recipient.endpoint));
+      const completed = { ...recipient, vapidPublicKey: stored ? stored.vapidPublicKey : named };
       await path.destinations.loadKeys([completed]);
       return completed;
     });
@@ -121,12 +109,30 @@ export function createSingleMessages({
       return post(input, payload, options);
     },
 
-    flush: async () => {
+    async close() {
       await Promise.allSettled(lookups);
       turn.flush();
+      await transport.close();
+      await endReport?.();
+      await answers?.close();
     },
-    close: async () => answers?.close(),
   };
+}
+
+/** Messages that are all refused are never encrypted. */
+function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
+  let encryptBatch: EncryptBatch | undefined;
+  return (messages) => {
+    encryptBatch ??= loadAccelerator({ fastest }).encryptBatch;
+    return encryptBatch(messages);
+  };
+}
+
+function connectAndAnswerMs(options: TransportOptions): number {
+  const { connectTimeoutMs, responseTimeoutMs } = defaultTimeouts;
+  const sumMs =
+    (options.connectTimeoutMs ?? connectTimeoutMs) + (options.responseTimeoutMs ?? responseTimeoutMs);
+  return Math.min(sumMs, maxTimeoutMs);
 }
 
 /** Who sends a single message decides by himself when. */

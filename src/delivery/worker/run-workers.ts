@@ -1,21 +1,11 @@
 // Runs workers on a store: in threads where there is much to do, otherwise in this one.
-import type { Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
-import type { OnFigures } from '../figures.ts';
-import type { DeliverySettings } from '../settings.ts';
+import type { GroupedOptions } from '../sender-options.ts';
 import { resolveThreadCount } from './thread-count.ts';
 import { runWorkerThreads } from './worker-pool.ts';
 
-export interface RunWorkersOptions extends DeliverySettings {
+export interface RunWorkersOptions extends GroupedOptions {
   readonly store: Store;
-  /** Worker threads for large audiences; 0 delivers everything in this thread. One per core by default. */
-  readonly threads?: number | undefined;
-  /** For what is delivered in this thread. */
-  readonly encrypt?: Encrypt | undefined;
-  /** Told once, in words, why the accelerator is not used. */
-  readonly onWarning?: ((warning: string) => void) | undefined;
-  /** Told about once a second what each worker has measured since. */
-  readonly onFigures?: OnFigures | undefined;
 }
 
 export interface WorkRange {
@@ -37,7 +27,7 @@ export function createRunWorkers({
   encrypt,
   onWarning,
   onFigures,
-  ...settings
+  settings,
 }: RunWorkersOptions): RunWorkers {
   const maxThreads = resolveThreadCount(threads, { ...settings.transport, encrypt });
   const warnOnce = onceEach(onWarning);

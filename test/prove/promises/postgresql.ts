@@ -58,10 +58,10 @@ export const postgresql: readonly DocumentedPromise[] = [
           'const now = settings.transport.now ?? store.now;',
         ],
       },
-      'src/delivery/single/open-single-messages.ts': {
+      'src/delivery/single/single-messages.ts': {
         'tokens of single messages have the sender’s own time': [
-          '{ ...given.transport, now: store.now }',
-          '{ now: store.now, ...given.transport }',
+          '{ ...settings.transport, now: store.now }',
+          '{ now: store.now, ...settings.transport }',
         ],
       },
     },

@@ -1,0 +1,94 @@
+// The sender, as applications have it: what it does, and what comes of it.
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Message } from '../protocol/message/message.ts';
+import type { Outcome } from '../protocol/outcome.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
+import type { PushOptions } from '../protocol/request.ts';
+import type { Broadcast } from '../store/broadcasts.ts';
+import type { Schedule } from '../store/schedules.ts';
+import type { Audience } from './broadcast/audience.ts';
+import type { BroadcastOptions } from './broadcast/create-broadcast.ts';
+import type { Progress } from './broadcast/progress.ts';
+import type { RecurringAudience, ScheduleOptions } from './schedule/create-schedule.ts';
+import type { SubscriptionInput } from './subscription-input.ts';
+
+/** Sends messages to one subscription or to many, and controls broadcasts. Made by `createSender`. */
+export interface Sender {
+  /**
+   * Sends one message, once, within `sendTimeoutMs`. What the push service or the network do is told by the outcome,
+   * never thrown.
+   *
+   * @throws {DeskbellError} before anything is sent: ERR_SUBSCRIPTION_INVALID, ERR_MESSAGE_INVALID,
+   *   ERR_PAYLOAD_TOO_LARGE, ERR_CLOSED
+   */
+  send(subscription: SubscriptionInput, message: Message, options?: PushOptions): Promise<SendResult>;
+  /**
+   * The same with a payload of the caller's own, for a service worker that reads it.
+   *
+   * @param payload at most 3993 bytes, encrypted as they are; not to be changed until then
+   * @throws {DeskbellError} as `send`
+   */
+  sendPayload(
+    subscription: SubscriptionInput,
+    payload: Uint8Array,
+    options?: PushOptions,
+  ): Promise<SendResult>;
+  /**
+   * Writes a broadcast to the store and begins to deliver it; resolves when it is stored.
+   *
+   * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
+   *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY, ERR_CONFIGURATION (no store), ERR_CLOSED
+   */
+  broadcast(audience: Audience, message: Message, options?: BroadcastOptions): Promise<BroadcastRun>;
+  /** The same without delivering it: any sender on the store may, with `resume` or `work`. */
+  createBroadcast(
+    audience: Audience,
+    message: Message,
+    options?: BroadcastOptions,
+  ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
+  /**
+   * Stores a broadcast that recurs. Each time becomes a broadcast of its own, made by whichever sender runs `work` then.
+   * `store.schedules` lists and removes schedules.
+   *
+   * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_FIELD_VALUE,
+   *   ERR_FIELD_TYPE, ERR_CONFIGURATION (no store), ERR_CLOSED
+   */
+  createSchedule(audience: RecurringAudience, message: Message, options: ScheduleOptions): Promise<Schedule>;
+  /**
+   * Works on a broadcast that is in the store; one that is paused is resumed.
+   *
+   * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_CONFIGURATION (no store), ERR_CLOSED
+   */
+  resume(broadcastId: number): Promise<BroadcastRun>;
+  /**
+   * Works on every broadcast of the store, those to come and those of schedules included, until `signal` is aborted.
+   *
+   * @param onFault called with what interrupted the work, which continues after a while
+   * @throws {DeskbellError} ERR_CONFIGURATION (no store), ERR_CLOSED
+   */
+  work(signal: AbortSignal, onFault?: (fault: unknown) => void): Promise<void>;
+  /** Stops broadcasts here, waits for what is in flight, at most ten seconds, and closes the connections. May be called again. */
+  close(): Promise<void>;
+}
+
+/** What came of one message: its meaning, and the push service's response where there was one. */
+export interface SendResult {
+  readonly outcome: Outcome;
+  /** The push service's answer; `undefined` where none came, and then `error` or the outcome's detail says why. */
+  readonly response: PushResponse | undefined;
+  /** The network, TLS, time-out or address fault that there is no answer for. */
+  readonly error?: DeskbellError;
+}
+
+/** A broadcast that this process works on. */
+export interface BroadcastRun {
+  readonly broadcast: Broadcast;
+  /** False where an earlier call with the same idempotency key had made it. */
+  readonly isNew: boolean;
+  /** How far it is, about twice a second, with what other processes do for it; ends when the work here ends. */
+  progress(): AsyncIterable<Progress>;
+  /** Resolves when the work here has ended: the broadcast is over or paused, or `stop` was called. */
+  readonly finished: Promise<Broadcast>;
+  /** Ends the work here after the messages in flight; the broadcast stays as it is, for others or for later. */
+  stop(): Promise<void>;
+}
