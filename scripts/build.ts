@@ -25,15 +25,8 @@ async function build(): Promise<void> {
     const parts = await Promise.allSettled([
       bundle(made),
       compile('tsconfig.build.json', made, '--emitDeclarationOnly'),
-      // The browser's scripts without comments, their types with them: editors show those.
-      compile('src/client/tsconfig.json', join(made, 'client'), '--declaration', 'false'),
-      compile(
-        'src/client/tsconfig.json',
-        join(made, 'client'),
-        '--removeComments',
-        'false',
-        '--emitDeclarationOnly',
-      ),
+      // With comments: editors show those.
+      compile('src/client/tsconfig.json', join(made, 'client'), '--emitDeclarationOnly'),
       copyFurtherFiles(made),
     ]);
     for (const part of parts) if (part.status === 'rejected') throw part.reason;

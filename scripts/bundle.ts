@@ -2,7 +2,9 @@
 // several entries share stands once, in chunks, so that a class is the same one wherever it is imported from.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build, transform, type Plugin } from 'esbuild';
+import { bundleScript } from '../src/http/client-assets.ts';
 
 const root = join(import.meta.dirname, '..');
 const source = join(root, 'src');
@@ -19,9 +21,16 @@ const loadedByUrl = [
   'accelerator/addon',
 ];
 
+/** What pages load, in src/client/. */
+const clientScripts = ['index.js', 'service-worker.js', 'console/console.js', 'demo/demo.js', 'docs/docs.js'];
+
 /** @param to the folder that becomes dist/ */
 export async function bundle(to: string): Promise<void> {
-  await Promise.all([bundleModules(to), compileCommand(to)]);
+  await Promise.all([
+    bundleModules(to),
+    compileCommand(to),
+    ...clientScripts.map((file) => bundleClient(to, file)),
+  ]);
 }
 
 async function bundleModules(to: string): Promise<void> {
@@ -70,6 +79,13 @@ async function exportedModules(): Promise<string[]> {
       /^\.\/dist\/(?!client\/)(.+)\.js$/.exec(typeof entry === 'string' ? entry : entry.default) ?? [];
     return name ?? [];
   });
+}
+
+/** Each file by itself: most pages load one. */
+async function bundleClient(to: string, file: string): Promise<void> {
+  const path = join(to, 'client', file);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, await bundleScript(pathToFileURL(join(source, 'client', file))));
 }
 
 /** The command's first file is CommonJS in the words that old versions of Node know. */

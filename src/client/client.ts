@@ -1,9 +1,10 @@
 // The page's client: one object with the life cycle of this browser's subscription.
-import { ClientError, type FailureReason } from './client-error.ts';
+import type { FailureReason } from './client-error.ts';
 import { streamMessages } from './message-stream.ts';
 import type { PushMessage } from './push-message.ts';
-import { base64, type Fetch, type GetToken, ServiceApi, subscriptionBody } from './service-api.ts';
+import { ServiceApi, type ServiceApiOptions, subscriptionBody } from './service-api.ts';
 import { StoredCopy } from './stored-copy.ts';
+import { atPushService, ownName, reconcile, type Subscribed } from './subscription.ts';
 import { missingSupport, permissionFailure } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
 
@@ -20,21 +21,11 @@ export interface ClientState {
 }
 
 /** All of them have defaults. */
-export interface ClientOptions {
+export interface ClientOptions extends ServiceApiOptions {
   /** Where the Deskbell service is. Default: the page's own folder. */
   readonly serviceUrl?: string | URL;
   /** Where the service worker's script is, on the page's own origin. Default: `service-worker.js` beside the page. */
   readonly serviceWorkerUrl?: string | URL;
-  /** Time limit of each request to the service and to the push service, in milliseconds. Default: 15 000. */
-  readonly timeoutMs?: number;
-  /** Replaces `fetch`, for instance to add a header that the service's `onSubscribe` hook looks at. */
-  readonly fetch?: Fetch;
-  /**
-   * Gives a subscriber token, which says whose the subscription is, whenever the subscription is sent to the service; or
-   * nothing, and the service's copy stays whose it is. A fresh one each time: it is valid for an hour at most.
-   * What it throws, `subscribe` and `resync` reject with.
-   */
-  readonly token?: GetToken;
 }
 
 /** What the re-sync at page load did. */
@@ -82,13 +73,13 @@ export interface Client extends EventTarget {
   addEventListener(...parameters: Parameters<EventTarget['addEventListener']>): void;
 }
 
-const defaults: Required<ClientOptions> = {
-  serviceUrl: './',
-  serviceWorkerUrl: 'service-worker.js',
-  timeoutMs: 15_000,
-  fetch: (url, init) => fetch(url, init),
-  token: () => undefined,
-};
+const optionNames: readonly string[] = [
+  'serviceUrl',
+  'serviceWorkerUrl',
+  'timeoutMs',
+  'fetch',
+  'token',
+] satisfies readonly (keyof ClientOptions)[];
 
 /**
  * Makes the client and starts its re-sync; one per page.
@@ -100,15 +91,10 @@ const defaults: Required<ClientOptions> = {
  * @throws {TypeError} names an option that is unknown, and those that there are
  */
 export function createClient(options: ClientOptions = {}): Client {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(defaults, name));
-  if (unknown) throw new TypeError(`"${unknown}" is unknown; there are ${Object.keys(defaults).join(', ')}.`);
+  const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
+  if (unknown) throw new TypeError(`"${unknown}" is unknown; there are ${optionNames.join(', ')}.`);
   // The class itself knows its one event only as EventTarget does: by any name.
   return new DeskbellClient(options) as Client;
-}
-
-interface Reconciled {
-  readonly subscription: PushSubscription;
-  readonly isNew: boolean;
 }
 
 class DeskbellClient extends EventTarget {
@@ -116,23 +102,15 @@ class DeskbellClient extends EventTarget {
   readonly #service: ServiceApi;
   readonly #worker: WorkerRegistration;
   readonly #storedCopy: StoredCopy;
-  readonly #timeoutMs: number;
-  #storedEndpoint: string | undefined;
 
   constructor(options: ClientOptions) {
     super();
-    const workerUrl = new URL(options.serviceWorkerUrl ?? defaults.serviceWorkerUrl, document.baseURI);
-    const serviceUrl = new URL(options.serviceUrl ?? defaults.serviceUrl, document.baseURI);
-    if (!serviceUrl.pathname.endsWith('/')) serviceUrl.pathname += '/';
-    this.#worker = new WorkerRegistration(workerUrl, serviceUrl);
+    const { serviceUrl = './', serviceWorkerUrl = 'service-worker.js' } = options;
+    const service = new URL(serviceUrl, document.baseURI);
+    if (!service.pathname.endsWith('/')) service.pathname += '/';
+    this.#worker = new WorkerRegistration(new URL(serviceWorkerUrl, document.baseURI), service);
     this.#storedCopy = new StoredCopy(this.#worker.scope);
-    this.#timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
-    this.#service = new ServiceApi(
-      serviceUrl,
-      this.#timeoutMs,
-      options.fetch ?? defaults.fetch,
-      options.token ?? defaults.token,
-    );
+    this.#service = new ServiceApi(service, options);
 
     if (!missingSupport()) {
       navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent) => {
@@ -167,7 +145,7 @@ class DeskbellClient extends EventTarget {
       const body = copy || (subscription && subscriptionBody(subscription));
       await this.#storedCopy.forget();
       try {
-        if (subscription) await this.#atPushService(subscription.unsubscribe());
+        if (subscription) await atPushService(subscription.unsubscribe(), this.#service.timeoutMs);
       } finally {
         if (body) await this.#service.remove(body);
       }
@@ -193,7 +171,7 @@ class DeskbellClient extends EventTarget {
       obstacle: permission === 'denied' ? 'permission-denied' : undefined,
       permission,
       subscription,
-      isStored: subscription !== undefined && subscription.endpoint === this.#storedEndpoint,
+      isStored: subscription !== undefined && subscription.endpoint === this.#service.storedEndpoint,
     };
   }
 
@@ -221,77 +199,12 @@ class DeskbellClient extends EventTarget {
     return Notification.permission === 'granted' && (await this.#storedCopy.read()) !== undefined;
   }
 
-  /** Makes browser, push service and Deskbell agree: one subscription, with the current key, stored. */
-  async #reconcile(): Promise<Reconciled> {
-    const vapidKey = await this.#service.fetchVapidKey();
-    const registration = await this.#worker.register();
-    try {
-      return await this.#reconcileWith(vapidKey, registration);
-    } catch (error) {
-      // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
-      if ((error as ClientError).status !== 409) throw error;
-      return this.#reconcileWith(await this.#service.fetchVapidKey(), registration, true);
-    }
-  }
-
-  async #reconcileWith(
-    vapidKey: string,
-    { pushManager }: ServiceWorkerRegistration,
-    isRefused = false,
-  ): Promise<Reconciled> {
-    const existing = await pushManager.getSubscription();
-    const isNew = isRefused || !existing || !isUsable(existing, vapidKey);
-    if (isNew && existing) await this.#atPushService(existing.unsubscribe());
-    const subscription = isNew
-      ? await this.#atPushService(
-          pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: vapidKey }),
-        )
-      : existing;
-
-    const body = subscriptionBody(subscription);
-    const known = (await this.#storedCopy.read()) || (existing && subscriptionBody(existing));
-    const former = known && known !== body ? known : undefined;
-    await this.#service.store(body, vapidKey, former);
-    this.#storedEndpoint = subscription.endpoint;
-    if (former) await this.#service.remove(former);
-    await this.#storedCopy.write(body);
-    return { subscription, isNew };
-  }
-
-  async #atPushService<Result>(work: Promise<Result>): Promise<Result> {
-    try {
-      return await withTimeout(this.#timeoutMs, work);
-    } catch (cause) {
-      if ((cause as Error).name === 'NotAllowedError') throw permissionFailure('denied', cause);
-      throw new ClientError(
-        'push-service-unreachable',
-        "The browser's push service cannot be reached.",
-        cause,
-      );
-    }
+  #reconcile(): Promise<Subscribed> {
+    return reconcile(() => this.#worker.register(), this.#service, this.#storedCopy);
   }
 }
 
 /** One at a time, over all pages of this origin and its service worker. */
 function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
-  return navigator.locks.request('deskbell', work);
-}
-
-/** Chromium waits without end for a push service that is away. */
-function withTimeout<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`No answer within ${timeoutMs} ms.`)), timeoutMs);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
-/** A subscription that Chromium has given up for good keeps its keys and gets an endpoint on this host. */
-const removedHost = 'permanently-removed.invalid';
-
-function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): boolean {
-  const key = base64(options.applicationServerKey);
-  return (
-    key.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') === vapidKey &&
-    new URL(endpoint).host !== removedHost
-  );
+  return navigator.locks.request(ownName, work);
 }

@@ -2,24 +2,42 @@
 // browser's console as well.
 import { ClientError, reported } from './client-error.ts';
 
-export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 /** A subscriber token of the application, for the person who is signed in; none where nobody is. */
-export type GetToken = () => string | undefined | Promise<string | undefined>;
+type GetToken = () => string | undefined | Promise<string | undefined>;
 
-const jsonType = { 'content-type': 'application/json' };
+/** Of requests to the service and to the push service. */
+export const defaultTimeoutMs = 15_000;
+export const jsonType = { 'content-type': 'application/json' };
+
+/** How the service is asked; all of it has defaults. */
+export interface ServiceApiOptions {
+  /** Time limit of each request to the service and to the push service, in milliseconds. Default: 15 000. */
+  readonly timeoutMs?: number;
+  /** Replaces `fetch`, for instance to add a header that the service's `onSubscribe` hook looks at. */
+  readonly fetch?: Fetch;
+  /**
+   * Gives a subscriber token, which says whose the subscription is, whenever the subscription is sent to the service; or
+   * nothing, and the service's copy stays whose it is. A fresh one each time: it is valid for an hour at most.
+   * What it throws, `subscribe` and `resync` reject with.
+   */
+  readonly token?: GetToken;
+}
 
 export class ServiceApi {
   readonly url: URL;
-  readonly #timeoutMs: number;
+  readonly timeoutMs: number;
+  /** Of the subscription that was stored last. */
+  storedEndpoint: string | undefined;
   readonly #fetch: Fetch;
   readonly #getToken: GetToken;
 
   /** @param url a folder: it ends with a slash */
-  constructor(url: URL, timeoutMs: number, request: Fetch, getToken: GetToken) {
+  constructor(url: URL, options: ServiceApiOptions = {}) {
     this.url = url;
-    this.#timeoutMs = timeoutMs;
-    this.#fetch = request;
-    this.#getToken = getToken;
+    this.timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+    this.#getToken = options.token ?? (() => undefined);
   }
 
   /** The key to subscribe with, as unpadded base64url. */
@@ -30,8 +48,8 @@ export class ServiceApi {
     throw reported(new ClientError('server-refused', `${this.url.href}vapidKey did not answer with a key.`));
   }
 
-  /** @param body as `subscriptionBody` makes it, like `former`: what it takes the place of */
-  async store(body: string, vapidKey: string, former: string | undefined): Promise<void> {
+  /** @param former what it takes the place of, as `subscriptionBody` makes it */
+  async store(subscription: PushSubscription, vapidKey: string, former: string | undefined): Promise<void> {
     const token = await this.#getToken();
     await this.#request('webPush', {
       method: 'POST',
@@ -41,8 +59,9 @@ export class ServiceApi {
         ...(former && { 'deskbell-former-subscription': former }),
         ...(token && { authorization: `Bearer ${token}` }),
       },
-      body,
+      body: subscriptionBody(subscription),
     });
+    this.storedEndpoint = subscription.endpoint;
   }
 
   async signOut(body: string): Promise<void> {
@@ -59,7 +78,7 @@ export class ServiceApi {
       response = await this.#fetch(new URL(path, this.url), {
         // Nothing here acts for a signed-in user, so no cookie goes along that could be abused.
         credentials: 'omit',
-        signal: AbortSignal.timeout(this.#timeoutMs),
+        signal: AbortSignal.timeout(this.timeoutMs),
         ...init,
       });
     } catch (cause) {

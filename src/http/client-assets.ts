@@ -1,7 +1,7 @@
-// Files of the browser's side, from `src/client/` or, once built, `dist/client/`. Sources are stripped of their types
-// when they are first asked for.
+// Files of the browser's side, from `src/client/` or, once built, `dist/client/`. Scripts of the source are bundled when
+// they are first asked for, as scripts/bundle.ts does it for the package.
 import { readFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 const clientFolder = new URL('../client/', import.meta.url);
 const isRunFromSource = import.meta.url.endsWith('.ts');
@@ -13,11 +13,27 @@ export async function readStyle(file: string): Promise<string> {
 
 /** @param file path in the client's folder, with `.js` for scripts */
 export async function readClientFile(file: string): Promise<string> {
-  if (!isRunFromSource || !file.endsWith('.js')) return readFile(new URL(file, clientFolder), 'utf8');
-  const source = await readFile(new URL(file.replace(/\.js$/, '.ts'), clientFolder), 'utf8');
-  // What the compiler does to `./x.ts` in an import when it builds.
-  return stripTypeScriptTypes(source).replaceAll(
-    /(\b(?:from|import)\s*\(?\s*['"]\.[^'"]*)\.ts(['"])/g,
-    '$1.js$2',
-  );
+  const url = new URL(file, clientFolder);
+  return isRunFromSource && file.endsWith('.js') ? bundleScript(url) : readFile(url, 'utf8');
+}
+
+/**
+ * A script with all that it imports. The service worker becomes a classic script: every browser with Web Push can run it,
+ * and `importScripts()` can pull it into another one.
+ *
+ * @param url of its source, but with `.js`
+ */
+export async function bundleScript(url: URL): Promise<string> {
+  const { build } = await import('esbuild');
+  const path = fileURLToPath(url).replace(/\.js$/, '.ts');
+  const { outputFiles } = await build({
+    entryPoints: [path],
+    bundle: true,
+    format: path.endsWith('service-worker.ts') ? 'iife' : 'esm',
+    minify: true,
+    charset: 'utf8',
+    target: 'es2023',
+    write: false,
+  });
+  return outputFiles[0]!.text;
 }

@@ -1,11 +1,10 @@
-// The service worker's functions outside of a browser: how it reads payloads, and when it tries again. The script is run
-// as a browser runs it, in a global scope of its own. What browsers make of it is proved in test/browser/.
+// The service worker's functions outside of a browser: how it reads payloads, and when it tries again. They are run as a
+// browser runs them, in a global scope of their own. What browsers make of the script is proved in test/browser/.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
+import { build } from 'esbuild';
 import * as fc from 'fast-check';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import { unusualPayloads } from './unusual-payloads.ts';
@@ -20,17 +19,25 @@ const pushMessageData = (bytes: Uint8Array) => ({
   text: () => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes),
 });
 
-const script = stripTypeScriptTypes(
-  await readFile(join(import.meta.dirname, '../../src/client/service-worker.ts'), 'utf8'),
-);
+const modules = ['read-push', 'receipts', 'renewal', 'scope', 'show'];
+const { outputFiles } = await build({
+  stdin: {
+    contents: modules.map((name) => `export * from './worker/${name}.ts';`).join(''),
+    resolveDir: join(import.meta.dirname, '../../src/client'),
+  },
+  bundle: true,
+  format: 'iife',
+  globalName: 'parts',
+  write: false,
+});
 
-/** Runs the script in a global scope of its own, which then has its functions. */
+/** Runs the modules in a global scope of their own, and returns what they export. */
 function runScript(scope: Readonly<Record<string, unknown>>) {
   const location = { href: 'https://example.org/service-worker.js' };
   const self = { addEventListener: () => undefined, location, registration: scope['registration'] };
-  const context = createContext({ ...scope, self, URL, Response });
-  runInContext(script, context);
-  return context;
+  const context = createContext({ ...scope, self, URL, Response, AbortSignal });
+  runInContext(outputFiles[0]!.text, context);
+  return { self, ...context['parts'] };
 }
 
 const readPayload = runScript({})['readPayload'] as (
@@ -197,10 +204,10 @@ test('a subscription that cannot be renewed is reported, tried again after 2, 8 
 
   assert.deepEqual(waitedMs, [2000, 8000, 20_000]);
   assert.deepEqual(syncs, ['deskbell']);
-  assert.equal(errors.length, 4);
-  assert.match(
-    String(errors[0]),
-    /could not be subscribed anew.*GET https:\/\/example.org\/vapidKey was answered with 500/,
+  assert.deepEqual(
+    errors.filter((error) => /could not be subscribed anew.*example.org answered 500/.test(String(error)))
+      .length,
+    4,
   );
   assert.equal(copies.size, 1, 'the next page load knows that this browser is to be subscribed');
 });

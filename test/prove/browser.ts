@@ -1,7 +1,7 @@
 // Changes that break the browser's side.
 import { changesOf, type ClaimChanges } from './source-change.ts';
 
-const worker = 'src/client/service-worker.ts';
+const worker = 'src/client/worker/show.ts';
 const api = 'src/client/service-api.ts';
 const clientError = 'src/client/client-error.ts';
 

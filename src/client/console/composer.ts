@@ -1,6 +1,9 @@
 // The composer while it is being filled in: the notification as it will look, the fields of the chosen audience, and a message
 // to this very browser, whose subscription goes along with it and is not stored.
 
+import { defaultTimeoutMs } from '../service-api.ts';
+import { subscribe } from '../subscription.ts';
+
 export function startComposer(form: HTMLFormElement): void {
   const update = (): void => {
     showPreview(form);
@@ -47,7 +50,7 @@ async function sendToMe(form: HTMLFormElement, button: HTMLButtonElement): Promi
   button.disabled = true;
   answer.textContent = 'Sending …';
   try {
-    const subscription = await subscribe(button.dataset['vapidKey']!);
+    const subscription = await subscribeHere(button.dataset['vapidKey']!);
     const body = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
     body.set('subscription', JSON.stringify(subscription));
     const response = await fetch('/console/send/test', { method: 'POST', body });
@@ -72,19 +75,12 @@ function describe({ outcome, pushService, status, detail }: Answer): string {
   return `${pushService} answered ${status ?? 'nothing'}: ${outcome}${detail ? ` (${detail})` : ''}.`;
 }
 
-async function subscribe(applicationServerKey: string): Promise<PushSubscription> {
+async function subscribeHere(vapidKey: string): Promise<PushSubscription> {
   if ((await Notification.requestPermission()) !== 'granted') {
     throw new Error('notifications are not allowed for this page; allow them in the address bar.');
   }
   await navigator.serviceWorker.register('/console/service-worker.js', { scope: '/console/' });
   const { pushManager } = await navigator.serviceWorker.ready;
-  const options = { userVisibleOnly: true, applicationServerKey };
-  try {
-    return await pushManager.subscribe(options);
-  } catch (error) {
-    // There is one that was made with a former key.
-    if ((error as Error).name !== 'InvalidStateError') throw error;
-    await (await pushManager.getSubscription())?.unsubscribe();
-    return pushManager.subscribe(options);
-  }
+  const { subscription } = await subscribe(pushManager, vapidKey, defaultTimeoutMs);
+  return subscription;
 }

@@ -8,8 +8,6 @@ const script = 'text/javascript; charset=utf-8';
 const files = [
   ['/console.css', 'text/css; charset=utf-8', () => readStyle('console/console.css')],
   ['/console.js', script, () => readClientFile('console/console.js')],
-  ['/composer.js', script, () => readClientFile('console/composer.js')],
-  ['/local-times.js', script, () => readClientFile('console/local-times.js')],
   ['/icon.svg', 'image/svg+xml', () => readClientFile('demo/icon.svg')],
   // Shows the notification of a test message in this browser.
   ['/service-worker.js', script, () => readClientFile('service-worker.js')],

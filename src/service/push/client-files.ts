@@ -3,24 +3,10 @@ import { readClientFile } from '../../http/client-assets.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 
-/** What `client/index.ts` imports. */
-const libraryModules = [
-  'client',
-  'client-error',
-  'message-stream',
-  'service-api',
-  'stored-copy',
-  'support',
-  'worker-registration',
-];
-
 /** URL paths, the file of each in the client's folder, and what it is. A service worker's path is its scope. */
 const files = [
   ['/client/index.js', 'index.js', 'The page library'],
   ['/service-worker.js', 'service-worker.js', 'The service worker'],
-  ...libraryModules.map(
-    (name) => [`/client/${name}.js`, `${name}.js`, 'Module of the page library'] as const,
-  ),
 ] as const;
 
 export function addClientFiles(app: ServiceApp): void {

@@ -11,10 +11,10 @@ export const client: readonly DocumentedPromise[] = [
       title: 'where the service has other keys for its endpoint, the page subscribes anew',
     },
     changes: {
-      'src/client/client.ts': {
+      'src/client/subscription.ts': {
         'it sends the same subscription again': [
-          'const isNew = isRefused || !existing',
-          'const isNew = !existing',
+          'if (existing && !isRefused && isUsable',
+          'if (existing && isUsable',
         ],
       },
     },
@@ -26,8 +26,11 @@ export const client: readonly DocumentedPromise[] = [
       title: 'when the push service drops a subscription and the service has other keys for the next one',
     },
     changes: {
-      'src/client/service-worker.ts': {
-        'it gives up': ['if (error.status !== 409) throw error;', 'throw error;'],
+      'src/client/subscription.ts': {
+        'it gives up': [
+          'if (isRefused || (error as ClientError).status !== 409) throw error;',
+          'throw error;',
+        ],
       },
     },
   },

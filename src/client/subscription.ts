@@ -1,0 +1,91 @@
+// Makes this browser's subscription: for the page, and for the service worker where no page is open.
+import { ClientError } from './client-error.ts';
+import { base64, type ServiceApi, subscriptionBody } from './service-api.ts';
+import type { StoredCopy } from './stored-copy.ts';
+import { permissionFailure } from './support.ts';
+import { withTimeLimit } from './time-limit.ts';
+
+/** Name of the lock that pages and the service worker share, and of the worker's sync. */
+export const ownName = 'deskbell';
+
+/** This browser's subscription, and whether it was made just now. */
+export interface Subscribed {
+  readonly subscription: PushSubscription;
+  readonly isNew: boolean;
+}
+
+/**
+ * Makes browser, push service and Deskbell agree: one subscription, with the current key, stored.
+ *
+ * @throws {ClientError}
+ */
+export async function reconcile(
+  register: () => Promise<ServiceWorkerRegistration>,
+  service: ServiceApi,
+  storedCopy: StoredCopy,
+  isRefused = false,
+): Promise<Subscribed> {
+  const vapidKey = await service.fetchVapidKey();
+  const { pushManager } = await register();
+  const existing = await pushManager.getSubscription();
+  const subscribed = await subscribe(pushManager, vapidKey, service.timeoutMs, isRefused);
+  const body = subscriptionBody(subscribed.subscription);
+  const known = (await storedCopy.read()) || (existing && subscriptionBody(existing));
+  const former = known && known !== body ? known : undefined;
+  try {
+    await service.store(subscribed.subscription, vapidKey, former);
+  } catch (error) {
+    // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
+    if (isRefused || (error as ClientError).status !== 409) throw error;
+    return reconcile(register, service, storedCopy, true);
+  }
+  if (former) await service.remove(former);
+  await storedCopy.write(body);
+  return subscribed;
+}
+
+/**
+ * The browser's subscription with this key: the one that it has, or a new one.
+ *
+ * @param isRefused the one that it has will not do
+ * @throws {ClientError}
+ */
+export async function subscribe(
+  pushManager: PushManager,
+  applicationServerKey: string,
+  timeoutMs: number,
+  isRefused = false,
+): Promise<Subscribed> {
+  const existing = await pushManager.getSubscription();
+  if (existing && !isRefused && isUsable(existing, applicationServerKey)) {
+    return { subscription: existing, isNew: false };
+  }
+  if (existing) await atPushService(existing.unsubscribe(), timeoutMs);
+  const subscribing = pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
+  return { subscription: await atPushService(subscribing, timeoutMs), isNew: true };
+}
+
+/**
+ * Chromium waits without end for a push service that is away.
+ *
+ * @throws {ClientError}
+ */
+export async function atPushService<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
+  try {
+    return await withTimeLimit(timeoutMs, work);
+  } catch (cause) {
+    if ((cause as Error).name === 'NotAllowedError') throw permissionFailure('denied', cause);
+    throw new ClientError('push-service-unreachable', "The browser's push service cannot be reached.", cause);
+  }
+}
+
+/** A subscription that Chromium has given up for good keeps its keys and gets an endpoint on this host. */
+const removedHost = 'permanently-removed.invalid';
+
+function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): boolean {
+  const key = base64(options.applicationServerKey);
+  return (
+    key.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') === vapidKey &&
+    new URL(endpoint).host !== removedHost
+  );
+}

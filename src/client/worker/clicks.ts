@@ -1,0 +1,40 @@
+// What a click on a notification does, and what is reported when one is closed.
+import type { PushMessage } from '../push-message.ts';
+import { report } from './receipts.ts';
+import { hooks, openPages, pageUrl, toUrl, worker } from './scope.ts';
+
+const linkScheme = /^https?:/;
+/** The receipt token of the notification that was clicked last. */
+let clicked: string | undefined;
+
+export async function click(message: PushMessage, action: string): Promise<void> {
+  clicked = message.receipt;
+  await Promise.all([actOnClick(message, action), report(message, 'clicked', action || undefined)]);
+}
+
+/** Firefox tells of a click, and of a later notification with the same tag, as if the user had closed the notification. */
+export async function reportDismissal(message: PushMessage, tag: string): Promise<void> {
+  const isReplaced = (await worker.registration.getNotifications({ tag })).length > 0;
+  if (!isReplaced && message.receipt !== clicked) await report(message, 'dismissed');
+}
+
+async function actOnClick(message: PushMessage, actionName: string): Promise<void> {
+  try {
+    if (await hooks().onClick?.(message, actionName)) return;
+  } catch (error) {
+    console.error('Deskbell: onClick failed, so the page is opened.', error);
+  }
+  const action = message.actions?.find((candidate) => candidate.action === actionName);
+  await openPage(message, toUrl(action?.url ?? message.url, linkScheme));
+}
+
+/**
+ * Brings a page to the front, the one that is at `url` where that is given. Where there is none, it opens one and passes
+ * it the message.
+ */
+async function openPage(message: PushMessage, url: string | undefined): Promise<void> {
+  const isIt = (page: WindowClient) => (url ? page.url === url : page.url.startsWith(pageUrl));
+  const page = (await openPages()).find(isIt);
+  if (page) await page.focus();
+  else (await worker.clients.openWindow(url ?? pageUrl))?.postMessage({ deskbell: message });
+}

@@ -1,0 +1,42 @@
+// Renews the subscription where the push service has dropped it, also while no page is open (Push API §8.2).
+import { ServiceApi, subscriptionBody } from '../service-api.ts';
+import { StoredCopy } from '../stored-copy.ts';
+import { ownName, reconcile } from '../subscription.ts';
+import { serviceUrl, tryLater, worker } from './scope.ts';
+
+/** Waiting times before a failed renewal is tried again, while the browser keeps this worker alive. */
+const retryDelaysMs = [2_000, 8_000, 20_000];
+const service = new ServiceApi(serviceUrl);
+
+export async function renewWithRetries(former: PushSubscription | null): Promise<void> {
+  const storedCopy = new StoredCopy(worker.registration.scope);
+  if ((await storedCopy.read()) === undefined) await storedCopy.write(former ? subscriptionBody(former) : '');
+  for (const delayMs of [0, ...retryDelaysMs]) {
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    try {
+      return await renew();
+    } catch {
+      // renew() has reported it.
+    }
+  }
+  // Elsewhere the page library tries again when a page is loaded.
+  await tryLater(ownName);
+}
+
+/** Subscribes anew and puts the new subscription in the place of the former one; failures are on the console. */
+export async function renew(): Promise<void> {
+  try {
+    await navigator.locks.request(ownName, resubscribe);
+  } catch (error) {
+    console.error('Deskbell: this browser could not be subscribed anew.', error);
+    throw error;
+  }
+}
+
+async function resubscribe(): Promise<void> {
+  const storedCopy = new StoredCopy(worker.registration.scope);
+  // Unsubscribed, or notifications were blocked, in the meantime.
+  if ((await storedCopy.read()) === undefined || Notification.permission !== 'granted') return;
+  // There is no token here: user and tags move over.
+  await reconcile(async () => worker.registration, service, storedCopy);
+}

@@ -1,0 +1,79 @@
+// Shows a message as a notification, as the site's own hook wants it, and passes it to the open pages.
+import type { PushMessage } from '../push-message.ts';
+import { withTimeLimit } from '../time-limit.ts';
+import { optionNames, pictureNames, readMembers } from './read-push.ts';
+import { report } from './receipts.ts';
+import { hooks, messageOf, openPages, toUrl, worker } from './scope.ts';
+
+/** Browsers end a service worker that takes too long, and then nothing is shown. */
+const hookTimeoutMs = 10_000;
+const pictureScheme = /^(https?|data):/;
+
+export async function receive(received: PushMessage): Promise<void> {
+  const message = await callBeforeShow(received);
+  const { title, message: text, receivedAtMs, receipt } = message;
+  // A browser cannot keep every member that a payload may have: some are nested too deeply.
+  await showAndPassOn(message).catch(() => showAndPassOn({ title, message: text, receivedAtMs, receipt }));
+  await report(message, 'shown');
+}
+
+/** The message as the site's own hook wants it shown. Whatever the hook does, there is one to show. */
+export async function callBeforeShow(message: PushMessage): Promise<PushMessage> {
+  try {
+    const changes = await withTimeLimit(hookTimeoutMs, hooks().beforeShow?.(message));
+    return changes ? { ...message, ...readMembers({ ...message, ...changes }) } : message;
+  } catch (error) {
+    console.error('Deskbell: beforeShow failed, so the message is shown as it came.', error);
+    return message;
+  }
+}
+
+async function showAndPassOn(message: PushMessage): Promise<void> {
+  await show(message);
+  await passOn(message);
+}
+
+async function show(message: PushMessage): Promise<void> {
+  const options: Record<string, unknown> = {
+    body: message.message,
+    tag: 'deskbell',
+    requireInteraction: true,
+    renotify: false,
+    ...givenOptions(message),
+    data: { deskbell: message },
+  };
+  if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
+  await worker.registration.showNotification(message.title, options);
+  await showBadge(message.appBadge);
+}
+
+/** What the payload says of the notification. A browser leaves out what it does not support. */
+function givenOptions(message: PushMessage): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const name of optionNames) options[name] = message[name];
+  for (const name of pictureNames) options[name] = toUrl(message[name], pictureScheme);
+  options['actions'] = message.actions?.map((action) => ({
+    ...action,
+    icon: toUrl(action.icon, pictureScheme),
+  }));
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined && value !== null),
+  );
+}
+
+/** Whether this very message is shown already: it was delivered again. */
+async function isOnScreen({ id, tag }: PushMessage): Promise<boolean> {
+  const notifications = await worker.registration.getNotifications({ tag: tag ?? 'deskbell' });
+  return notifications.some((shown) => id !== undefined && messageOf(shown)?.id === id);
+}
+
+/** The number on the icon of an installed web app, where the browser has that. */
+export async function showBadge(count: number | undefined): Promise<void> {
+  if (count === undefined) return;
+  await navigator.setAppBadge?.(count).catch(() => undefined);
+}
+
+async function passOn(message: PushMessage): Promise<void> {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Client has no such parameter
+  for (const page of await openPages()) page.postMessage({ deskbell: message });
+}
