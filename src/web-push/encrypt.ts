@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 
 import { curve, pointBytes } from '../protocol/p256.ts';
 import { authBytes } from '../protocol/subscription.ts';
+import { ensure } from './ensure.ts';
 import type { ContentEncoding, EncryptionResult } from './types.ts';
 
 /** The one function that we use of a CommonJS package that has no types. */
@@ -46,19 +47,18 @@ export function encrypt(
 
 /** @throws {Error} */
 export function checkEncryptionArguments(userPublicKey: unknown, userAuth: unknown, payload: unknown): void {
-  if (!userPublicKey) throw new Error('No user public key provided for encryption.');
-  if (typeof userPublicKey !== 'string') {
-    throw new Error('The subscription p256dh value must be a string.');
-  }
-  if (Buffer.from(userPublicKey, 'base64url').length !== pointBytes) {
-    throw new Error(`The subscription p256dh value should be ${pointBytes} bytes long.`);
-  }
-  if (!userAuth) throw new Error('No user auth provided for encryption.');
-  if (typeof userAuth !== 'string') throw new Error('The subscription auth key must be a string.');
-  if (Buffer.from(userAuth, 'base64url').length < authBytes) {
-    throw new Error(`The subscription auth key should be at least ${authBytes} bytes long`);
-  }
-  if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
-    throw new Error('Payload must be either a string or a Node Buffer.');
-  }
+  ensure(userPublicKey, 'No user public key provided for encryption.');
+  ensure(typeof userPublicKey === 'string', 'The subscription p256dh value must be a string.');
+  ensure(
+    Buffer.from(userPublicKey, 'base64url').length === pointBytes,
+    `The subscription p256dh value should be ${pointBytes} bytes long.`,
+  );
+  ensure(userAuth, 'No user auth provided for encryption.');
+  ensure(typeof userAuth === 'string', 'The subscription auth key must be a string.');
+  ensure(
+    Buffer.from(userAuth, 'base64url').length >= authBytes,
+    `The subscription auth key should be at least ${authBytes} bytes long`,
+  );
+  const isPayload = typeof payload === 'string' || Buffer.isBuffer(payload);
+  ensure(isPayload, 'Payload must be either a string or a Node Buffer.');
 }

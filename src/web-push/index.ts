@@ -7,6 +7,7 @@
 //   await webPush.sendNotification(subscription, 'Backups are done', { TTL: 3600 });
 import { supportedContentEncodings } from './content-encodings.ts';
 import { encrypt } from './encrypt.ts';
+import { ensure } from './ensure.ts';
 import { createPushClient, type PushClient } from './push-client.ts';
 import { completeRequest, prepareRequest } from './request-details.ts';
 import type { PushSubscription, RequestDetails, RequestOptions, SendResult, VapidDetails } from './types.ts';
@@ -25,9 +26,8 @@ let client: PushClient | undefined;
  * @throws {Error} it is neither text nor `null`
  */
 export function setGCMAPIKey(apiKey: string | null): void {
-  if (apiKey !== null && (typeof apiKey !== 'string' || apiKey === '')) {
-    throw new Error('The GCM API Key should be a non-empty string or null.');
-  }
+  const isKey = typeof apiKey === 'string' && apiKey !== '';
+  ensure(apiKey === null || isKey, 'The GCM API Key should be a non-empty string or null.');
   gcmAPIKey = apiKey;
 }
 
@@ -114,6 +114,6 @@ export type {
   RequestDetails,
   RequestOptions,
   SendResult,
-  Urgency,
   VapidKeys,
 } from './types.ts';
+export type { Urgency } from '../protocol/request.ts';

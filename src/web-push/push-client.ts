@@ -142,10 +142,10 @@ function encryptAll(
   messages: readonly Waiting[],
   encryptBatch: EncryptBatch,
 ): readonly (Uint8Array | Error)[] {
-  const toEncrypt = messages.filter(({ prepared }) => prepared.plaintext !== undefined);
   const encrypted = encryptBatch(
-    toEncrypt.map(({ prepared }) => {
-      const { payload, keys } = prepared.plaintext!;
+    messages.flatMap(({ prepared: { plaintext } }) => {
+      if (plaintext === undefined) return [];
+      const { payload, keys } = plaintext;
       return {
         plaintext: typeof payload === 'string' ? Buffer.from(payload) : payload,
         subscription: {
@@ -154,11 +154,11 @@ function encryptAll(
         },
       };
     }),
-  );
-  const bodies = new Map(toEncrypt.map((message, index) => [message, encrypted[index]!]));
-  return messages.map((message) => {
-    const body = bodies.get(message) ?? message.prepared.details.body ?? emptyBody;
-    return body instanceof DeskbellError ? encryptAlone(message.prepared) : body;
+  ).values();
+  return messages.map(({ prepared }) => {
+    if (prepared.plaintext === undefined) return prepared.details.body ?? emptyBody;
+    const body = encrypted.next().value!;
+    return body instanceof DeskbellError ? encryptAlone(prepared) : body;
   });
 }
 

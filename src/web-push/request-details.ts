@@ -2,8 +2,9 @@
 // encryption left to a batch.
 import { supportedContentEncodings } from './content-encodings.ts';
 import { checkEncryptionArguments, encrypt } from './encrypt.ts';
+import { ensure } from './ensure.ts';
 import { createTokenCache } from './token-cache.ts';
-import { readOptions, type Defaults } from './request-options.ts';
+import { readOptions, type Defaults, type ReadOptions } from './request-options.ts';
 import type { PushSubscription, RequestDetails, RequestOptions } from './types.ts';
 
 /** A payload that is still to be encrypted, with `aes128gcm`. */
@@ -76,15 +77,13 @@ function setBody(details: RequestDetails, body: Buffer): void {
 }
 
 function checkSubscription(subscription: PushSubscription, hasPayload: boolean): void {
-  if (!subscription || !subscription.endpoint) {
-    throw new Error('You must pass in a subscription with at least an endpoint.');
-  }
-  if (typeof subscription.endpoint !== 'string') {
-    throw new Error('The subscription endpoint must be a string with a valid URL.');
-  }
-  if (hasPayload && !(subscription.keys && subscription.keys.p256dh && subscription.keys.auth)) {
-    throw new Error("To send a message with a payload, the subscription must have 'auth' and 'p256dh' keys.");
-  }
+  ensure(subscription?.endpoint, 'You must pass in a subscription with at least an endpoint.');
+  const isText = typeof subscription.endpoint === 'string';
+  ensure(isText, 'The subscription endpoint must be a string with a valid URL.');
+  ensure(
+    !hasPayload || (subscription.keys?.p256dh && subscription.keys.auth),
+    "To send a message with a payload, the subscription must have 'auth' and 'p256dh' keys.",
+  );
 }
 
 /** This draft of the encoding keeps its parameters in header fields. */
@@ -98,7 +97,7 @@ function encryptAesgcm(details: RequestDetails, { payload, keys }: Plaintext): v
 /** Google's endpoints of before VAPID take an API key; it is passed through. */
 function addAuthorization(
   { headers, endpoint }: RequestDetails,
-  { gcmAPIKey, vapidDetails, contentEncoding }: ReturnType<typeof readOptions>,
+  { gcmAPIKey, vapidDetails, contentEncoding }: ReadOptions,
 ): void {
   if (endpoint.startsWith('https://android.googleapis.com/gcm/send')) {
     if (gcmAPIKey) headers['Authorization'] = `key=${gcmAPIKey}`;

@@ -2,16 +2,10 @@
 // out. The texts are the original's, since applications compare them.
 import { Agent } from 'node:https';
 
-import { urgencies } from '../protocol/request.ts';
+import { defaultTtlSeconds, urgencies } from '../protocol/request.ts';
 import { supportedContentEncodings } from './content-encodings.ts';
-import type {
-  ContentEncoding,
-  Headers,
-  ProxyOptions,
-  RequestOptions,
-  Urgency,
-  VapidDetails,
-} from './types.ts';
+import { ensure } from './ensure.ts';
+import type { Headers, ProxyOptions, RequestOptions, VapidDetails } from './types.ts';
 import { isBase64url } from './vapid.ts';
 
 /** What `setGCMAPIKey` and `setVapidDetails` have set. */
@@ -20,18 +14,8 @@ export interface Defaults {
   readonly vapidDetails: VapidDetails | null | undefined;
 }
 
-export interface ReadOptions extends Defaults {
-  readonly headers: Headers;
-  readonly ttlSeconds: number;
-  readonly contentEncoding: ContentEncoding;
-  readonly urgency: Urgency;
-  readonly topic: string | undefined;
-  readonly proxy: string | ProxyOptions | undefined;
-  readonly agent: Agent | undefined;
-  readonly timeoutMs: number | undefined;
-}
+export type ReadOptions = ReturnType<typeof readOptions>;
 
-const defaultTtlSeconds = 28 * 24 * 60 * 60;
 const maxTopicCharacters = 32;
 const names = [
   'headers',
@@ -47,18 +31,20 @@ const names = [
 ];
 
 /** @throws {Error} */
-export function readOptions(options: RequestOptions | undefined, defaults: Defaults): ReadOptions {
+export function readOptions(options: RequestOptions | undefined, defaults: Defaults) {
   const given: RequestOptions = options || {};
   for (const name of Object.keys(given)) {
-    if (!names.includes(name)) {
-      throw new Error(`'${name}' is an invalid option. The valid options are ['${names.join("', '")}'].`);
-    }
+    const valid = names.join("', '");
+    ensure(names.includes(name), `'${name}' is an invalid option. The valid options are ['${valid}'].`);
   }
   // In the order of the original, so that of two faults the same one is told.
   const headers = readHeaders(given);
   const ttlSeconds = readTtl(given.TTL);
-  const contentEncoding = readContentEncoding(given.contentEncoding);
-  const urgency = readUrgency(given.urgency);
+  const contentEncoding = given.contentEncoding || supportedContentEncodings.AES_128_GCM;
+  const isEncoding = Object.values(supportedContentEncodings).includes(contentEncoding);
+  ensure(isEncoding, 'Unsupported content encoding specified.');
+  const urgency = given.urgency || 'normal';
+  ensure(urgencies.includes(urgency), 'Unsupported urgency specified.');
   const topic = readTopic(given.topic);
   const proxy = readProxy(given.proxy);
   return {
@@ -77,46 +63,31 @@ export function readOptions(options: RequestOptions | undefined, defaults: Defau
 }
 
 function readHeaders(options: RequestOptions): Headers {
-  if (!options.headers) return {};
-  const twice = Object.keys(options.headers).filter(
+  const headers = options.headers || {};
+  const twice = Object.keys(headers).filter(
     (name) => (options as Readonly<Record<string, unknown>>)[name] !== undefined,
   );
-  if (twice.length === 0) return options.headers;
-  throw new Error(
+  ensure(
+    twice.length === 0,
     `Duplicated headers defined [${twice.join(',')}]. Please either define the header in thetop level options OR in ` +
       "the 'headers' key.",
   );
+  return headers;
 }
 
 function readTtl(ttl: unknown): number {
   if (ttl === undefined) return defaultTtlSeconds;
   const seconds = Number(ttl);
-  if (seconds < 0) throw new Error('TTL should be a number and should be at least 0');
+  ensure(!(seconds < 0), 'TTL should be a number and should be at least 0');
   return seconds;
-}
-
-function readContentEncoding(encoding: ContentEncoding | undefined): ContentEncoding {
-  if (!encoding) return supportedContentEncodings.AES_128_GCM;
-  if (Object.values(supportedContentEncodings).includes(encoding)) return encoding;
-  throw new Error('Unsupported content encoding specified.');
-}
-
-function readUrgency(urgency: Urgency | undefined): Urgency {
-  if (!urgency) return 'normal';
-  if (urgencies.includes(urgency)) return urgency;
-  throw new Error('Unsupported urgency specified.');
 }
 
 function readTopic(topic: string | undefined): string | undefined {
   if (!topic) return undefined;
-  if (!isBase64url(topic)) {
-    throw new Error('Unsupported characters set use the URL or filename-safe Base64 characters set');
-  }
-  if (topic.length > maxTopicCharacters) {
-    throw new Error(
-      `use maximum of ${maxTopicCharacters} characters from the URL or filename-safe Base64 characters set`,
-    );
-  }
+  const alphabet = 'URL or filename-safe Base64 characters set';
+  ensure(isBase64url(topic), `Unsupported characters set use the ${alphabet}`);
+  const isLong = topic.length > maxTopicCharacters;
+  ensure(!isLong, `use maximum of ${maxTopicCharacters} characters from the ${alphabet}`);
   return topic;
 }
 

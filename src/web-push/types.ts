@@ -1,5 +1,6 @@
 // The shapes of the npm package `web-push`, as `@types/web-push` names them. Types only.
 import type { Agent } from 'node:https';
+import type { Urgency } from '../protocol/request.ts';
 
 /** What `PushSubscription.toJSON()` gives in a browser. */
 export interface PushSubscription {
@@ -23,8 +24,6 @@ export interface VapidDetails {
 
 /** How the body is encrypted. Browsers of today use `aes128gcm` (RFC 8291). */
 export type ContentEncoding = 'aesgcm' | 'aes128gcm';
-/** Whether a message is worth waking a device for (RFC 8030 §5.3). */
-export type Urgency = 'very-low' | 'low' | 'normal' | 'high';
 /** Header fields by name. */
 export type Headers = Record<string, string>;
 

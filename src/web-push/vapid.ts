@@ -2,7 +2,7 @@
 // applications compare them. Subject and pair are checked less strictly than by the rest of this package.
 import { createECDH } from 'node:crypto';
 
-import { curve } from '../protocol/p256.ts';
+import { curve, pointBytes, scalarBytes } from '../protocol/p256.ts';
 import {
   defaultTokenLifetimeSeconds,
   generateVapidKeys,
@@ -11,17 +11,20 @@ import {
   signToken,
 } from '../protocol/vapid-token.ts';
 import { supportedContentEncodings } from './content-encodings.ts';
+import { ensure } from './ensure.ts';
 import type { ContentEncoding, VapidDetails, VapidKeys } from './types.ts';
 
-export function generateVAPIDKeys(): VapidKeys {
-  return generateVapidKeys();
-}
+export const generateVAPIDKeys: () => VapidKeys = generateVapidKeys;
 
 /** @throws {Error} */
 export function checkVapidDetails({ subject, publicKey, privateKey }: VapidDetails): void {
   checkSubject(subject);
-  checkPublicKey(publicKey);
-  checkPrivateKey(privateKey);
+  ensure(publicKey, 'No key set vapidDetails.publicKey');
+  ensure(typeof publicKey === 'string', 'Vapid public key is must be a URL safe Base 64 encoded string.');
+  checkKeyBytes('public', publicKey, pointBytes);
+  ensure(privateKey, 'No key set in vapidDetails.privateKey');
+  ensure(typeof privateKey === 'string', 'Vapid private key must be a URL safe Base 64 encoded string.');
+  checkKeyBytes('private', privateKey, scalarBytes);
 }
 
 /**
@@ -60,27 +63,26 @@ export function getVapidHeaders(
 }
 
 function checkAudience(audience: unknown): void {
-  if (!audience) throw new Error('No audience could be generated for VAPID.');
-  if (typeof audience !== 'string') {
-    throw new Error(
-      `The audience value must be a string containing the origin of a push service. ${String(audience)}`,
-    );
-  }
-  if (!URL.canParse(audience)) throw new Error(`VAPID audience is not a url. ${audience}`);
+  ensure(audience, 'No audience could be generated for VAPID.');
+  const text = String(audience);
+  ensure(
+    typeof audience === 'string',
+    `The audience value must be a string containing the origin of a push service. ${text}`,
+  );
+  ensure(URL.canParse(text), `VAPID audience is not a url. ${text}`);
 }
 
 function checkSubject(subject: unknown): void {
-  if (!subject) throw new Error('No subject set in vapidDetails.subject.');
-  if (typeof subject !== 'string') {
-    throw new Error(
-      `The subject value must be a string containing an https: URL or mailto: address. ${String(subject)}`,
-    );
-  }
-  const url = URL.parse(subject);
-  if (url === null) throw new Error(`Vapid subject is not a valid URL. ${subject}`);
-  if (url.protocol !== 'https:' && url.protocol !== 'mailto:') {
-    throw new Error(`Vapid subject is not an https: or mailto: URL. ${subject}`);
-  }
+  ensure(subject, 'No subject set in vapidDetails.subject.');
+  const text = String(subject);
+  ensure(
+    typeof subject === 'string',
+    `The subject value must be a string containing an https: URL or mailto: address. ${text}`,
+  );
+  const url = URL.parse(text);
+  ensure(url !== null, `Vapid subject is not a valid URL. ${text}`);
+  const isContact = url.protocol === 'https:' || url.protocol === 'mailto:';
+  ensure(isContact, `Vapid subject is not an https: or mailto: URL. ${text}`);
   if (url.hostname === 'localhost') {
     console.warn(
       "Vapid subject points to a localhost web URI, which is unsupported by Apple's push notification server and will " +
@@ -89,27 +91,10 @@ function checkSubject(subject: unknown): void {
   }
 }
 
-function checkPublicKey(publicKey: unknown): void {
-  if (!publicKey) throw new Error('No key set vapidDetails.publicKey');
-  if (typeof publicKey !== 'string') {
-    throw new Error('Vapid public key is must be a URL safe Base 64 encoded string.');
-  }
-  checkKeyBytes('public', publicKey, 65);
-}
-
-function checkPrivateKey(privateKey: unknown): void {
-  if (!privateKey) throw new Error('No key set in vapidDetails.privateKey');
-  if (typeof privateKey !== 'string') {
-    throw new Error('Vapid private key must be a URL safe Base 64 encoded string.');
-  }
-  checkKeyBytes('private', privateKey, 32);
-}
-
 function checkKeyBytes(half: 'public' | 'private', key: string, bytes: number): void {
-  if (!isBase64url(key)) throw new Error(`Vapid ${half} key must be a URL safe Base 64 (without "=")`);
-  if (Buffer.from(key, 'base64url').length !== bytes) {
-    throw new Error(`Vapid ${half} key should be ${bytes} bytes long when decoded.`);
-  }
+  ensure(isBase64url(key), `Vapid ${half} key must be a URL safe Base 64 (without "=")`);
+  const { length } = Buffer.from(key, 'base64url');
+  ensure(length === bytes, `Vapid ${half} key should be ${bytes} bytes long when decoded.`);
 }
 
 /** True for one character of the URL-safe alphabet or more; the original asks no more of it. */
@@ -117,12 +102,11 @@ export function isBase64url(text: string): boolean {
   return /^[\w-]+$/.test(text);
 }
 
-function checkExpiration(expiration: unknown): void {
-  if (!Number.isInteger(expiration)) throw new Error('`expiration` value must be a number');
-  if (Number(expiration) < 0) throw new Error('`expiration` must be a positive integer');
-  if (Number(expiration) >= nowSeconds() + maxTokenLifetimeSeconds) {
-    throw new Error('`expiration` value is greater than maximum of 24 hours');
-  }
+function checkExpiration(expiration: number): void {
+  ensure(Number.isInteger(expiration), '`expiration` value must be a number');
+  ensure(expiration >= 0, '`expiration` must be a positive integer');
+  const isSoon = expiration < nowSeconds() + maxTokenLifetimeSeconds;
+  ensure(isSoon, '`expiration` value is greater than maximum of 24 hours');
 }
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
