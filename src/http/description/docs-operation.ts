@@ -106,7 +106,7 @@ function renderForm(method: string, path: string, operation: OperationObject): H
             >Body<textarea name="body" rows="6" spellcheck="false">${toJson(body.example)}</textarea>
           </label>`
     }
-    <button type="submit">Send</button>
+    <button type="submit" class="primary">Send</button>
     <div class="answer" role="status" hidden></div>
   </form>`;
 }

@@ -97,7 +97,7 @@ const chart = (label: string, viewHeight: number, content: Html, from: string, t
     >
       ${content}
     </svg>
-    <p class="ends"><span>${from}</span><span>${to}</span></p>`;
+    <p class="spread quiet small number"><span>${from}</span><span>${to}</span></p>`;
 
 const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
   settlements.reduce((sum, outcome) => sum + bar[outcome], 0);
@@ -107,8 +107,8 @@ export function serviceCharts(services: readonly ServiceBars[], from: string, to
   return html`<div>
       ${services.map(
         (service) =>
-          html`<div class="service">
-            <header>
+          html`<div class="item">
+            <header class="spread">
               <h3>${service.pushService}</h3>
               <p class="quiet small number">${sumsText(service.sums)}</p>
             </header>
@@ -129,7 +129,7 @@ export function sumsText(sums: ServiceBars['sums']): string {
 }
 
 export const legend = (names: readonly string[]): Html =>
-  html`<ul class="legend">
+  html`<ul class="legend quiet small">
     ${names.map(
       (name) =>
         html`<li>

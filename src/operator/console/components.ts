@@ -53,10 +53,10 @@ export function card(heading: string, content: Html, id = idOf(heading)): Html {
 
 /** A figure that matters, with what is to be known of it. */
 export const tile = (label: string | Html, value: string | Html, note: string | Html): Html =>
-  html`<div class="tile">
-    <dt>${label}</dt>
-    <dd>${value}</dd>
-    <dd>${note}</dd>
+  html`<div class="card tile">
+    <dt class="quiet small">${label}</dt>
+    <dd class="figure">${value}</dd>
+    <dd class="quiet small">${note}</dd>
   </div>`;
 
 export interface Column {
@@ -103,7 +103,7 @@ export const facts = (entries: readonly (readonly [string, string | Html])[]): H
     ${entries.map(
       ([name, value]) =>
         html`<div>
-          <dt>${name}</dt>
+          <dt class="quiet small">${name}</dt>
           <dd>${value}</dd>
         </div>`,
     )}

@@ -182,13 +182,13 @@ function collectAlarms(
 
 function renderRunning(broadcast: Broadcast): Html {
   const { id, audience, counts } = broadcast;
-  return html`<div class="running">
-    <p>
+  return html`<div class="item">
+    <p class="spread">
       <a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>
       ${stateBadge(broadcast)}
     </p>
     ${progressBar(broadcast)}
-    <p class="quiet small number">
+    <p class="spread quiet small number">
       <span>${formatCount(audience - counts.pending)} of ${formatCount(audience)}</span>
       ${counts.rejected > 0 ? html`<span>${formatCount(counts.rejected)} rejected</span>` : noHtml}
     </p>

@@ -197,7 +197,7 @@ function renderRejections(attempts: readonly AttemptRecord[]): Html {
     else kind.count += 1;
   }
   if (kinds.size === 0) return empty('Nothing that is still remembered.');
-  return html`<ul class="refusals">
+  return html`<ul>
     ${[...kinds.values()].slice(0, shownRejections).map(renderRejection)}
   </ul>`;
 }
@@ -211,7 +211,7 @@ function renderRejection({
 }): Html {
   const { origin, status, reason = '', detail, atMs } = newest;
   const { meaning, remedy } = meaningOf(reason);
-  return html`<li>
+  return html`<li class="item">
     <h3>${pushServiceName(origin)} <span class="badge">${status ?? 'no answer'}</span></h3>
     <p>
       ${meaning === '' ? reason : meaning}${detail === undefined ? noHtml : html` Its reason: “${untrusted(detail)}”`}
