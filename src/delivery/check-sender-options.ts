@@ -18,7 +18,8 @@ import {
   type OptionChecks,
 } from '../errors/check-options.ts';
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
-import { maxTimeoutMs, transportChecks } from '../transport/check-options.ts';
+import { transportChecks } from '../transport/check-options.ts';
+import { maxTimeoutMs } from '../transport/timeouts.ts';
 import { parseMaxRates } from './limits/max-rate.ts';
 import type { SenderOptions } from './sender-options.ts';
 import { defaultWorkerSettings, type SenderVapid } from './settings.ts';

@@ -1,6 +1,7 @@
 // The control resource: what the library offers, for other processes, as JSON over HTTP. Loopback only, and never
 // for a web page: a browser sends `Origin` with whatever a page could do harm with.
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from './http/answer.ts';
+import { type Answer, emptyAnswer, jsonAnswer } from './http/answer.ts';
+import { refusal } from './http/refusals.ts';
 import type { Exchange } from './http/exchange.ts';
 import { isLoopbackHost } from './http/host.ts';
 import type { Fault } from './faults/fault.ts';

@@ -1,7 +1,8 @@
 // Routes requests to the resources, and applies the injected faults to push requests.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Addresses, nameOf } from './addresses.ts';
-import { type Answer, jsonAnswer, refusal } from './http/answer.ts';
+import { type Answer, jsonAnswer } from './http/answer.ts';
+import { refusal } from './http/refusals.ts';
 import { applyFault } from './faults/apply-fault.ts';
 import type { EventLog } from './events.ts';
 import type { Exchange } from './http/exchange.ts';

@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { codeOf } from './connection-errors.ts';
 import type { ResolvedAddress } from './transport.ts';
 
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
@@ -78,8 +79,9 @@ async function resolveName(hostname: string, resolve: Resolve): Promise<readonly
   try {
     addresses = await resolve(hostname);
   } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-    throw new DeskbellError('ERR_CONNECTION', `${hostname} could not be resolved${reason}.`, { cause });
+    throw new DeskbellError('ERR_CONNECTION', `${hostname} could not be resolved${codeOf(cause)}.`, {
+      cause,
+    });
   }
   if (addresses.length === 0) throw new DeskbellError('ERR_CONNECTION', `${hostname} has no address.`);
   return addresses;

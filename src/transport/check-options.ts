@@ -12,10 +12,8 @@ import {
 } from '../errors/check-options.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { parseProxy } from './proxy.ts';
+import { maxTimeoutMs } from './timeouts.ts';
 import type { TransportOptions } from './transport.ts';
-
-/** What `setTimeout` takes; a longer time would end at once. */
-export const maxTimeoutMs = 2 ** 31 - 1;
 
 const isTimeout = mustBe(
   `a number of milliseconds over 0 and at most ${maxTimeoutMs}`,

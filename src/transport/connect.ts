@@ -17,12 +17,13 @@ import {
 } from 'node:tls';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { connectionError } from './connection-errors.ts';
+import { codeOf, connectionError } from './connection-errors.ts';
 import { blockedError, isPublicAddress } from './address-guard.ts';
 import type { Clock } from './clock.ts';
 import { SocketReader } from './socket-reader.ts';
 import type { Proxy } from './proxy.ts';
 import { openTunnel } from './proxy-tunnel.ts';
+import { timeoutError } from './timeouts.ts';
 import { findRoute, type Route, type RouteSettings } from './route.ts';
 
 /** The protocol that ALPN selected (RFC 7301); `http/1.1` without TLS. */
@@ -55,9 +56,7 @@ export async function connect(
   // Ends every socket that the attempt has opened; never fired after it has succeeded.
   const attempt = new AbortController();
   const timeOut = (): void => {
-    const seconds = settings.connectTimeoutMs / 1000;
-    const message = `${origin.host} could not be connected to within ${seconds} s.`;
-    attempt.abort(new DeskbellError('ERR_TIMEOUT', message));
+    attempt.abort(timeoutError(origin.host, 'accept a connection', settings.connectTimeoutMs));
   };
   const timer = settings.startTimer(timeOut, settings.connectTimeoutMs, true);
   const abort = (): void => attempt.abort(aborted.reason);
@@ -173,8 +172,7 @@ async function finishTls(socket: Socket, host: string, signal: AbortSignal): Pro
 }
 
 function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return '';
-  return 'code' in cause ? ` (${String(cause.code)})` : ` (${cause.message})`;
+  return codeOf(cause) || (cause instanceof Error ? ` (${cause.message})` : '');
 }
 
 function rejection(signal: AbortSignal): Promise<never> {

@@ -6,11 +6,6 @@ export function connectionError(host: string, what: string, cause?: Error): Desk
   return new DeskbellError('ERR_CONNECTION', `${host} ${what}${codeOf(cause)}.`, { cause });
 }
 
-/** @param verb such as `answer` */
-export function timeoutError(host: string, verb: string, timeoutMs: number): DeskbellError {
-  return new DeskbellError('ERR_TIMEOUT', `${host} did not ${verb} within ${timeoutMs / 1000} s.`);
-}
-
 /** ` (ECONNRESET)`; empty where the system gave no code. */
 export function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';

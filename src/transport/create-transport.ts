@@ -6,18 +6,13 @@ import { checkOptions } from '../errors/check-options.ts';
 import { transportChecks } from './check-options.ts';
 import type { ConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
+import { defaultCloseGraceMs, defaultTimeouts } from './timeouts.ts';
 import { Origin, type OriginSettings } from './origin.ts';
 import { parseProxy } from './proxy.ts';
 import type { PushHeaders, PushRequest, Transport, TransportOptions, TransportRules } from './transport.ts';
 import { createTrust } from './trust.ts';
 
 const maxOrigins = 1000;
-
-export const defaultTimeouts = {
-  connectTimeoutMs: 10_000,
-  responseTimeoutMs: 30_000,
-  idleTimeoutMs: 60_000,
-} as const;
 
 /**
  * Opens nothing yet: connections are made when there is something to send.
@@ -89,7 +84,7 @@ export function createTransport(
       for (const origin of origins.values()) origin.withdraw();
     },
 
-    async close(graceMs = 10_000) {
+    async close(graceMs = defaultCloseGraceMs) {
       isClosed = true;
       const { promise: grace, resolve: endGrace } = Promise.withResolvers<void>();
       const timer = settings.startTimer(endGrace, graceMs, true);

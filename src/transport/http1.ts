@@ -11,7 +11,8 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { codeOf, connectionError, timeoutError } from './connection-errors.ts';
+import { codeOf, connectionError } from './connection-errors.ts';
+import { timeoutError } from './timeouts.ts';
 import type { Timer } from './clock.ts';
 import type { Connection } from './connect.ts';
 import { ConnectionAgent, ConnectionStream } from './connection-stream.ts';

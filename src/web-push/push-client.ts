@@ -11,6 +11,7 @@ import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import { Fifo } from '../transport/fifo.ts';
 import { maxLimit } from '../transport/pacing.ts';
+import { maxTimeoutMs } from '../transport/timeouts.ts';
 import type { PushHeaders, Transport, TransportResult } from '../transport/transport.ts';
 import { sendWithNodeHttps } from './node-https.ts';
 import { completeRequest, type PreparedRequest } from './request-details.ts';
@@ -21,8 +22,6 @@ import type { SendResult } from './types.ts';
 const maxHandedOver = maxLimit;
 /** An application has one time-out or a few. */
 const maxTransports = 8;
-/** What `setTimeout` takes. */
-const maxTimeoutMs = 2 ** 31 - 1;
 const maxSharedHeaders = 256;
 const emptyBody = new Uint8Array();
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { formatProgress } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { formatProgress } from '../../src/cli/send/format-progress.ts';
 import { broadcastToJson } from '../../src/views/broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 

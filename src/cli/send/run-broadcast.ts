@@ -3,9 +3,7 @@
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import {
   formatAlarm,
-  formatCount,
   formatDuration,
-  formatProgress,
   nameBroadcast,
   stateOf,
 } from '../../delivery/broadcast/format-broadcast.ts';
@@ -15,7 +13,9 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import { alarmToJson, broadcastToJson, progressToJson } from '../../views/broadcast.ts';
+import { assertDelivered } from './assert-delivered.ts';
 import { summarize } from './broadcast-summary.ts';
+import { formatProgress } from './format-progress.ts';
 import type { CommandHint } from '../output/command-hint.ts';
 import type { Context } from '../context.ts';
 
@@ -96,21 +96,6 @@ async function showEnd(broadcast: Broadcast, output: Context['output'], json: bo
   const time = broadcast.state === 'done' ? ` in ${formatDuration(seconds)}` : '';
   await output.line(`Broadcast ${broadcast.id} is ${output.style('bold', stateOf(broadcast))}${time}:`);
   for (const line of summarize(broadcast, output)) await output.line(line);
-}
-
-function assertDelivered({ id, state, counts }: Broadcast): void {
-  if (state === 'cancelled')
-    throw new DeskbellError('ERR_BROADCAST_UNFINISHED', `Broadcast ${id} was cancelled`);
-  if (state !== 'done') {
-    const pending = formatCount(counts.pending);
-    throw new DeskbellError(
-      'ERR_BROADCAST_UNFINISHED',
-      `Broadcast ${id} is ${state} with ${pending} messages pending`,
-    );
-  }
-  const failed = counts.rejected + counts.expired + counts.exhausted;
-  if (failed === 0) return;
-  throw new DeskbellError('ERR_NOT_ACCEPTED', `${formatCount(failed)} messages were not accepted`);
 }
 
 function formatStart({ broadcast, isNew }: BroadcastRun): string {

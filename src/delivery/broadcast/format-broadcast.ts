@@ -1,16 +1,9 @@
 // A broadcast as text, the same wherever it is shown: command line, logs, console. As JSON: views/broadcast.ts.
-import {
-  settlements,
-  type Alarm,
-  type Broadcast,
-  type BroadcastState,
-  type OriginCounts,
-} from '../../store/broadcasts.ts';
+import { type Alarm, type Broadcast, type BroadcastState } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
 import { chromeLimitReason } from '../limits/chrome-limit.ts';
 import { notListedReason } from '../message-path/not-sent.ts';
-import type { Progress } from './progress.ts';
 
 /** A count of `Broadcast.counts`. */
 export type CountName = keyof Broadcast['counts'];
@@ -91,35 +84,6 @@ export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | '
   if (isSentence) return `${hostOf(origin)}: ${detail}`;
   const verb = reason === 'vapid-refused' ? 'refuses our token or key' : 'rejects messages';
   return `${hostOf(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
-}
-
-/** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
-export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): string {
-  const share = broadcast.audience === 0 ? 1 : settled / broadcast.audience;
-  const width = 20;
-  const bar = '#'.repeat(Math.floor(share * width)).padEnd(width, '·');
-  return [
-    `[${bar}] ${Math.floor(share * 100)} %`,
-    `${formatCount(settled)} of ${formatCount(broadcast.audience)}`,
-    `${formatCount(Math.round(ratePerSecond))}/s`,
-    ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
-    ...formatWaiting(broadcast),
-    ...broadcast.origins.map(formatOrigin),
-  ].join('  ');
-}
-
-/** Rows that are held back wait for their push service to accept messages again; the others for their next attempt. */
-function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {
-  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
-  return [
-    ...(waiting > suspendedRows ? [`${formatCount(waiting - suspendedRows)} waiting for a retry`] : []),
-    ...heldBack.map(({ origin, rows }) => `${formatCount(rows)} held back, ${hostOf(origin)} refuses them`),
-  ];
-}
-
-function formatOrigin(counts: OriginCounts): string {
-  const parts = settlements.filter((name) => counts[name] > 0);
-  return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'no answer yet'}`;
 }
 
 /** `1:05:09`, `0:32` */

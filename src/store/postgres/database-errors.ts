@@ -1,5 +1,6 @@
 // What PostgreSQL's and the network's faults mean to an operator of Deskbell, and which of them pass.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { DiskFullError } from '../disk-full.ts';
 
 /** @returns the five characters of SQLSTATE, or the name of a system error such as ECONNREFUSED */
 export function codeOf(error: unknown): string | undefined {
@@ -88,7 +89,7 @@ export function toStoreError(error: unknown, label: string): unknown {
     case '3F000':
       return unavailable(`has lost tables or functions of Deskbell (${error.message})`);
     case '53100':
-      return unavailable('cannot grow: its disk is full; nothing was stored');
+      return new DiskFullError(label, cause);
     case '57014':
       return unavailable('took too long for one statement, which was cancelled');
     default:

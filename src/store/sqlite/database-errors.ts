@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { DiskFullError } from '../disk-full.ts';
 import { isOnReadOnlyDisk } from '../../keys/file-permissions.ts';
 
 // https://sqlite.org/rescode.html: the primary code is the low byte
@@ -48,7 +49,7 @@ export function toStoreError(error: unknown, path: string): unknown {
     case SQLITE_CANTOPEN:
       return unavailable(`cannot be opened: ${hindranceOf(path)}`);
     case SQLITE_FULL:
-      return unavailable('cannot grow: the disk is full; nothing was stored');
+      return new DiskFullError(path, error);
     case SQLITE_IOERR:
       return unavailable('cannot be read or written: the disk reported a fault');
     default:

@@ -1,0 +1,20 @@
+// Which ends of a broadcast make `send` fail, and with which exit code.
+import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
+
+/** @throws {DeskbellError} ERR_BROADCAST_UNFINISHED, ERR_NOT_ACCEPTED */
+export function assertDelivered({ id, state, counts }: Broadcast): void {
+  if (state === 'cancelled')
+    throw new DeskbellError('ERR_BROADCAST_UNFINISHED', `Broadcast ${id} was cancelled`);
+  if (state !== 'done') {
+    const pending = formatCount(counts.pending);
+    throw new DeskbellError(
+      'ERR_BROADCAST_UNFINISHED',
+      `Broadcast ${id} is ${state} with ${pending} messages pending`,
+    );
+  }
+  const failed = counts.rejected + counts.expired + counts.exhausted;
+  if (failed === 0) return;
+  throw new DeskbellError('ERR_NOT_ACCEPTED', `${formatCount(failed)} messages were not accepted`);
+}

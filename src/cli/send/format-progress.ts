@@ -1,0 +1,33 @@
+// The line that shows how far a broadcast is.
+import { formatCount, formatDuration, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import type { Progress } from '../../delivery/broadcast/progress.ts';
+import { settlements, type Broadcast, type OriginCounts } from '../../store/broadcasts.ts';
+
+/** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
+export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): string {
+  const share = broadcast.audience === 0 ? 1 : settled / broadcast.audience;
+  const width = 20;
+  const bar = '#'.repeat(Math.floor(share * width)).padEnd(width, '·');
+  return [
+    `[${bar}] ${Math.floor(share * 100)} %`,
+    `${formatCount(settled)} of ${formatCount(broadcast.audience)}`,
+    `${formatCount(Math.round(ratePerSecond))}/s`,
+    ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
+    ...formatWaiting(broadcast),
+    ...broadcast.origins.map(formatOrigin),
+  ].join('  ');
+}
+
+/** Rows that are held back wait for their push service to accept messages again; the others for their next attempt. */
+function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {
+  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  return [
+    ...(waiting > suspendedRows ? [`${formatCount(waiting - suspendedRows)} waiting for a retry`] : []),
+    ...heldBack.map(({ origin, rows }) => `${formatCount(rows)} held back, ${hostOf(origin)} refuses them`),
+  ];
+}
+
+function formatOrigin(counts: OriginCounts): string {
+  const parts = settlements.filter((name) => counts[name] > 0);
+  return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'no answer yet'}`;
+}

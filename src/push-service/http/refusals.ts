@@ -1,0 +1,37 @@
+// What the push service refuses, and how: status and errno as Mozilla's autopush gives them, so that code that reads those
+// can be tried here.
+import { STATUS_CODES } from 'node:http';
+import { jsonAnswer, type Answer } from './answer.ts';
+
+/** Reason → [HTTP status, errno]. `null` where autopush has no number for it. */
+const refusals = {
+  endpointUnknown: [404, 102],
+  endpointGone: [410, 106],
+  bodyTooLarge: [413, 104],
+  // RFC 8292 §4.2: 401 for credentials that are left out, 403 for invalid ones
+  authorizationMissing: [401, 109],
+  authorizationInvalid: [403, 109],
+  encryptionInvalid: [400, 110],
+  ttlMissing: [400, 111],
+  ttlInvalid: [400, 112],
+  topicInvalid: [400, 113],
+  urgencyInvalid: [400, null],
+  subscriptionFull: [429, 201],
+  serviceFull: [503, 201],
+  hostInvalid: [400, null],
+  routeUnknown: [404, null],
+  methodNotAllowed: [405, null],
+  messageUnknown: [404, null],
+  controlForbidden: [403, null],
+  controlInvalid: [400, null],
+} as const satisfies Record<string, readonly [number, number | null]>;
+
+/** A refusal with the JSON body `{code, errno, error, message}`. */
+export function refusal(
+  reason: keyof typeof refusals,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const [code, errno] = refusals[reason];
+  return jsonAnswer(code, { code, errno, error: STATUS_CODES[code], message }, headers);
+}
