@@ -14,12 +14,8 @@ import { defaultSliceRows } from '../../store/slices.ts';
 import { checkIdempotencyKey } from '../idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 
-/** How a broadcast is delivered. */
-export interface BroadcastOptions extends PushOptions {
-  /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
-  readonly idempotencyKey?: string | undefined;
-  /** Nothing is sent before it; by default now. */
-  readonly startAt?: Date | undefined;
+/** How the messages of a broadcast are delivered, be it a single one or one of a schedule. */
+export interface DeliveryOptions extends PushOptions {
   /**
    * Asks browsers to report whether the notification was shown, clicked or dismissed: `Broadcast.receipts` counts it. Needs
    * the sender's `receiptKey`, and a service that takes receipts. Default: false.
@@ -32,12 +28,24 @@ export interface BroadcastOptions extends PushOptions {
   readonly perPerson?: string | undefined;
 }
 
-const broadcastChecks: OptionChecks<BroadcastOptions> = {
+/** How a broadcast is delivered. */
+export interface BroadcastOptions extends DeliveryOptions {
+  /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
+  readonly idempotencyKey?: string | undefined;
+  /** Nothing is sent before it; by default now. */
+  readonly startAt?: Date | undefined;
+}
+
+export const deliveryOptionChecks: OptionChecks<DeliveryOptions> = {
   ...pushOptionChecks,
-  idempotencyKey: checkKey,
-  startAt: checkStart,
   receipts: isFlag,
   perPerson: (value) => void parsePerPerson(value as string),
+};
+
+const broadcastChecks: OptionChecks<BroadcastOptions> = {
+  ...deliveryOptionChecks,
+  idempotencyKey: checkKey,
+  startAt: checkStart,
 };
 
 /**

@@ -1,7 +1,7 @@
 // Reports when broadcasts start, change their state and raise alarms, whichever process delivers them.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isOver, type Alarm, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
 import { formatAlarm, formatState, stateOf } from './format-broadcast.ts';
+import { watchStore } from './watch-store.ts';
 
 export type BroadcastEvent =
   | { readonly kind: 'state'; readonly broadcast: Broadcast }
@@ -22,30 +22,21 @@ const newestCount = 50;
  *
  * @param onError told why the store cannot be read, once until it can be read again
  */
-export async function* watchBroadcasts(
+export function watchBroadcasts(
   store: BroadcastStore,
   signal: AbortSignal,
   onError: (error: unknown) => void,
   everyMs = pollEveryMs,
 ): AsyncGenerator<BroadcastEvent> {
   let seen: ReadonlyMap<number, Look> | undefined;
-  let isFailing = false;
-  for (let isLast = false; !isLast;) {
-    // The look after the abort reports what the work that has just ended came to.
-    isLast = signal.aborted;
-    try {
-      const looks = await look(store, seen ?? new Map());
-      for (const now of looks.values()) {
-        if (seen !== undefined || !isOver(now.broadcast)) yield* compare(seen?.get(now.broadcast.id), now);
-      }
-      seen = looks;
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) onError(error);
-      isFailing = true;
-    }
-    if (!isLast) await sleep(everyMs, undefined, { signal }).catch(() => {});
-  }
+  const findEvents = async (): Promise<readonly BroadcastEvent[]> => {
+    const before = seen;
+    seen = await look(store, before ?? new Map());
+    return [...seen.values()]
+      .filter(({ broadcast }) => before !== undefined || !isOver(broadcast))
+      .flatMap((now) => compare(before?.get(now.broadcast.id), now));
+  };
+  return watchStore(findEvents, { signal, everyMs, onError, looksAfterEnd: true });
 }
 
 /** The newest broadcasts, and the older ones that were not over at the last look; the oldest first. */
@@ -65,12 +56,13 @@ async function look(
   );
 }
 
-function* compare(before: Look | undefined, { broadcast, state }: Look): Generator<BroadcastEvent> {
+function compare(before: Look | undefined, { broadcast, state }: Look): readonly BroadcastEvent[] {
   const known = new Set(before?.broadcast.alarms.map(alarmKey));
-  for (const alarm of broadcast.alarms) {
-    if (!known.has(alarmKey(alarm))) yield { kind: 'alarm', broadcast, alarm };
-  }
-  if (state !== before?.state) yield { kind: 'state', broadcast };
+  const raised = broadcast.alarms.filter((alarm) => !known.has(alarmKey(alarm)));
+  return [
+    ...raised.map((alarm) => ({ kind: 'alarm', broadcast, alarm }) as const),
+    ...(state === before?.state ? [] : [{ kind: 'state', broadcast } as const]),
+  ];
 }
 
 /** An alarm is raised once for each origin and reason of a broadcast; afterwards only its number of rows grows. */

@@ -1,7 +1,7 @@
 // Which push services cannot be reached at all, as all senders on a store report: who sends may be any process on any machine.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { SenderReports, StoredSenderReport } from '../../store/senders.ts';
 import { hostOf } from './format-broadcast.ts';
+import { watchStore } from './watch-store.ts';
 
 export interface UnreachablePushService {
   readonly origin: string;
@@ -50,27 +50,23 @@ export function formatReachability(event: ReachabilityEvent): string {
  *
  * @param onError told why the store cannot be read, once until it can be read again
  */
-export async function* watchPushServices(
+export function watchPushServices(
   senders: Pick<SenderReports, 'list'>,
   signal: AbortSignal,
   onError: (error: unknown) => void,
   everyMs = pollEveryMs,
 ): AsyncGenerator<ReachabilityEvent> {
   let reported: ReadonlySet<string> = new Set();
-  let isFailing = false;
-  while (!signal.aborted) {
-    try {
-      const found = findUnreachable(await senders.list());
-      const origins = new Set(found.map(({ origin }) => origin));
-      for (const unreachable of found)
-        if (!reported.has(unreachable.origin)) yield { state: 'unreachable', ...unreachable };
-      for (const origin of reported) if (!origins.has(origin)) yield { state: 'reachable', origin };
-      reported = origins;
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) onError(error);
-      isFailing = true;
-    }
-    await sleep(everyMs, undefined, { signal }).catch(() => {});
-  }
+  const findEvents = async (): Promise<readonly ReachabilityEvent[]> => {
+    const found = findUnreachable(await senders.list());
+    const before = reported;
+    reported = new Set(found.map(({ origin }) => origin));
+    return [
+      ...found
+        .filter(({ origin }) => !before.has(origin))
+        .map((unreachable) => ({ state: 'unreachable', ...unreachable }) as const),
+      ...[...before.difference(reported)].map((origin) => ({ state: 'reachable', origin }) as const),
+    ];
+  };
+  return watchStore(findEvents, { signal, everyMs, onError });
 }

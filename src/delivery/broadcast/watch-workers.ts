@@ -1,6 +1,6 @@
 // Reports which processes begin and end to deliver broadcasts, on whatever machine, by the reports that their workers store.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { SenderReports } from '../../store/senders.ts';
+import { watchStore } from './watch-store.ts';
 
 /** A process that delivers: all of its threads are one. */
 export interface WorkerProcess {
@@ -31,7 +31,7 @@ const silentLooksOfLost = 6;
  * @param isLeftOut says of which processes nothing is to be reported
  * @param onError told why the store cannot be read, once until it can be read again
  */
-export async function* watchWorkers(
+export function watchWorkers(
   senders: Pick<SenderReports, 'list'>,
   signal: AbortSignal,
   onError: (error: unknown) => void,
@@ -41,19 +41,12 @@ export async function* watchWorkers(
   }: { readonly everyMs?: number; readonly isLeftOut?: (worker: WorkerProcess) => boolean } = {},
 ): AsyncGenerator<WorkerEvent> {
   let seen: ReadonlyMap<string, Look> = new Map();
-  let isFailing = false;
-  while (!signal.aborted) {
-    try {
-      const looks = await look(senders, seen);
-      yield* compare(seen, looks).filter((worker) => !isLeftOut(worker));
-      seen = looks;
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) onError(error);
-      isFailing = true;
-    }
-    await sleep(everyMs, undefined, { signal }).catch(() => {});
-  }
+  const findEvents = async (): Promise<readonly WorkerEvent[]> => {
+    const before = seen;
+    seen = await look(senders, before);
+    return compare(before, seen).filter((worker) => !isLeftOut(worker));
+  };
+  return watchStore(findEvents, { signal, everyMs, onError });
 }
 
 async function look(

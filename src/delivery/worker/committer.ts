@@ -1,19 +1,15 @@
 // Commits what came of a worker's rows to the ledger, keeps its leases, and gives them back. A commit of an assignment
 // waits for the one before, so that its cursor only moves forward.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Ledger, RowResult } from '../../store/ledger.ts';
-import type { Leases } from '../../store/leases.ts';
+import type { RowResult } from '../../store/ledger.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
-import type { Destinations } from '../message-path/destinations.ts';
 import type { Figures } from '../figures.ts';
-import type { WorkerSettings } from '../settings.ts';
-import type { Workload } from './workload.ts';
+import type { Workload, WorkloadParts } from './workload.ts';
 
-export interface CommitterParts {
-  readonly leases: Leases;
-  readonly ledger: Ledger;
-  readonly destinations: Destinations;
-  readonly settings: WorkerSettings;
+export interface CommitterParts extends Pick<
+  WorkloadParts,
+  'leases' | 'ledger' | 'destinations' | 'settings'
+> {
   /** Where it is told what is measured, if anybody wants to know. */
   readonly figures?: Figures | undefined;
   /** Milliseconds since 1970. */

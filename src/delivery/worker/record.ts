@@ -82,17 +82,11 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
     detail: 'detail' in outcome ? outcome.detail : undefined,
   };
   const { origin } = destination;
+  const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
   if (isVapidRefusal(outcome) && row.ifRefused !== 'reject') {
-    const refused: RowResult = {
-      recipient,
-      origin,
-      attempts: 1,
-      result: 'retry',
-      record: { ...record, outcome: 'retry' },
-    };
+    const refused: RowResult = { ...attempted, result: 'retry', record: { ...record, outcome: 'retry' } };
     return toVapidRefused(row, refused, outcome, settings);
   }
-  const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
   if (outcome.kind === 'retry') {
     const alarm = findChromeLimit(origin, outcome, attempt);
     return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
@@ -138,8 +132,7 @@ function withRetry(
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
   const tries = { ...row.tries, attempts: row.tries.attempts + 1, expiresAtMs: expiryOf(row) };
-  const retry = retryAfterAttempt(retryPolicy, tries, afterMs, now(), random());
-  return typeof retry === 'string' ? { ...attempted, result: retry } : { ...attempted, retry };
+  return toRetried(attempted, retryAfterAttempt(retryPolicy, tries, afterMs, now(), random()));
 }
 
 function toDeferred(
@@ -150,9 +143,7 @@ function toDeferred(
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
   const retry = retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
   const alarm = reason === undefined ? undefined : { reason, detail };
-  return typeof retry === 'string'
-    ? { ...unsent(row), result: retry, alarm }
-    : { ...unsent(row), result: 'retry', retry, alarm };
+  return toRetried({ ...unsent(row), alarm }, retry);
 }
 
 /** Again after a while, by whichever worker leases it then; later each time, so that one that cannot send it has little to do. */
@@ -161,9 +152,7 @@ function toLeftToOthers(row: Row, detail: string, { retryPolicy, now, random }: 
   const tries = { ...row.tries, deferrals: Math.min(deferrals + 1, longestWaitDeferrals) };
   const alarm = deferrals === 0 ? { reason: notListedReason, detail } : undefined;
   const retry = retryElsewhere(retryPolicy, tries, 0, now(), random());
-  return typeof retry === 'string'
-    ? { ...unsent(row), result: retry, alarm }
-    : { ...unsent(row), result: 'retry', retry, alarm };
+  return toRetried({ ...unsent(row), alarm }, retry);
 }
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {
@@ -186,19 +175,17 @@ function toRateLimited(row: Row, delayMs: number, { now }: RecordSettings): RowR
   return { ...unsent(row), result: 'retry', retry: { ...row.tries, delayMs } };
 }
 
-function unsent({
-  recipient,
-  destination: { origin },
-}: Row): Pick<RowResult, 'recipient' | 'origin' | 'attempts'> {
-  return { recipient, origin, attempts: 0 };
-}
+/** Tried again, unless its time or its tries are over. */
+const toRetried = (row: Omit<RowResult, 'result'>, retry: ReturnType<typeof retryAfterAttempt>): RowResult =>
+  typeof retry === 'string' ? { ...row, result: retry } : { ...row, result: 'retry', retry };
 
-function toAlarm({
+const unsent = ({ recipient, destination }: Row) =>
+  ({ recipient, origin: destination.origin, attempts: 0 }) as const;
+
+const toAlarm = ({ reason, detail = '' }: Partial<NotSendable> & { readonly reason: string }) => ({
   reason,
-  detail = '',
-}: Omit<NotSendable, 'detail'> & Partial<NotSendable>): RowResult['alarm'] {
-  return { reason, detail };
-}
+  detail,
+});
 
 /** A message is kept as long from its first attempt as its TTL says, and never longer than its broadcast. */
 function expiryOf({ broadcast, tries, sentAtMs }: Row): number {

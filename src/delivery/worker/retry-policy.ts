@@ -60,36 +60,28 @@ export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => 
 
 /** After a refusal of our token or key, which may end at any time: until the row's own time ends. */
 export const retryAfterVapidRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
-  scheduleBefore(
-    policy.firstDelayMs,
-    tries,
-    doubled(policy.firstDelayMs, tries.refusals ?? 1, policy.maxDelayMs),
-    ...when,
-  );
+  scheduleBefore(policy.firstDelayMs, policy.maxDelayMs, tries, tries.refusals ?? 1, ...when);
 
 /** After a deferral since another sender has to send the row, which may come at any time: until the row's own time ends. */
 export const retryElsewhere: NextTry = (policy, tries, _afterMs, ...when) =>
-  scheduleBefore(
-    policy.firstDeferralMs,
-    tries,
-    doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs),
-    ...when,
-  );
+  scheduleBefore(policy.firstDeferralMs, policy.maxDeferralMs, tries, tries.deferrals, ...when);
 
 function doubled(firstMs: number, times: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** (times - 1));
 }
 
-/** Never later than in the middle of what is left, as long as that is at least `leastMs`. */
+/** Never later than in the middle of what is left, as long as that is at least `firstMs`. */
 function scheduleBefore(
-  minMs: number,
+  firstMs: number,
+  maxMs: number,
   tries: Tries,
-  waitMs: number,
+  times: number,
   nowMs: number,
   random: number,
 ): StoredRetry | 'expired' {
   const leftMs = tries.expiresAtMs - nowMs;
-  return schedule(tries, leftMs < minMs ? waitMs : Math.min(waitMs, leftMs / 2), nowMs, random);
+  const waitMs = doubled(firstMs, times, maxMs);
+  return schedule(tries, leftMs < firstMs ? waitMs : Math.min(waitMs, leftMs / 2), nowMs, random);
 }
 
 function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {
