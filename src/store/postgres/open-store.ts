@@ -8,19 +8,9 @@ import {
 } from '../../errors/check-options.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
-import { createAudit } from '../audit.ts';
-import { createEndedSubscriptions } from '../ended-subscriptions.ts';
-import { createHeldDeletions } from '../held-deletions.ts';
-import { createMessageRequests } from '../message-requests.ts';
-import { createOperators } from '../operators.ts';
 import { createReceiptPruning } from '../receipts.ts';
+import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
-import { createSchedules } from '../schedules.ts';
-import { createSenders } from '../senders.ts';
-import { createSending } from '../sending.ts';
-import { createStatistics } from '../statistics.ts';
-import { createVapidKeys } from '../vapid-keys.ts';
-import { createWebhookOutbox } from '../webhook-outbox.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
@@ -90,26 +80,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const notices = openNotices(database, databaseOptions);
   const { now: _, ...shared } = databaseOptions;
   return {
-    now: database.clock.now,
+    ...createPortableRoles(portable),
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
     people: createPostgresPeople(database, functions),
     broadcasts: createPostgresBroadcasts(database, functions),
-    schedules: createSchedules(portable),
-    sending: createSending(portable),
     leases: createPostgresLeases(database, functions, notices),
     ledger: createPostgresLedger(database, functions),
-    heldDeletions: createHeldDeletions(portable),
-    ended: createEndedSubscriptions(portable),
-    vapidKeys: createVapidKeys(portable),
-    statistics: createStatistics(portable),
     receipts: { add: createPostgresReceipts(database, functions), prune: createReceiptPruning(portable) },
-    messageRequests: createMessageRequests(portable),
-    operators: createOperators(portable),
-    audit: createAudit(portable),
     rates: createPostgresRateShares(database, functions),
-    senders: createSenders(portable),
     retention: createRetention(portable, async () => false),
-    webhooks: createWebhookOutbox(portable),
     clientRequests: createPostgresClientRequests(database, functions),
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
     check: async () => checkServer(database, () => {}, { isPatient: false }),

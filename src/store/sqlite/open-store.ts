@@ -2,19 +2,9 @@
 import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
-import { createAudit } from '../audit.ts';
-import { createEndedSubscriptions } from '../ended-subscriptions.ts';
-import { createHeldDeletions } from '../held-deletions.ts';
-import { createMessageRequests } from '../message-requests.ts';
-import { createOperators } from '../operators.ts';
 import { createReceiptPruning } from '../receipts.ts';
+import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
-import { createSchedules } from '../schedules.ts';
-import { createSenders } from '../senders.ts';
-import { createSending } from '../sending.ts';
-import { createStatistics } from '../statistics.ts';
-import { createVapidKeys } from '../vapid-keys.ts';
-import { createWebhookOutbox } from '../webhook-outbox.ts';
 import { createSqliteBroadcasts } from './broadcasts.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { createShrink } from './shrink.ts';
@@ -52,26 +42,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const database = await SqliteDatabase.open(options);
   const portable = createPortableDatabase(database);
   return {
-    now: database.now,
+    ...createPortableRoles(portable),
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
     people: createSqlitePeople(database),
     broadcasts: createSqliteBroadcasts(database),
-    schedules: createSchedules(portable),
-    sending: createSending(portable),
     leases: createSqliteLeases(database),
     ledger: createSqliteLedger(database),
     rates: createSqliteRateShares(database),
-    heldDeletions: createHeldDeletions(portable),
-    ended: createEndedSubscriptions(portable),
-    vapidKeys: createVapidKeys(portable),
-    statistics: createStatistics(portable),
     receipts: { add: createSqliteReceipts(database), prune: createReceiptPruning(portable) },
-    messageRequests: createMessageRequests(portable),
-    operators: createOperators(portable),
-    audit: createAudit(portable),
-    senders: createSenders(portable),
     retention: createRetention(portable, createShrink(database)),
-    webhooks: createWebhookOutbox(portable),
     address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),

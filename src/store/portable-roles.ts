@@ -1,0 +1,29 @@
+// The roles of a store that are written once for both databases.
+import { createAudit } from './audit.ts';
+import { createEndedSubscriptions } from './ended-subscriptions.ts';
+import { createHeldDeletions } from './held-deletions.ts';
+import { createMessageRequests } from './message-requests.ts';
+import { createOperators } from './operators.ts';
+import type { PortableDatabase } from './portable-sql.ts';
+import { createSchedules } from './schedules.ts';
+import { createSenders } from './senders.ts';
+import { createSending } from './sending.ts';
+import { createStatistics } from './statistics.ts';
+import { createVapidKeys } from './vapid-keys.ts';
+import { createWebhookOutbox } from './webhook-outbox.ts';
+
+/** The roles that are whole with this database alone. */
+export const createPortableRoles = (database: PortableDatabase) => ({
+  now: database.now,
+  schedules: createSchedules(database),
+  sending: createSending(database),
+  heldDeletions: createHeldDeletions(database),
+  ended: createEndedSubscriptions(database),
+  vapidKeys: createVapidKeys(database),
+  statistics: createStatistics(database),
+  messageRequests: createMessageRequests(database),
+  operators: createOperators(database),
+  audit: createAudit(database),
+  senders: createSenders(database),
+  webhooks: createWebhookOutbox(database),
+});
