@@ -29,42 +29,34 @@ export interface CopyOptions {
  *   ERR_STORE_CORRUPT; the reason of `signal` once that is aborted
  */
 export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptions): Promise<Progress> {
-  const copy = async (reader: TableReader): Promise<Progress> => {
+  const report = (state: CopyState): void => {
+    onProgress(state);
+    signal?.throwIfAborted();
+  };
+  return from.read(async (reader) => {
     let progress = await to.begin(from.label);
-    for (const table of copiedTables) {
-      const total = await reader.count(table);
-      progress = await copyTable({ from, to, reader, table, progress, total, onProgress, signal });
-    }
+    for (const table of copiedTables)
+      progress = await copyTable(table, { from, reader, to, progress, report });
     await to.derive();
-    await to.read((written) => compareAll(written, progress, { to, onProgress, signal }));
+    await to.read(async (written) => {
+      for (const table of copiedTables) await compareTable(table, { reader: written, to, progress, report });
+    });
     await to.complete();
     return progress;
-  };
-  return from.read(copy);
+  });
 }
 
-interface Watched extends Pick<CopyOptions, 'to' | 'signal'> {
-  readonly onProgress: (state: CopyState) => void;
-}
-
-interface TableCopy extends Watched, Pick<CopyOptions, 'from'> {
+interface TableCopy extends Pick<CopyOptions, 'from' | 'to'> {
   readonly reader: TableReader;
-  readonly table: CopiedTable;
   readonly progress: Progress;
-  readonly total: number;
+  readonly report: (state: CopyState) => void;
 }
 
 /** @returns the progress with all of the table */
-async function copyTable({
-  from,
-  to,
-  reader,
-  table,
-  progress,
-  total,
-  onProgress,
-  signal,
-}: TableCopy): Promise<Progress> {
+async function copyTable(
+  table: CopiedTable,
+  { from, reader, to, progress, report }: TableCopy,
+): Promise<Progress> {
   const { name } = table;
   const written = progress[name] ?? noRows;
   const withTable = (checksum: TableChecksum): Progress => ({ ...progress, [name]: checksum });
@@ -75,6 +67,7 @@ async function copyTable({
       `The table ${name} of ${from.label} is not as it was when the copy to ${to.label} began`,
     );
   };
+  const total = await reader.count(table);
   let tally = noRows;
   for await (const page of reader.pages(table)) {
     const fresh = [];
@@ -84,8 +77,7 @@ async function copyTable({
       if (tally.rows === written.rows) assertUnchanged(tally);
     }
     if (fresh.length > 0) await to.write(table, fresh, withTable(tally));
-    onProgress({ step: 'copying', table: name, rows: tally.rows, total });
-    signal?.throwIfAborted();
+    report({ step: 'copying', table: name, rows: tally.rows, total });
   }
   if (tally.rows < written.rows) assertUnchanged(tally);
   if (!(name in progress) && tally.rows === 0) await to.write(table, [], withTable(tally));
@@ -93,25 +85,21 @@ async function copyTable({
 }
 
 /** @throws {DeskbellError} ERR_COPY_DIFFERS */
-async function compareAll(
-  reader: TableReader,
-  progress: Progress,
-  { to, onProgress, signal }: Watched,
+async function compareTable(
+  table: CopiedTable,
+  { reader, to, progress, report }: Omit<TableCopy, 'from'>,
 ): Promise<void> {
-  for (const table of copiedTables) {
-    const { name } = table;
-    const expected = progress[name] ?? noRows;
-    let tally = noRows;
-    for await (const page of reader.pages(table)) {
-      for (const row of page) tally = addRow(tally, row);
-      onProgress({ step: 'comparing', table: name, rows: tally.rows, total: expected.rows });
-      signal?.throwIfAborted();
-    }
-    if (isSame(tally, expected)) continue;
-    throw new DeskbellError(
-      'ERR_COPY_DIFFERS',
-      `The table ${name} of the copy ${to.label} has ${tally.rows} rows with the checksum ${tally.checksum || 'none'}, ` +
-        `its source ${expected.rows} with ${expected.checksum || 'none'}`,
-    );
+  const { name } = table;
+  const expected = progress[name] ?? noRows;
+  let tally = noRows;
+  for await (const page of reader.pages(table)) {
+    for (const row of page) tally = addRow(tally, row);
+    report({ step: 'comparing', table: name, rows: tally.rows, total: expected.rows });
   }
+  if (isSame(tally, expected)) return;
+  throw new DeskbellError(
+    'ERR_COPY_DIFFERS',
+    `The table ${name} of the copy ${to.label} has ${tally.rows} rows with the checksum ${tally.checksum || 'none'}, ` +
+      `its source ${expected.rows} with ${expected.checksum || 'none'}`,
+  );
 }
