@@ -51,7 +51,8 @@ export async function createPrivateFile(
   }
 }
 
-async function createWhole(
+/** The same with the errors of the file system as they are. */
+export async function createWhole(
   path: string,
   fill: (temporary: string) => Promise<void>,
   options: { readonly replace: boolean },

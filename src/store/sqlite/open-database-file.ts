@@ -1,11 +1,11 @@
 // Opens a database file: makes it where there is none, refuses what is not ours, brings it to the newest schema.
-import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
+import { createWhole } from '../../keys/private-file.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import { unfinishedCopyError, unfinishedCopy } from '../unfinished-copy.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
@@ -29,7 +29,7 @@ export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
   const startedAtMs = Date.now();
   for (;;) {
     try {
-      return open(path);
+      return await open(path);
     } catch (error) {
       // two processes that open a new file at once: one of them makes it
       if (!isBusy(error) || Date.now() - startedAtMs > migrationTimeoutMs) throw toStoreError(error, path);
@@ -38,9 +38,9 @@ export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
   }
 }
 
-function open(path: string): DatabaseSync {
+async function open(path: string): Promise<DatabaseSync> {
   assertDirectoryIsProtected(dirname(path));
-  createIfMissing(path);
+  await createIfMissing(path);
   assertRegular(path);
   assertNotEmpty(path);
   // looked at before SQLite, which gives them the mode of the database
@@ -69,9 +69,10 @@ function open(path: string): DatabaseSync {
 
 /**
  * Creates the database under a temporary name, so that it has its name only when it is whole: a file of zero bytes is
- * never one of ours that is being created, but one that was emptied.
+ * never one of ours that is being created, but one that was emptied. The rows hold capabilities (endpoint, `auth`): nobody but
+ * the owner may read them. SQLite gives its side files the mode of the main one.
  */
-function createIfMissing(path: string): void {
+async function createIfMissing(path: string): Promise<void> {
   // asked first: a database that has a log exists, however fast another process is
   const hasLog = existsSync(`${path}-wal`);
   if (existsSync(path)) return;
@@ -82,9 +83,7 @@ function createIfMissing(path: string): void {
         'to begin with an empty database, delete the log.',
     );
   }
-  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
-  createPrivateFile(temporary, path);
-  try {
+  const fill = async (temporary: string): Promise<void> => {
     const database = new DatabaseSync(temporary);
     try {
       // only before the first table; what is deleted later can be given back to the disk then
@@ -93,19 +92,12 @@ function createIfMissing(path: string): void {
     } finally {
       database.close();
     }
-    linkUnlessThere(temporary, path);
-    syncDirectory(dirname(path));
-  } finally {
-    rmSync(temporary, { force: true });
-  }
-}
-
-/** The rows hold capabilities (endpoint, `auth`): nobody but the owner may read them. SQLite gives its side files
- *  the mode of the main one. */
-function createPrivateFile(file: string, path: string): void {
+  };
   try {
-    closeSync(openSync(file, 'wx', 0o600));
+    // of two processes that create the database at once, one does
+    await createWhole(path, fill, { replace: false });
   } catch (cause) {
+    if (!(cause instanceof Error && 'syscall' in cause)) throw cause;
     throw new DeskbellError(
       'ERR_STORE_UNAVAILABLE',
       `The database ${path} cannot be created: ${isFull(cause) ? 'the disk is full' : hindranceOf(path)}.`,
@@ -116,26 +108,6 @@ function createPrivateFile(file: string, path: string): void {
 
 const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
-
-/** Of two processes that create the database at once, one does. */
-function linkUnlessThere(temporary: string, path: string): void {
-  try {
-    linkSync(temporary, path);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  }
-}
-
-/** The new name survives a power failure only when the folder itself is synced. */
-function syncDirectory(path: string): void {
-  if (process.platform === 'win32') return;
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
-}
 
 function readPragma(database: DatabaseSync, name: 'application_id' | 'user_version'): number {
   return Number(database.prepare(`pragma ${name}`).get()?.[name]);
