@@ -15,7 +15,7 @@ import { variableOf } from '../configuration/configuration.ts';
 import { requireData } from '../data/open-data.ts';
 import { databasePathOf } from '../data/data-directory.ts';
 import { formatBytes } from '../output/format-bytes.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { findingOf, ok, warning, type Finding, type Outcome } from './finding.ts';
 
 /** Below the first a broadcast may fill it soon; below the second commits fail. */
 const lowDiskSpaceBytes = 1e9;
@@ -46,44 +46,37 @@ export async function checkData(directory: string, url: string | undefined): Pro
 
 /** @param subject as configured */
 export function checkSubject(subject: string | undefined): Finding {
-  if (subject === undefined) {
-    return {
-      subject: 'subject',
-      status: 'warning',
-      detail: 'there is none, and sending needs one',
-      cure: `Set ${variableOf('subject')} (or --subject, or "subject" in the configuration file) to a mailto: or https: URI.`,
-    };
-  }
-  const fault = findAppleSubjectFault(subject);
-  if (fault === undefined) return { subject: 'subject', status: 'ok', detail: subject };
-  return {
-    subject: 'subject',
-    status: 'warning',
-    detail: fault,
-    cure: 'Give a contact at a domain of yours; until then nothing is sent to Safari.',
-  };
+  return { subject: 'subject', ...judgeSubject(subject) };
 }
 
-const noDatabase: Finding = {
-  subject: 'database',
-  status: 'warning',
-  detail: 'there is none yet',
-  cure: '"deskbell serve" creates it when it first starts. If there was one, restore it with "deskbell restore".',
-};
+function judgeSubject(subject: string | undefined): Outcome {
+  if (subject === undefined) {
+    return warning(
+      'there is none, and sending needs one',
+      `Set ${variableOf('subject')} (or --subject, or "subject" in the configuration file) to a mailto: or https: URI.`,
+    );
+  }
+  const fault = findAppleSubjectFault(subject);
+  if (fault === undefined) return ok(subject);
+  return warning(fault, 'Give a contact at a domain of yours; until then nothing is sent to Safari.');
+}
 
-async function checkRights(directory: string): Promise<Finding> {
-  const subject = 'data directory';
+const noDatabase = warning(
+  'there is none yet',
+  '"deskbell serve" creates it when it first starts. If there was one, restore it with "deskbell restore".',
+);
+
+async function checkRights(directory: string): Promise<Outcome> {
   await requireData(directory);
   assertDirectoryIsProtected(directory);
   await checkSecrets(directory);
-  return { subject, status: 'ok', detail: directory };
+  return ok(directory);
 }
 
 /** @param hasOnlyKeys where the database is elsewhere */
-async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Finding> {
+async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
   if (isOnReadOnlyDisk(directory)) {
     return {
-      subject: 'disk',
       status: hasOnlyKeys ? 'warning' : 'fault',
       detail: `its file system is read-only: ${hasOnlyKeys ? 'no key can be added' : 'nothing can be stored'}`,
       cure: 'Mount it writable. The system makes a faulty disk read-only: see the system log.',
@@ -93,76 +86,57 @@ async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<
   return describeDiskSpace(bavail * bsize);
 }
 
-export function describeDiskSpace(bytes: number): Finding {
-  const subject = 'disk';
+export function describeDiskSpace(bytes: number): Outcome {
   const detail = `${formatBytes(bytes)} free`;
-  if (bytes >= lowDiskSpaceBytes) return { subject, status: 'ok', detail };
+  if (bytes >= lowDiskSpaceBytes) return ok(detail);
   return {
-    subject,
     status: bytes < minDiskSpaceBytes ? 'fault' : 'warning',
     detail,
     cure: 'Free some space. Sending stops while the disk is full, and continues when there is space.',
   };
 }
 
-function describeDatabase({ schema, newestSchema }: DatabaseState, path: string): Finding {
-  const subject = 'database';
-  if (schema === newestSchema) return { subject, status: 'ok', detail: `whole, schema ${schema}` };
-  return {
-    subject,
-    status: 'warning',
-    detail: `${path} is whole and has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
-    cure: 'The next command or start migrates it. An older Deskbell cannot open it after that: back it up before.',
-  };
+function describeDatabase({ schema, newestSchema }: DatabaseState, path: string): Outcome {
+  if (schema === newestSchema) return ok(`whole, schema ${schema}`);
+  return warning(
+    `${path} is whole and has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
+    migrationCure,
+  );
 }
 
-function describePostgres(state: PostgresState, label: string): Finding {
+const migrationCure =
+  'The next command or start migrates it. An older Deskbell cannot open it after that: back it up before.';
+
+function describePostgres(state: PostgresState, label: string): Outcome {
   const { schema, newestSchema, warnings, strangers } = state;
-  const subject = 'database';
-  const [warning] = warnings;
-  if (warning !== undefined) {
-    return { subject, status: 'warning', detail: warning, cure: 'Synchronize the clocks of both machines.' };
+  const [warned] = warnings;
+  if (warned !== undefined) return warning(warned, 'Synchronize the clocks of both machines.');
+  if (schema === 0) return warning(`${label} has no tables of Deskbell yet`, migrationCure);
+  if (schema !== newestSchema) {
+    return warning(
+      `${label} has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
+      migrationCure,
+    );
   }
-  if (schema === newestSchema && strangers.length > 0) {
-    return {
-      subject,
-      status: 'warning',
-      detail: `every user of its server may connect to ${label}, such as "${strangers[0]}", and stop registrations by holding a lock`,
-      cure: 'revoke connect on database … from public; grant it to those that need it (docs/postgresql.md).',
-    };
-  }
-  if (schema === newestSchema) return { subject, status: 'ok', detail: `${label}, schema ${schema}` };
-  return {
-    subject,
-    status: 'warning',
-    detail:
-      schema === 0
-        ? `${label} has no tables of Deskbell yet`
-        : `${label} has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
-    cure: 'The next command or start migrates it. An older Deskbell does not open it after that: back it up before.',
-  };
+  if (strangers.length === 0) return ok(`${label}, schema ${schema}`);
+  return warning(
+    `every user of its server may connect to ${label}, such as "${strangers[0]}", and stop registrations by holding a lock`,
+    'revoke connect on database … from public; grant it to those that need it (docs/postgresql.md).',
+  );
 }
 
-async function checkKeys(directory: string, content: DatabaseContent | undefined): Promise<Finding> {
-  const subject = 'keys';
+async function checkKeys(directory: string, content: DatabaseContent | undefined): Promise<Outcome> {
   const ring = await readKeyRing(directory);
-  const pairs = `${ring.length} VAPID ${ring.length === 1 ? 'pair' : 'pairs'}`;
   const { keys = [], subscriptions = new Map<string, number>() } = content ?? {};
   const missing = findMissingKeys(keys, subscriptions, ring);
-  if (missing.length > 0) {
-    return {
-      subject,
-      status: 'fault',
-      detail: describeMissingKeys(missing, directory),
-      cure: missingKeysRemedy,
-    };
-  }
+  if (missing.length > 0)
+    return { status: 'fault', detail: describeMissingKeys(missing, directory), cure: missingKeysRemedy };
   const current = keys.find(({ state }) => state === 'current') ?? ring[0];
-  return { subject, status: 'ok', detail: `${pairs}, current ${current?.publicKey}` };
+  const pairs = `${ring.length} VAPID ${ring.length === 1 ? 'pair' : 'pairs'}`;
+  return ok(`${pairs}, current ${current?.publicKey}`);
 }
 
-function describeSending({ pause }: DatabaseContent): Finding {
-  const subject = 'sending';
-  if (pause === undefined) return { subject, status: 'ok', detail: 'not paused' };
-  return { subject, status: 'warning', detail: describePause(pause), cure: pauseRemedy };
-}
+const describeSending = ({ pause }: DatabaseContent): Finding => ({
+  subject: 'sending',
+  ...(pause === undefined ? ok('not paused') : warning(describePause(pause), pauseRemedy)),
+});

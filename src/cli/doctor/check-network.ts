@@ -11,7 +11,7 @@ import { parseProxy } from '../../transport/proxy.ts';
 import { isProxyBypassed } from '../../transport/route.ts';
 import { createTrust } from '../../transport/trust.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { findingOf, ok, type Finding, type Outcome } from './finding.ts';
 
 /** One host for each vendor. */
 export const vendorOrigins = [
@@ -78,7 +78,7 @@ async function contactOf(origin: string, options: NetworkOptions): Promise<Conta
 }
 
 /** As the sender connects: the same guard, proxy, authorities and protocols. */
-async function connectTo(url: URL, options: NetworkOptions): Promise<Finding> {
+async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
   const { pushServices = [], ca, proxy, noProxy, resolve, connectOverride } = options;
   const { connectTimeoutMs = 10_000 } = options;
   const settings: ConnectSettings = {
@@ -96,7 +96,7 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Finding> {
   const tls = url.protocol === 'https:' ? `${(socket as TLSSocket).getProtocol()}, ` : '';
   socket.destroy();
   const tookMs = Math.round(performance.now() - startedMs);
-  return { subject: url.host, status: 'ok', detail: `${tls}${protocol}, connected in ${tookMs} ms` };
+  return ok(`${tls}${protocol}, connected in ${tookMs} ms`);
 }
 
 /** @returns their clock less ours, in milliseconds; `undefined` where the answer has no date */

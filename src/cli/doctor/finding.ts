@@ -13,16 +13,18 @@ export interface Finding {
   readonly cure?: string | undefined;
 }
 
-/** The finding of `look`, or the fault that it throws. */
-export async function findingOf(subject: string, look: () => Promise<Finding> | Finding): Promise<Finding> {
-  try {
-    return await look();
-  } catch (error) {
-    return toFault(subject, error);
-  }
-}
+/** What a look at one thing has shown. */
+export type Outcome = Omit<Finding, 'subject'>;
 
-function toFault(subject: string, error: unknown): Finding {
-  const cure = error instanceof DeskbellError ? catalogue[error.code].remedy : catalogue.ERR_COMMAND.remedy;
-  return { subject, status: 'fault', detail: describeError(error), cure };
+export const ok = (detail: string): Outcome => ({ status: 'ok', detail });
+export const warning = (detail: string, cure: string): Outcome => ({ status: 'warning', detail, cure });
+
+/** The finding of `look`, or the fault that it throws. */
+export async function findingOf(subject: string, look: () => Promise<Outcome> | Outcome): Promise<Finding> {
+  try {
+    return { subject, ...(await look()) };
+  } catch (error) {
+    const { remedy } = catalogue[error instanceof DeskbellError ? error.code : 'ERR_COMMAND'];
+    return { subject, status: 'fault', detail: describeError(error), cure: remedy };
+  }
 }
