@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { AudienceExpression } from '../src/store/people.ts';
+import type { AudienceExpression } from '../src/audience/user-and-tags.ts';
 import type { WrittenAudience } from './audiences/audience-process.ts';
 import type { Waits } from './audiences/registering-process.ts';
 import { seedPeople, tagShares } from './audiences/seed-people.ts';

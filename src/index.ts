@@ -42,13 +42,8 @@ export type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
 export type { GoneHook } from './delivery/gone-hook.ts';
 export type { ReceiptCounts, ReceiptEvent, ReceiptStore } from './store/receipts.ts';
 export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';
-export type {
-  AudienceExpression,
-  PeopleStore,
-  RemovedPerson,
-  TagExpression,
-  UserAndTags,
-} from './store/people.ts';
+export type { AudienceExpression, TagExpression, UserAndTags } from './audience/user-and-tags.ts';
+export type { PeopleStore, RemovedPerson } from './store/people.ts';
 export type { Schedule, ScheduleStore } from './store/schedules.ts';
 export type { Store } from './store/store.ts';
 export type {

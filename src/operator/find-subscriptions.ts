@@ -1,6 +1,6 @@
 // Finds subscriptions by person, tags and push service: in the order of ids, a bounded number of rows looked at each time.
 import { setImmediate } from 'node:timers/promises';
-import type { AudienceExpression } from '../store/people.ts';
+import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { StoredSubscription, SubscriptionStore } from '../store/subscriptions.ts';
 
 export interface SubscriptionFilter {

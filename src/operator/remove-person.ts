@@ -1,5 +1,5 @@
 // Removing a person: all that the store knows of them, by what they are called in the application.
-import { checkUser } from '../store/check-people.ts';
+import { checkUser } from '../audience/user-and-tags.ts';
 import type { RemovedPerson } from '../store/people.ts';
 import type { OperatorContext } from './context.ts';
 

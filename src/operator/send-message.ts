@@ -3,7 +3,7 @@ import type { SubscriptionInput } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
-import { checkUser } from '../store/check-people.ts';
+import { checkUser } from '../audience/user-and-tags.ts';
 import { requireSubscription, type StoredSubscription } from '../store/subscriptions.ts';
 import { sentMessageToJson } from '../views/sent-message.ts';
 import type { OperatorContext } from './context.ts';

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 
 import type { Store } from '../store/store.ts';
-import type { UserAndTags } from '../store/people.ts';
+import type { UserAndTags } from '../audience/user-and-tags.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';

@@ -6,7 +6,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { ReceiptCounts } from './receipts.ts';
 import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
-import type { AudienceExpression } from './people.ts';
+import type { AudienceExpression } from '../audience/user-and-tags.ts';
 
 /** `cancelled` and `done` are final. */
 export type BroadcastState = 'running' | 'paused' | 'cancelled' | 'done';
@@ -22,7 +22,7 @@ export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhauste
 /**
  * `accepted`: the push service took the message over. `gone`: the subscription has ended, and is marked (`held-deletions.ts`).
  * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
- * `capped`: not sent, since the person has been reached as often as the broadcast allows (`frequency-cap.ts`).
+ * `capped`: not sent, since the person has been reached as often as the broadcast allows (`audience/frequency-cap.ts`).
  */
 export type Settlement = (typeof settlements)[number];
 
@@ -216,7 +216,7 @@ export interface BroadcastStore {
   }): Promise<readonly Broadcast[]>;
   /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
-  /** All of them, newest first, without counts: for a search (`broadcast-search.ts`). */
+  /** All of them, newest first, without counts: for a search (`operator/broadcast-search.ts`). */
   summaries(range: {
     readonly beforeId?: number | undefined;
     readonly limit: number;

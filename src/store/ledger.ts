@@ -100,7 +100,7 @@ export type SingleCommit = 'deleted' | 'marked' | 'kept';
 
 export interface Ledger {
   /** Rows of the slice with `afterPosition < position`, in order, at most `limit`; none when the slice is at its end.
-   *  Where the broadcast has a cap per person, a contact is reserved for each, or it is capped (`frequency-cap.ts`). */
+   *  Where the broadcast has a cap per person, a contact is reserved for each, or it is capped (`audience/frequency-cap.ts`). */
   readRows(lease: SliceLease, afterPosition: number, limit: number): Promise<readonly Recipient[]>;
   /** Stores the results of rows in one transaction: cursor, counts, retries, log, alarms. Marks subscriptions that are
    *  gone and unchanged since they were read (`held-deletions.ts`), and finishes the broadcast when nothing is left. */

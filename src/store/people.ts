@@ -1,29 +1,5 @@
-// Whose a subscription is, as the application says: a user, and tags; and what an operator does with them. Types only.
-
-/** Both are the application's own. A subscription without a user is anonymous. */
-export interface UserAndTags {
-  /** 1 to 128 bytes. */
-  readonly user?: string | undefined;
-  /** At most 32, each at most 64 bytes, in any order. Default: none. */
-  readonly tags?: readonly string[] | undefined;
-}
-
-/** Which subscriptions an audience has, or a list shows: all that meet every part of it. At least one part is given. */
-export interface AudienceExpression {
-  /** All devices of this person. */
-  readonly user?: string | undefined;
-  readonly tags?: TagExpression | undefined;
-}
-
-/** At most 32 tags in each. */
-export interface TagExpression {
-  /** Every one of these. */
-  readonly all?: readonly string[] | undefined;
-  /** One of these at least. */
-  readonly any?: readonly string[] | undefined;
-  /** None of these. */
-  readonly none?: readonly string[] | undefined;
-}
+// Whose subscriptions are, and what an operator does with a person. Types only.
+import type { UserAndTags } from '../audience/user-and-tags.ts';
 
 /** How much of a person was in the store and is deleted. */
 export interface RemovedPerson {

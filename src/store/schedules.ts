@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Message } from '../protocol/message/message.ts';
 import type { Urgency } from '../protocol/request.ts';
-import type { AudienceExpression } from './people.ts';
+import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 

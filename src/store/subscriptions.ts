@@ -1,7 +1,7 @@
 // Subscriptions as they are stored.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Subscription } from '../protocol/subscription.ts';
-import type { AudienceExpression, UserAndTags } from './people.ts';
+import type { AudienceExpression, UserAndTags } from '../audience/user-and-tags.ts';
 
 /** A subscription as stored. */
 export interface StoredSubscription extends Subscription {

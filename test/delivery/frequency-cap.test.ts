@@ -1,7 +1,7 @@
 // `perPerson`: how a cap is written, and that who has been reached often enough gets nothing and is counted.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parsePerPerson } from '../../src/store/frequency-cap.ts';
+import { parsePerPerson } from '../../src/audience/frequency-cap.ts';
 import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
 
 describe('a cap per person', () => {

@@ -1,7 +1,7 @@
 // The operator's API against a real store and a real push service.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { UserAndTags } from '../../src/store/people.ts';
+import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
 import { codeOf, startStage, type RunningOperator } from './running-operator.ts';
 
 interface Page<Item = Record<string, unknown>> {

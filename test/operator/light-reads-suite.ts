@@ -2,7 +2,7 @@
 // once more; the statements that it made are run again by a program that counts the rows, or the steps, they take.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkExpression } from '../../src/store/check-people.ts';
+import { checkExpression } from '../../src/audience/user-and-tags.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';

@@ -10,7 +10,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createUserAgent } from '../../src/push-service/browser-side/user-agent.ts';
 import { startPushService } from '../../src/push-service/start-push-service.ts';
-import type { UserAndTags } from '../../src/store/people.ts';
+import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { OperatorRole } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';

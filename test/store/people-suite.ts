@@ -1,8 +1,11 @@
 // What every store must do with users and tags: keep them, find subscriptions by them, and forget a person.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { checkExpression } from '../../src/store/check-people.ts';
-import type { AudienceExpression, UserAndTags } from '../../src/store/people.ts';
+import {
+  type AudienceExpression,
+  type UserAndTags,
+  checkExpression,
+} from '../../src/audience/user-and-tags.ts';
 import type { Registration, StoredSubscription } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {

@@ -1,6 +1,6 @@
 // `deskbell subscriptions list`: one line per subscription, of all or of some people, without endpoint and keys.
 import type { Command } from 'commander';
-import { checkExpression } from '../../store/check-people.ts';
+import { checkExpression } from '../../audience/user-and-tags.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { subscriptionView } from '../../views/subscription.ts';
 import { createCommand } from '../command.ts';

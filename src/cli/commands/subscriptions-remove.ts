@@ -1,7 +1,7 @@
 // `deskbell subscriptions remove`: removes subscriptions by their IDs, or a person with every trace.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { checkUser } from '../../store/check-people.ts';
+import { checkUser } from '../../audience/user-and-tags.ts';
 import type { RemovedPerson } from '../../store/people.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';

@@ -1,7 +1,7 @@
 // `deskbell subscriptions tag` and `untag`: add tags to subscriptions, or take them away.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { checkExpression, checkTags } from '../../store/check-people.ts';
+import { checkExpression, checkTags } from '../../audience/user-and-tags.ts';
 import type { Store } from '../../store/store.ts';
 import { parseIds } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';

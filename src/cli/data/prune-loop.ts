@@ -1,7 +1,7 @@
 // Deletes what is older than the configuration keeps, now and every hour, beside whatever else the process does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RetentionLimits } from '../../store/retention.ts';
-import { maxCapWindowMs } from '../../store/frequency-cap.ts';
+import { maxCapWindowMs } from '../../audience/frequency-cap.ts';
 import type { Store } from '../../store/store.ts';
 import type { Configuration, retentionSettings } from '../configuration/configuration.ts';
 

@@ -1,7 +1,7 @@
 // Parses the values of flags and arguments that are not configuration.
 import { InvalidArgumentError } from 'commander';
 import { parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { parsePerPerson } from '../../store/frequency-cap.ts';
+import { parsePerPerson } from '../../audience/frequency-cap.ts';
 
 export function parsePositiveInteger(text: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;

@@ -1,8 +1,7 @@
 // A subscription as one line of JSON, as `deskbell subscriptions` exports and imports it: the form of
 // `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows.
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import { checkTags, checkUser } from '../../store/check-people.ts';
-import type { UserAndTags } from '../../store/people.ts';
+import { type UserAndTags, checkTags, checkUser } from '../../audience/user-and-tags.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';

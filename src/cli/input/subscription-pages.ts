@@ -1,5 +1,5 @@
 // Reads subscriptions of a store page by page.
-import type { AudienceExpression } from '../../store/people.ts';
+import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 
 const rowsPerPage = 1000;

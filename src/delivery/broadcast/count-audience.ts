@@ -1,6 +1,6 @@
 // How many an audience has before anything is written down.
 import { hash } from 'node:crypto';
-import { checkExpression } from '../../store/check-people.ts';
+import { checkExpression } from '../../audience/user-and-tags.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import { isExpression, type Audience } from './audience.ts';
 import type { SubscriptionInput } from '../subscription-input.ts';

@@ -9,7 +9,7 @@ import { actionName } from '../../protocol/message/check-message.ts';
 import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { defaultTtlSeconds, pushOptionChecks, type PushOptions } from '../../protocol/request.ts';
-import { parsePerPerson } from '../../store/frequency-cap.ts';
+import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
 import { checkIdempotencyKey } from '../idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';

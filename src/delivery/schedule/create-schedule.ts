@@ -3,7 +3,7 @@ import { checkOptions, isText, type OptionChecks } from '../../errors/check-opti
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { checkExpression } from '../../store/check-people.ts';
+import { checkExpression } from '../../audience/user-and-tags.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import { checkAudience, type MatchingAudience } from '../broadcast/audience.ts';

@@ -5,7 +5,7 @@ import { contentResponse, emptyResponse } from '../../http/description/openapi-r
 import type { Operation } from '../../http/description/operation.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { searchBroadcasts } from '../../store/broadcast-search.ts';
+import { searchBroadcasts } from '../broadcast-search.ts';
 import { requireBroadcast } from '../../store/broadcasts.ts';
 import { attemptView } from '../../views/attempt.ts';
 import { broadcastToJson, broadcastView } from '../../views/broadcast.ts';

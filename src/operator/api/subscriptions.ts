@@ -1,7 +1,7 @@
 // /v1/subscriptions: lists, shows, assigns and removes subscriptions. Endpoints and keys are never shown.
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { checkExpression, checkUserAndTags } from '../../store/check-people.ts';
+import { checkExpression, checkUserAndTags } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';
 import { attemptView } from '../../views/attempt.ts';
 import { subscriptionView } from '../../views/subscription.ts';

@@ -3,8 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 
 import type { Subscription } from '../../protocol/subscription.ts';
-import { checkUserAndTags } from '../../store/check-people.ts';
-import type { UserAndTags } from '../../store/people.ts';
+import { type UserAndTags, checkUserAndTags } from '../../audience/user-and-tags.ts';
 import { checkRight, isSameSecret } from '../../store/registration-right.ts';
 import type { Registration, StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import type { Log } from '../../http/log.ts';

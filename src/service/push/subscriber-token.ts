@@ -15,8 +15,7 @@ import {
   type OptionChecks,
 } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { checkUserAndTags } from '../../store/check-people.ts';
-import type { UserAndTags } from '../../store/people.ts';
+import { type UserAndTags, checkUserAndTags } from '../../audience/user-and-tags.ts';
 
 /** How tokens are signed, and for whom. No other algorithm is taken, whatever a token says of itself. */
 export type SubscriberTokens =

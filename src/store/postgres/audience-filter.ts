@@ -1,5 +1,5 @@
 // Which subscriptions meet an expression of users and tags, as a condition of SQL.
-import type { AudienceExpression } from '../people.ts';
+import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { Value } from './database.ts';
 
 /** @param first the number of the first parameter that is free; `s` is the table of subscriptions */

@@ -4,7 +4,7 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Recipient } from '../broadcasts.ts';
 import { isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
 import type { CommitAnswer, SingleCommit } from '../ledger.ts';
-import { parsePerPerson } from '../frequency-cap.ts';
+import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { callFunction } from './call-function.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';

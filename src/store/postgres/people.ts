@@ -1,6 +1,6 @@
 // People in PostgreSQL: user and tags of subscriptions. What is deleted leaves the database's files with its next vacuum.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { maxTags } from '../check-people.ts';
+import { maxTags } from '../../audience/user-and-tags.ts';
 import type { PeopleStore } from '../people.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { PostgresDatabase } from './database.ts';

@@ -1,7 +1,7 @@
 // Subscriptions in PostgreSQL.
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import type { AudienceExpression } from '../people.ts';
+import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import { endpointInUse, provenBy } from '../registration-right.ts';

@@ -3,7 +3,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { Extent } from '../slices.ts';
-import type { AudienceExpression } from '../people.ts';
+import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import { inBatches } from './in-batches.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';

@@ -1,6 +1,6 @@
 // How often persons were contacted by broadcasts with a cap, in SQLite: reserved when a page is read, and kept once a message was accepted.
 import type { Broadcast, Recipient } from '../broadcasts.ts';
-import { parsePerPerson } from '../frequency-cap.ts';
+import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */

@@ -1,6 +1,6 @@
 // People in SQLite: user and tags of subscriptions.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { maxTags } from '../check-people.ts';
+import { maxTags } from '../../audience/user-and-tags.ts';
 import type { PeopleStore } from '../people.ts';
 import { createRemovePerson } from './remove-person.ts';
 import type { SqliteDatabase } from './database.ts';

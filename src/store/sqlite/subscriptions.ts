@@ -1,7 +1,7 @@
 // Subscriptions in SQLite.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
-import type { AudienceExpression } from '../people.ts';
+import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import { checkRight } from '../registration-right.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';

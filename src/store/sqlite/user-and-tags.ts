@@ -1,6 +1,6 @@
 // User and tags of single subscriptions in SQLite.
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
-import type { UserAndTags } from '../people.ts';
+import type { UserAndTags } from '../../audience/user-and-tags.ts';
 import { isSameSecret } from '../registration-right.ts';
 import type { FormerSubscription } from '../subscriptions.ts';
 import type { SqliteDatabase } from './database.ts';

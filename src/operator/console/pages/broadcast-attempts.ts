@@ -1,7 +1,7 @@
 // The attempts of a broadcast, found by outcome, subscription and user.
 import { html, type Html } from '../../../http/description/html.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
-import { checkExpression } from '../../../store/check-people.ts';
+import { checkExpression } from '../../../audience/user-and-tags.ts';
 import type { Store } from '../../../store/store.ts';
 import { attemptsTable } from '../attempts-table.ts';
 import { empty, noHtml, older, select } from '../components.ts';

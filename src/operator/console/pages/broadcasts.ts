@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { searchBroadcasts, type BroadcastFilter } from '../../../store/broadcast-search.ts';
+import { searchBroadcasts, type BroadcastFilter } from '../../broadcast-search.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';

@@ -1,4 +1,4 @@
--- How often persons were reached: see ../../frequency-cap.ts.
+-- How often persons were reached: see src/audience/frequency-cap.ts.
 
 -- Reserves a reach for each person of a page, found by hashes of endpoints; the numbers of the rows, from 1, of those who
 -- have been reached often enough.

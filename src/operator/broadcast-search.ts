@@ -1,6 +1,6 @@
 // Finds broadcasts by their words, state and time: newest first, a bounded number of them looked at each time.
 import { readPayloadTexts } from '../protocol/message/read-payload.ts';
-import type { Broadcast, BroadcastSummary, BroadcastState, BroadcastStore } from './broadcasts.ts';
+import type { Broadcast, BroadcastSummary, BroadcastState, BroadcastStore } from '../store/broadcasts.ts';
 
 export interface BroadcastFilter {
   /** Somewhere in title or message, whatever the case. */

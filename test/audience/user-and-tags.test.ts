@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { checkExpression, checkUserAndTags } from '../../src/store/check-people.ts';
-import type { AudienceExpression, UserAndTags } from '../../src/store/people.ts';
+import {
+  type AudienceExpression,
+  type UserAndTags,
+  checkExpression,
+  checkUserAndTags,
+} from '../../src/audience/user-and-tags.ts';
 
 const fieldsOf = (work: () => unknown) => {
   try {
