@@ -165,7 +165,7 @@ suite('the packed package', () => {
   test("the service worker has a name, and the client's types have their documentation", async () => {
     const name = "console.log(import.meta.resolve('deskbell/service-worker.js'))";
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', name], { cwd: project });
-    assert.match(await readFile(new URL(stdout.trim()), 'utf8'), /addEventListener\('push'/);
+    assert.match(await readFile(new URL(stdout.trim()), 'utf8'), /addEventListener\("push"/);
     const types = await readFile(join(project, 'node_modules/deskbell/dist/client/client.d.ts'), 'utf8');
     assert.match(types, /@throws {ClientError}/);
   });

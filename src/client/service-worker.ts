@@ -17,9 +17,7 @@ worker.addEventListener('push', (event) => {
 
 worker.addEventListener('notificationclick', (event) => {
   const message = messageOf(event.notification);
-  if (!message) return;
-  event.notification.close();
-  event.waitUntil(click(message, event.action));
+  if (message) click(event, message);
 });
 
 worker.addEventListener('notificationclose', (event) => {

@@ -2,22 +2,14 @@
 // flight when the process ends. Where a batch cannot be written, records are lost, never the service.
 import { writeSync } from 'node:fs';
 
-export interface BatchWriter {
-  write(line: string): void;
-  /** Writes out what is waiting, as far as the descriptor takes it. */
-  flush(): void;
-  /** Flushes, and writes to another descriptor from then on. */
-  redirect(fd: number): void;
-  /** Flushes, and writes nothing any more. */
-  close(): void;
-}
+export type BatchWriter = ReturnType<typeof createBatchWriter>;
 
 const batchCharacters = 16_384;
 const flushIntervalMs = 200;
 /** Of a reader that does not keep up; beyond, what is waiting is dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-export function createBatchWriter(firstFd: number): BatchWriter {
+export function createBatchWriter(firstFd: number) {
   let fd = firstFd;
   let batch = '';
   /** What a pipe that is full has not taken. */
@@ -29,6 +21,7 @@ export function createBatchWriter(firstFd: number): BatchWriter {
     if (!isWarned) process.emitWarning(`Log records are lost: ${why}`);
     isWarned = true;
   };
+  /** Writes out what is waiting, as far as the descriptor takes it. */
   const flush = (): void => {
     const bytes = Buffer.concat([rest, Buffer.from(batch)]);
     batch = '';
@@ -45,16 +38,18 @@ export function createBatchWriter(firstFd: number): BatchWriter {
   const timer = setInterval(flush, flushIntervalMs).unref();
   process.once('exit', flush);
   return {
-    write(line) {
+    write(line: string): void {
       batch += line;
       if (batch.length >= batchCharacters) flush();
     },
     flush,
-    redirect(nextFd) {
+    /** Flushes, and writes to another descriptor from then on. */
+    redirect(nextFd: number): void {
       flush();
       fd = nextFd;
     },
-    close() {
+    /** Flushes, and writes nothing any more. */
+    close(): void {
       clearInterval(timer);
       process.off('exit', flush);
       flush();

@@ -45,29 +45,13 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
     done();
   });
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    const response = new ReplyResponse(reply);
+    const response: FilteredResponse = {
+      status: reply.statusCode,
+      entity: opaqueValue,
+      isAborted: reply.request.raw.socket.destroyed,
+      setHeader: (name, value) => void reply.header(name, value),
+    };
     (reply as FilteredReply)[finishers]?.forEach((finish) => finish(response));
     done();
   });
-}
-
-class ReplyResponse implements FilteredResponse {
-  readonly #reply: FastifyReply;
-  readonly entity = opaqueValue;
-
-  constructor(reply: FastifyReply) {
-    this.#reply = reply;
-  }
-
-  get status(): number {
-    return this.#reply.statusCode;
-  }
-
-  get isAborted(): boolean {
-    return this.#reply.request.raw.socket.destroyed;
-  }
-
-  setHeader(name: string, value: string): void {
-    this.#reply.header(name, value);
-  }
 }

@@ -3,21 +3,16 @@
 /** Nothing can be read from it; only the holder of its opener can read what it contains. */
 export type SealedValue = Readonly<Record<never, never>>;
 
-export interface Sealer<Value> {
-  seal(value: Value): SealedValue;
-  /** @throws {TypeError} for an entity that this opener did not seal */
-  open(entity: SealedValue): Value;
-}
-
-export function createSealer<Value>(): Sealer<Value> {
+export function createSealer<Value>() {
   const values = new WeakMap<SealedValue, Value>();
   return {
-    seal(value) {
+    seal(value: Value): SealedValue {
       const entity = Object.freeze(Object.create(null));
       values.set(entity, value);
       return entity;
     },
-    open(entity) {
+    /** @throws {TypeError} for an entity that this opener did not seal */
+    open(entity: SealedValue): Value {
       if (!values.has(entity)) throw new TypeError('Not an entity that was handed out here.');
       return values.get(entity) as Value;
     },

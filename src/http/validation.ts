@@ -26,9 +26,6 @@ const maxThoroughValues = 100;
 /** How many wrong fields are named. */
 const maxNamed = 20;
 
-/** @returns tells whether a value fits, and in `errors` where it does not */
-export const compileSchema = (schema: Schema): ValidateFunction => ajv.compile(schema);
-
 export const compileValidator: FastifySchemaCompiler<Schema> = ({ schema }) => validateWith(ajv, schema);
 
 /** The same, but numbers in the path and the query are read as such. */

@@ -1,7 +1,6 @@
 // What each option of the service may be, for each of its three forms.
-import { Type, type Schema } from '../http/schema.ts';
-
 import {
+  isFlag,
   isFunction,
   isObject,
   isSecret,
@@ -16,55 +15,42 @@ import type { MiddlewareOptions, ServerOptions, ServiceOptions } from './options
 import { decodeBase64 } from '../protocol/base64.ts';
 import { isP256Point } from '../protocol/p256.ts';
 import { areSubscriberTokens } from './push/subscriber-token.ts';
-import { compileSchema } from '../http/validation.ts';
 
-const text = Type.String();
-const proxies = 'an address or range, an array of them, true or false (a number of hops would trust nobody)';
-const milliseconds = fits(
-  Type.Integer({ minimum: 1, description: 'a whole number of milliseconds above 0' }),
-);
-const mechanism = Type.Union(
-  (['action', 'filter', 'authenticator', 'action-creator'] as const).map((name) => Type.Literal(name)),
-);
-const action = Type.Union((['get', 'getWithArg', 'post'] as const).map((name) => Type.Literal(name)));
-const whole = fits(Type.Integer({ minimum: 1, description: 'a whole number above 0' }));
-const flag = fits(Type.Boolean({ description: 'true or false' }));
+const isPositive = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0;
+const isListOf = (items: RegExp, value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string' && items.test(item));
 
-const requestLimit = fits(
-  Type.Union([Type.Literal('off'), Type.Integer({ minimum: 1 })], {
-    description: 'a whole number above 0 or "off"',
-  }),
+const whole = mustBe('a whole number above 0', isPositive);
+const milliseconds = mustBe('a whole number of milliseconds above 0', isPositive);
+const requestLimit = mustBe(
+  'a whole number above 0 or "off"',
+  (value) => value === 'off' || isPositive(value),
 );
 
 export const serviceChecks: OptionChecks<ServiceOptions> = {
   store: isObject,
   vapidPublicKey: isPublicKey,
   previousVapidPublicKeys(value, name) {
-    fits(Type.Array(text, { description: 'an array of public keys' }))(value, name);
-    for (const key of value as readonly string[]) isPublicKey(key, name);
+    mustBe('an array of public keys', Array.isArray)(value, name);
+    for (const key of value as readonly unknown[]) isPublicKey(key, name);
   },
   sessionKey: isSecret(32),
-  pushOnly: flag,
+  pushOnly: isFlag,
   exampleUsers: isObject,
   sendCommand: isText,
-  prefix: fits(
-    Type.String({
-      pattern: '^(?:/[^/?#]+)*$',
-      description: 'a path such as "/push", without "/" at its end',
-    }),
+  prefix: mustBe(
+    'a path such as "/push", without "/" at its end',
+    (value) => typeof value === 'string' && /^(?:\/[^/?#]+)*$/.test(value),
   ),
-  pushServices: fits(Type.Array(text, { description: 'an array of origins' })),
-  logging: fits(
-    Type.Array(mechanism, {
-      description: 'an array of "action", "filter", "authenticator" and "action-creator"',
-    }),
+  pushServices: mustBe('an array of origins', (value) => isListOf(/^/, value)),
+  logging: mustBe('an array of "action", "filter", "authenticator" and "action-creator"', (value) =>
+    isListOf(/^(?:action|filter|authenticator|action-creator)$/, value),
   ),
-  authenticate: fits(
-    Type.Union([Type.Literal('none'), Type.Literal('all'), Type.Array(action)], {
-      description: '"none", "all" or an array of "get", "getWithArg" and "post"',
-    }),
+  authenticate: mustBe(
+    '"none", "all" or an array of "get", "getWithArg" and "post"',
+    (value) => value === 'none' || value === 'all' || isListOf(/^(?:get|getWithArg|post)$/, value),
   ),
-  redactSubscriptions: flag,
+  redactSubscriptions: isFlag,
   bodyLimitBytes: whole,
   registrationsPerMinute: requestLimit,
   receiptKey: isSecret(32),
@@ -78,7 +64,10 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
 };
 
 const httpChecks: OptionChecks<HttpServerOptions> = {
-  trustProxy: fits(Type.Union([Type.Boolean(), text, Type.Array(text)], { description: proxies })),
+  trustProxy: mustBe(
+    'an address or range, an array of them, true or false (a number of hops would trust nobody)',
+    (value) => typeof value === 'boolean' || isListOf(/^/, [value].flat()),
+  ),
   headersTimeoutMs: milliseconds,
   requestTimeoutMs: milliseconds,
   keepAliveTimeoutMs: milliseconds,
@@ -102,9 +91,4 @@ function isPublicKey(...[value, name]: Parameters<OptionCheck>): void {
   if (!point || !isP256Point(point) || String(value).length !== 87) {
     throw wrong(name, 'must be a public key: 87 characters of base64url, a point on P-256');
   }
-}
-
-/** @param schema describes what it takes */
-function fits(schema: Schema): OptionCheck {
-  return mustBe(String(schema['description']), (value) => compileSchema(schema)(value) as boolean);
 }

@@ -166,8 +166,8 @@ export const authentication: ClaimChanges = {
   'What each mechanism can see is the table of the specification: 16 cells, each seen or not to be seen': [
     ...changesOf(filter, {
       'the filter sees the request with its body': [
-        'readonly entity = opaqueValue;',
-        'get entity() { return this.#reply.request; }',
+        'entity: opaqueValue,',
+        'entity: reply.request as object,',
       ],
       'the filter does not see the URL': [
         'return { method, url, startMs:',
@@ -176,8 +176,8 @@ export const authentication: ClaimChanges = {
     }),
     ...changesOf('src/http/sealed-value.ts', {
       'the action creator sees the response': [
-        'seal(value) {\n      const entity = Object.freeze(Object.create(null));',
-        'seal(value) {\n      const entity = Object.freeze({ value });',
+        'seal(value: Value): SealedValue {\n      const entity = Object.freeze(Object.create(null));',
+        'seal(value: Value): SealedValue {\n      const entity = Object.freeze({ value });',
       ],
     }),
     ...changesOf(actionRequest, {
@@ -216,8 +216,8 @@ export const authentication: ClaimChanges = {
       filter,
       {
         'the filter does not say that the client is gone': [
-          'return this.#reply.request.raw.socket.destroyed;',
-          'return false;',
+          'isAborted: reply.request.raw.socket.destroyed,',
+          'isAborted: false,',
         ],
       },
       { file: mechanismsTest, title: 'stays the same where the client is gone while the action works' },

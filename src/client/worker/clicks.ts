@@ -7,9 +7,11 @@ const linkScheme = /^https?:/;
 /** The receipt token of the notification that was clicked last. */
 let clicked: string | undefined;
 
-export async function click(message: PushMessage, action: string): Promise<void> {
+export function click(event: NotificationEvent, message: PushMessage): void {
   clicked = message.receipt;
-  await Promise.all([actOnClick(message, action), report(message, 'clicked', action || undefined)]);
+  event.notification.close();
+  event.waitUntil(actOnClick(message, event.action));
+  event.waitUntil(report(message, 'clicked', event.action || undefined));
 }
 
 /** Firefox tells of a click, and of a later notification with the same tag, as if the user had closed the notification. */

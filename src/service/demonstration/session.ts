@@ -16,28 +16,25 @@ export interface Session {
   readonly secret: string;
 }
 
-export interface SessionVault {
-  /** The value of the cookie. */
-  seal(session: Session, lifetimeSeconds: number): Promise<string>;
-  /** The session of a cookie's value; `undefined` where it is forged, damaged, under another key or expired. */
-  open(sealed: string): Promise<Session | undefined>;
-}
+export type SessionVault = ReturnType<typeof createSessionVault>;
 
 /** RFC 7518 §4.5, §5.3: no key but the shared one, AES-256-GCM. */
 const keyManagement = 'dir';
 const contentEncryption = 'A256GCM';
 
-export function createSessionVault(sessionKey: Uint8Array): SessionVault {
+export function createSessionVault(sessionKey: Uint8Array) {
   // RFC 5869: one key, one purpose
   const key = new Uint8Array(hkdfSync('sha256', sessionKey, '', 'deskbell session cookie', 32));
   return {
-    seal: (session, lifetimeSeconds) =>
+    /** The value of the cookie. */
+    seal: (session: Session, lifetimeSeconds: number): Promise<string> =>
       new EncryptJWT({ ...session })
         .setProtectedHeader({ alg: keyManagement, enc: contentEncryption })
         .setExpirationTime(new Date(Date.now() + lifetimeSeconds * 1000))
         .encrypt(key),
 
-    async open(sealed) {
+    /** The session of a cookie's value; `undefined` where it is forged, damaged, under another key or expired. */
+    async open(sealed: string): Promise<Session | undefined> {
       try {
         const { payload } = await jwtDecrypt<Session>(sealed, key, {
           keyManagementAlgorithms: [keyManagement],
@@ -54,28 +51,25 @@ export function createSessionVault(sessionKey: Uint8Array): SessionVault {
 }
 
 /** The sessions of requests. */
-export interface RequestSessions {
-  /** Opens the session of each request of the scope before anything reads it. */
-  openSessions(app: FastifyInstance): void;
-  /** `undefined` where the request has none that is valid. */
-  of(request: FastifyRequest): Session | undefined;
-}
+export type RequestSessions = ReturnType<typeof createRequestSessions>;
 
-export function createRequestSessions(vault: SessionVault): RequestSessions {
+export function createRequestSessions(vault: SessionVault) {
   const opened = new WeakMap<FastifyRequest, Session>();
   const open = async (request: FastifyRequest, sealed: string): Promise<undefined> => {
     const session = await vault.open(sealed);
     if (session !== undefined) opened.set(request, session);
   };
   return {
-    openSessions(app) {
+    /** Opens the session of each request of the scope before anything reads it. */
+    openSessions(app: FastifyInstance): void {
       app.addHook('onRequest', (request, _reply, proceed) => {
         const sealed = readSessionCookie(request.headers.cookie);
         if (sealed === undefined) proceed();
         else open(request, sealed).then(proceed, proceed);
       });
     },
-    of: (request) => opened.get(request),
+    /** `undefined` where the request has none that is valid. */
+    of: (request: FastifyRequest): Session | undefined => opened.get(request),
   };
 }
 
