@@ -121,23 +121,23 @@ test('messages are deferred while the transport says so', () => {
 test('many rows without an answer for long make a push service slow, until most of them are settled', () => {
   const gate = new OriginGate(defaultWorkerSettings);
   const rows = Array.from({ length: 256 }, () => ({}));
-  for (const row of rows) gate.addDetached(row, 1000);
-  gate.recordAnswer(1900);
+  for (const row of rows) gate.slowness.addDetached(row, 1000);
+  gate.slowness.recordAnswer(1900);
   assert.equal(gate.admit(false, 1999), undefined, 'a moment is not long');
   assert.equal(gate.admit(false, 2000)?.kind, 'deferred');
-  for (const row of rows.slice(0, 128)) gate.removeDetached(row);
+  for (const row of rows.slice(0, 128)) gate.slowness.removeDetached(row);
   assert.equal(gate.admit(false, 2000)?.kind, 'deferred');
-  for (const row of rows.slice(128, 129)) gate.removeDetached(row);
+  for (const row of rows.slice(128, 129)) gate.slowness.removeDetached(row);
   assert.equal(gate.admit(false, 2000), undefined);
 });
 
 test('a few rows that hang do not make a push service slow as long as it answers others', () => {
   const gate = new OriginGate(defaultWorkerSettings);
-  for (let index = 0; index < 255; index += 1) gate.addDetached({}, 0);
-  gate.recordAnswer(1e9);
+  for (let index = 0; index < 255; index += 1) gate.slowness.addDetached({}, 0);
+  gate.slowness.recordAnswer(1e9);
   assert.equal(gate.admit(false, 1e9 + 999), undefined);
   assert.equal(gate.admit(false, 1e9 + 1000)?.kind, 'deferred', 'it has fallen silent');
-  gate.recordAnswer(1e9 + 1000);
+  gate.slowness.recordAnswer(1e9 + 1000);
   assert.equal(gate.admit(false, 1e9 + 1000), undefined);
 });
 
@@ -145,19 +145,19 @@ test('a push service is not called silent while nothing of it is out', () => {
   const gate = new OriginGate(defaultWorkerSettings);
   assert.equal(gate.admit(false, 1e9), undefined);
   const row = {};
-  gate.addDetached(row, 1e9);
+  gate.slowness.addDetached(row, 1e9);
   assert.equal(gate.admit(false, 1e9 + 1000)?.kind, 'deferred');
-  gate.removeDetached(row);
+  gate.slowness.removeDetached(row);
   assert.equal(gate.admit(false, 1e9 + 1000), undefined);
 });
 
 test('a push service has room for so many detached rows, and for all of them once it is known to be slow', () => {
   const gate = new OriginGate(defaultWorkerSettings);
   for (let index = 0; index < 256; index += 1) {
-    assert.equal(gate.mayDetach(0, true), true);
-    assert.equal(gate.mayDetach(0, false), false);
-    gate.addDetached({}, 0);
+    assert.equal(gate.slowness.mayDetach(0, true), true);
+    assert.equal(gate.slowness.mayDetach(0, false), false);
+    gate.slowness.addDetached({}, 0);
   }
-  assert.equal(gate.mayDetach(999, true), false);
-  assert.equal(gate.mayDetach(1000, false), true);
+  assert.equal(gate.slowness.mayDetach(999, true), false);
+  assert.equal(gate.slowness.mayDetach(1000, false), true);
 });

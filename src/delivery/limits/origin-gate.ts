@@ -3,16 +3,14 @@
 //
 //   OPEN    messages pass
 //   WAITING until a time: the transport said so; messages are deferred without being encrypted
-//   SLOW    many rows have been without an answer for long, or some are and nothing is answered at all: messages are
-//           deferred, so that other push services are served meanwhile
+//   SLOW    it takes long to answer (slow-push-service.ts): messages are deferred, so that other push services are served
+//           meanwhile
 //   SUSPENDED   the push service refuses our token or key, as all workers together have found: messages are stored,
 //               except for the probes that the store draws (store/push-services.ts)
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import { suspensionPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
-import type { WorkerSettings } from '../settings.ts';
-
-export type GateSettings = Pick<WorkerSettings, 'slowRows' | 'slowAfterMs'>;
+import { Slowness, type SlownessSettings } from './slow-push-service.ts';
 
 /** What was answered since it was told to the store. */
 interface Answers {
@@ -32,19 +30,16 @@ const noAnswers = (): Answers => ({
 });
 
 export class OriginGate {
-  readonly #settings: GateSettings;
+  /** Whether it takes long to answer. */
+  readonly slowness: Slowness;
   #waitUntilMs = 0;
   #waitReason = '';
-  /** When rows were sent that are stored one by one until they are answered; the oldest first. */
-  readonly #detachedSinceMs = new Map<object, number>();
-  #isSlow = false;
-  #answeredAtMs = 0;
   #isSuspended = false;
   #refusalsToSuspend: number = suspensionPolicy.refusalsToSuspend;
   #answers: Answers | undefined;
 
-  constructor(settings: GateSettings) {
-    this.#settings = settings;
+  constructor(settings: SlownessSettings) {
+    this.slowness = new Slowness(settings);
   }
 
   /**
@@ -56,25 +51,13 @@ export class OriginGate {
     if (nowMs < this.#waitUntilMs) {
       return { kind: 'deferred', afterMs: this.#waitUntilMs - nowMs, detail: this.#waitReason };
     }
-    if (this.#isSlowNow(nowMs)) {
-      return {
-        kind: 'deferred',
-        afterMs: this.#settings.slowAfterMs,
-        detail: 'The push service takes long to answer.',
-      };
-    }
-    return undefined;
+    return this.slowness.defer(nowMs);
   }
 
   /** The transport takes nothing for it before that. */
   deferUntil(untilMs: number, reason: string): void {
     this.#waitUntilMs = Math.max(this.#waitUntilMs, untilMs);
     this.#waitReason = reason;
-  }
-
-  /** It has answered, whatever it said: it is not silent. */
-  recordAnswer(nowMs: number): void {
-    this.#answeredAtMs = nowMs;
   }
 
   /**
@@ -112,34 +95,5 @@ export class OriginGate {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     const unreported = this.#answers?.refusalsInRow ?? 0;
     this.#isSuspended = (state?.isSuspended ?? false) || unreported >= this.#refusalsToSuspend;
-  }
-
-  /**
-   * True where one more row may be detached from its page. A push service has capacity for some; when it turns out to be
-   * slow, all that were sent to it are detached and no more follow.
-   *
-   * @param hasCapacity false where what is left of it is for those of slow push services
-   */
-  mayDetach(nowMs: number, hasCapacity: boolean): boolean {
-    return (hasCapacity && this.#detachedSinceMs.size < this.#settings.slowRows) || this.#isSlowNow(nowMs);
-  }
-
-  /** The row is stored by itself until it is answered. */
-  addDetached(row: object, sentAtMs: number): void {
-    this.#detachedSinceMs.set(row, sentAtMs);
-  }
-
-  removeDetached(row: object): void {
-    this.#detachedSinceMs.delete(row);
-  }
-
-  #isSlowNow(nowMs: number): boolean {
-    const { slowRows, slowAfterMs } = this.#settings;
-    const detached = this.#detachedSinceMs.size;
-    if (detached < slowRows / 2) this.#isSlow = false;
-    if (detached === 0) return false;
-    const [oldestMs = nowMs] = this.#detachedSinceMs.values();
-    if (detached >= slowRows) this.#isSlow ||= nowMs - oldestMs >= slowAfterMs;
-    return this.#isSlow || nowMs - Math.max(oldestMs, this.#answeredAtMs) >= slowAfterMs;
   }
 }

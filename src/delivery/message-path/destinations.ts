@@ -9,7 +9,8 @@ import { isApplePushService } from '../../protocol/known-push-services.ts';
 import type { PushServiceAnswers, PushServiceState } from '../../store/push-services.ts';
 import type { PushHeaders, Transport } from '../../transport/transport.ts';
 import type { NotSendable } from './not-sent.ts';
-import { OriginGate, type GateSettings } from '../limits/origin-gate.ts';
+import { OriginGate } from '../limits/origin-gate.ts';
+import type { SlownessSettings } from '../limits/slow-push-service.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** To whom a message goes. */
@@ -56,7 +57,7 @@ export function createDestinations(
   signingKeys: SigningKeys,
   subject: string,
   policy: EndpointPolicy,
-  gateSettings: GateSettings,
+  gateSettings: SlownessSettings,
   transport: Pick<Transport, 'takeWaits' | 'pause'>,
 ): Destinations {
   const byRoot = new Map<string, Map<string, Destination>>();

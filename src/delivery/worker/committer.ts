@@ -86,8 +86,8 @@ export class Committer {
     // the last of the room takes a whole page, so that push services which all hang at once cannot fill everything
     const hasCapacity = detachedRows < maxDetachedRows - maxPageRows;
     const { gate } = row.destination;
-    if (!gate.mayDetach(nowMs, hasCapacity)) return false;
-    gate.addDetached(row, row.sentAtMs);
+    if (!gate.slowness.mayDetach(nowMs, hasCapacity)) return false;
+    gate.slowness.addDetached(row, row.sentAtMs);
     return true;
   };
 

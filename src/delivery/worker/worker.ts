@@ -95,7 +95,7 @@ class Worker {
     const posted = this.#parts.path.send(rows, (row) => this.#admit(row, nowMs), this.#recordResult);
     for (const row of posted) {
       row.sentAtMs = nowMs;
-      if (row.isDetached) row.destination.gate.addDetached(row, nowMs);
+      if (row.isDetached) row.destination.gate.slowness.addDetached(row, nowMs);
     }
     this.#inFlight += posted.length;
     if (this.#committer.isDue) this.#committer.commitAll();
@@ -125,11 +125,11 @@ class Worker {
     const nowMs = this.#now();
     const { gate } = row.destination;
     this.#inFlight -= 1;
-    gate.removeDetached(row);
+    gate.slowness.removeDetached(row);
     if (result.kind === 'deferred') gate.deferUntil(nowMs + result.afterMs, result.detail);
     if (result.kind !== 'posted') return;
     if (result.response !== undefined) {
-      gate.recordAnswer(nowMs);
+      gate.slowness.recordAnswer(nowMs);
       this.#parts.figures?.recordAnswer(row.destination.origin, nowMs - row.sentAtMs);
     }
     gate.recordOutcome(result.outcome, row.recipient.subscriptionId, row.ifRefused);
