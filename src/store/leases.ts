@@ -53,7 +53,10 @@ export type WorkState = 'ready' | 'idle' | 'over';
 
 /** Every time here is taken from the clock of the database, which all workers share, never from a worker's own. */
 export interface Leases {
-  /** The next free slice of a running broadcast whose time has come. */
+  /**
+   * The next free slice of a running broadcast whose time has come: by its number first and by its broadcast second, so that
+   * a small broadcast does not wait for a large one that began earlier.
+   */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /** Retries of one running broadcast that are due, the longest due first. Rows whose subscription has left the store
    *  are dropped. Suspended rows come first, as probes, where it is time for these. */

@@ -9,6 +9,7 @@ import type { Registration, StoredSubscription, SubscriptionStore } from '../sub
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
+import { createFormerSubscriptions } from './former-subscription.ts';
 import { createSubscriptionOwners } from './user-and-tags.ts';
 
 /** Candidates that are looked at together where rows are listed by an expression. */
@@ -28,6 +29,7 @@ export function createSqliteSubscriptions(
 ): SubscriptionStore {
   const statements = prepareStatements(database);
   const owners = createSubscriptionOwners(database);
+  const moveFromFormer = createFormerSubscriptions(database, owners);
   const matching = createAudienceFilter(database);
   const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
 
@@ -60,7 +62,7 @@ export function createSqliteSubscriptions(
     });
     if (row === undefined) throw new Error('The subscription was not stored.');
     if (assign !== undefined) owners.assign(row.id, assign);
-    else if (former !== undefined) owners.take(row.id, former);
+    else if (former !== undefined) moveFromFormer(row.id, former);
     const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
     const user = isPlain ? undefined : statements.findUser.first({ id: row.id })?.user;
     return toSubscription(

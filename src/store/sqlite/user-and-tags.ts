@@ -2,7 +2,6 @@
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { UserAndTags } from '../../audience/user-and-tags.ts';
 import { isSameSecret } from '../registration-right.ts';
-import type { FormerSubscription } from '../subscriptions.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** A row that its `auth` has been given for. */
@@ -19,8 +18,6 @@ export interface SubscriptionOwners {
   findOwn(endpoint: string, auth: Uint8Array): OwnRow | undefined;
   /** Replaces user and tags. @returns false where there is no such subscription */
   assign(id: number, userAndTags: UserAndTags): boolean;
-  /** Moves user and tags of a former subscription to one that has none. */
-  take(id: number, former: FormerSubscription): void;
   addTag(id: number, tag: string): void;
   removeTag(id: number, tag: string): void;
 }
@@ -40,9 +37,6 @@ export function createSubscriptionOwners(database: SqliteDatabase): Subscription
   `);
   const dropTag = database.prepare<{ id: number; tag: string }>(
     'delete from subscription_tags where tag = :tag and subscription_id = :id',
-  );
-  const findUser = database.prepare<{ id: number }, { user: string | null }>(
-    'select user from subscriptions where id = :id',
   );
   const findByEndpoint = database.prepare<{ endpoint: string }, OwnRow & { readonly auth: Uint8Array }>(
     'select id, user, auth from subscriptions where endpoint = :endpoint',
@@ -66,14 +60,6 @@ export function createSubscriptionOwners(database: SqliteDatabase): Subscription
     tagsOf,
     findOwn,
     assign,
-    take: (id, { endpoint, auth }) => {
-      const former = findOwn(endpoint, auth);
-      if (former === undefined || former.id === id) return;
-      const hasOwner = typeof findUser.first({ id })?.user === 'string' || tagsOf(id).length > 0;
-      if (hasOwner) return;
-      assign(id, { user: former.user ?? undefined, tags: tagsOf(former.id) });
-      assign(former.id, {});
-    },
     addTag: (id, tag) => {
       addTag.run({ id, tag });
     },

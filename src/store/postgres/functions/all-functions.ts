@@ -27,6 +27,7 @@ type SqlValue = number | string | readonly number[] | { readonly sql: string };
 /** In the order of their use of each other. */
 const files = [
   './clock.sql',
+  './former-subscription.sql',
   './subscriptions.sql',
   './audiences.sql',
   './push-services.sql',
