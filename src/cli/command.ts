@@ -48,6 +48,29 @@ export function describeCommand<Described extends Command>(
   return command.addOption(debug.helpGroup(generalGroup)).configureHelp({ groupItems: ownGroupsFirst });
 }
 
+/** Its parser is given where its value is no text, and what else it conflicts with. */
+type OptionRow = readonly [
+  flags: string,
+  description: string,
+  parse?: ((value: string, previous: never) => unknown) | undefined,
+  conflicts?: readonly string[],
+];
+
+/** @param conflicts attributes of options that each of these excludes, but for itself */
+export function addOptions(
+  command: Command,
+  conflicts: readonly string[],
+  rows: readonly OptionRow[],
+): Command {
+  for (const [flags, description, parse, ownConflicts = []] of rows) {
+    const option = new Option(flags, description);
+    if (parse !== undefined) option.argParser(parse as (value: string) => unknown);
+    const others = [...conflicts, ...ownConflicts].filter((name) => name !== option.attributeName());
+    command.addOption(option.conflicts(others));
+  }
+  return command;
+}
+
 const generalGroup = 'General:';
 const sharedGroups = [...settingGroups.map(({ heading }) => `${heading}:`), generalGroup];
 

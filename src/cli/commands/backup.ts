@@ -36,9 +36,7 @@ export function backupCommand({ environment, output }: Context): Command {
       const { backUp } = await import('../data/back-up.ts');
       const withKeys = flags.withKeys ?? false;
       const bytes = await backUp(data, file, { withKeys });
-      if (flags.json) return output.line(JSON.stringify({ file, bytes, withKeys }));
-      await output.line(
-        `${file} holds ${data}, ${withKeys ? 'with' : 'without'} keys: ${formatBytes(bytes)}.`,
-      );
+      const text = `${file} holds ${data}, ${withKeys ? 'with' : 'without'} keys: ${formatBytes(bytes)}.`;
+      await output.result(flags, { file, bytes, withKeys }, text);
     });
 }

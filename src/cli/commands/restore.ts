@@ -26,15 +26,12 @@ export function restoreCommand(context: Context): Command {
       const { data, database } = await readConfiguration({ flags, environment });
       requireSqlite(database, 'pg_restore');
       const { restore } = await import('../data/back-up.ts');
-      const restored = await restore(file, data);
-      const { subscriptions, resumption } = restored;
-      if (flags.json) {
-        const paused = resumption.broadcastIds;
-        return output.line(
-          JSON.stringify({ data, subscriptions, paused, sending: resumptionToJson(resumption) }),
-        );
-      }
-      await output.line(`${data} is restored with ${formatCount(subscriptions)} subscriptions.`);
+      const { subscriptions, resumption } = await restore(file, data);
+      const paused = resumption.broadcastIds;
+      const restored = { data, subscriptions, paused, sending: resumptionToJson(resumption) };
+      const text = `${data} is restored with ${formatCount(subscriptions)} subscriptions.`;
+      await output.result(flags, restored, text);
+      if (flags.json) return;
       output.diagnostic('It sends nothing by itself: neither broadcasts nor schedules nor webhook events.');
       output.diagnostic(formatResumption(resumption, createCommandHint(context, flags)));
     });

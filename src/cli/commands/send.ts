@@ -10,7 +10,7 @@ import {
 import type { Message } from '../../protocol/message/message.ts';
 import { urgencies, type PushOptions, type Urgency } from '../../protocol/request.ts';
 import { parseCap, parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../flags/arguments.ts';
-import { createCommand } from '../command.ts';
+import { addOptions, createCommand } from '../command.ts';
 import { dataSettings, senderSettings, type Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data/open-data.ts';
@@ -55,24 +55,18 @@ export function sendCommand(context: Context): Command {
       "DESKBELL_SUBJECT=mailto:you@example.org deskbell send --all --at 2027-01-01T00:00:00Z --title '2027' --message 'Happy new year'",
     ],
   });
-  command.optionsGroup('Audience:').addOption(audienceOption('--all', 'Sends to every subscription.'));
-  addPeopleFlags(command, 'Sends to', audiences)
-    .addOption(
-      audienceOption(
-        '--ids <ids>',
-        'Sends to the subscriptions with these IDs, separated by commas.',
-      ).argParser(parseIds),
-    )
-    .addOption(
-      audienceOption(
-        '--file <file>',
-        'Sends to the subscriptions in a file of JSON Lines, stored or not; "-" is standard input.',
-      ),
-    )
-    .addOption(audienceOption('--endpoint <url>', 'Sends to the subscription with this endpoint.'))
-    .addOption(
-      audienceOption('--id <id>', 'Sends to the subscription with this ID.').argParser(parsePositiveInteger),
-    );
+  addOptions(command.optionsGroup('Audience:'), allAudiences, [['--all', 'Sends to every subscription.']]);
+  addPeopleFlags(command, 'Sends to', audiences);
+  // one audience at a time
+  addOptions(command, allAudiences, [
+    ['--ids <ids>', 'Sends to the subscriptions with these IDs, separated by commas.', parseIds],
+    [
+      '--file <file>',
+      'Sends to the subscriptions in a file of JSON Lines, stored or not; "-" is standard input.',
+    ],
+    ['--endpoint <url>', 'Sends to the subscription with this endpoint.'],
+    ['--id <id>', 'Sends to the subscription with this ID.', parsePositiveInteger],
+  ]);
   addMessageFlags(command.optionsGroup('Message:'))
     .option(
       '--ttl <seconds>',
@@ -86,34 +80,33 @@ export function sendCommand(context: Context): Command {
       ).choices(urgencies),
     )
     .option('--topic <label>', 'Replaces an undelivered message with the same label.');
-  return command
-    .optionsGroup('Broadcast:')
-    .addOption(
-      broadcastOption(
+  // not for one subscription: that message is sent immediately or not at all
+  addOptions(
+    command.optionsGroup('Broadcast:'),
+    ['endpoint', 'id'],
+    [
+      [
         '--at <time>',
         'Sends at this time, such as 2027-01-01T09:00+01:00. A worker must be running then.',
-      ).argParser(parseTime),
-    )
-    .addOption(
-      broadcastOption(
+        parseTime,
+      ],
+      [
         '--cron <expression>',
         "Repeats the broadcast at the times of a cron expression, such as '0 9 * * 1'. A worker must be running then.",
-      ).conflicts(['endpoint', 'id', 'ids', 'file', 'at', 'detach', 'idempotencyKey']),
-    )
-    .option('--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)')
-    .addOption(
-      broadcastOption(
+        undefined,
+        ['ids', 'file', 'at', 'detach', 'idempotencyKey'],
+      ],
+      ['--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)'],
+      [
         '--per-person <cap>',
         'Skips people whom broadcasts with a cap have already reached this often, such as 3/day (or /hour, /week).',
-      ).argParser(parseCap),
-    )
-    .addOption(
-      broadcastOption(
-        '--idempotency-key <key>',
-        'Makes the command safe to repeat: the same key never sends twice.',
-      ),
-    )
-    .addOption(broadcastOption('--detach', 'Only stores the broadcast. A worker delivers it.'))
+        parseCap,
+      ],
+      ['--idempotency-key <key>', 'Makes the command safe to repeat: the same key never sends twice.'],
+      ['--detach', 'Only stores the broadcast. A worker delivers it.'],
+    ],
+  );
+  return command
     .optionsGroup('Options:')
     .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
     .action(async (flags: SendFlags) => {
@@ -138,17 +131,6 @@ export function sendCommand(context: Context): Command {
           : sendBroadcast(flags, message, optionsOf(flags), data, configuration, context);
       });
     });
-}
-
-/** One audience at a time. */
-function audienceOption(flags: string, description: string): Option {
-  const option = new Option(flags, description);
-  return option.conflicts(allAudiences.filter((name) => name !== option.attributeName()));
-}
-
-/** Not for one subscription: that message is sent immediately or not at all. */
-function broadcastOption(flags: string, description: string): Option {
-  return new Option(flags, description).conflicts(['endpoint', 'id']);
 }
 
 const isForOne = ({ endpoint, id }: SendFlags): boolean => endpoint !== undefined || id !== undefined;

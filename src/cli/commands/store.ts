@@ -53,12 +53,8 @@ function copyCommand({ environment, output, stop }: Context): Command {
       const locations = readCopyLocations({ from, to }, configuration);
       const copied = await copy(locations, { output, stop });
       const names = { from: locations.from.label, to: locations.to.label };
-      if (json) {
-        const tables = Object.entries(copied).map(([name, tally]) => ({ name, ...tally }));
-        await output.line(JSON.stringify({ ...names, tables }));
-      } else {
-        await output.line(formatResult(names, copied));
-      }
+      const tables = Object.entries(copied).map(([name, tally]) => ({ name, ...tally }));
+      await output.result({ json }, { ...names, tables }, formatResult(names, copied));
       for (const note of notesOn(locations.to, copied)) output.diagnostic(note);
     });
 }

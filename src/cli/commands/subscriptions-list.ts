@@ -27,42 +27,37 @@ export function listCommand({ environment, output, stop }: Context): Command {
   return addPeopleFlags(command, 'Lists').action(async (flags: PeopleFlags & JsonFlag) => {
     const expression = expressionOf(flags);
     const matching = expression && checkExpression(expression);
-    await withNamedData(flags, environment, async ({ store }) => {
-      const format = flags.json ? toJsonLine : formatColumns;
-      let count = 0;
-      for await (const page of subscriptionPages(store.subscriptions, stop, matching)) {
-        if (count === 0 && !flags.json) {
-          await output.line(
-            output.style('dim', columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS')),
-          );
-        }
-        count += page.length;
-        await output.line(page.map(format).join('\n'));
-      }
-      if (count === 0 && !flags.json)
-        output.diagnostic(matching ? 'No such subscriptions.' : 'No subscriptions yet.');
-    });
+    await withNamedData(flags, environment, ({ store }) =>
+      output.table(flags, {
+        rows: rowsOf(subscriptionPages(store.subscriptions, stop, matching)),
+        toJson: subscriptionView.toJson,
+        toText: formatColumns,
+        header: columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS'),
+        ifEmpty: matching ? 'No such subscriptions.' : 'No subscriptions yet.',
+      }),
+    );
   });
 }
 
-const toJsonLine = (row: StoredSubscription): string => JSON.stringify(subscriptionView.toJson(row));
-const pushServiceOf = ({ endpoint }: StoredSubscription): string => new URL(endpoint).origin;
+async function* rowsOf<Row>(pages: AsyncIterable<readonly Row[]>): AsyncGenerator<Row> {
+  for await (const page of pages) yield* page;
+}
 
 function formatColumns(row: StoredSubscription): string {
   return columns(
     String(row.id),
     formatTime(row.createdAtMs),
     formatTime(row.updatedAtMs),
-    pushServiceOf(row),
+    new URL(row.endpoint).origin,
     row.user ?? '-',
     row.tags.join(','),
   );
 }
 
-function columns(...texts: readonly [id: string, ...others: string[]]): string {
-  const [id, createdAt = '', updatedAt = '', pushService = '', user = '', tags = ''] = texts;
-  const start = `${id.padStart(8)}  ${createdAt.padEnd(20)}  ${updatedAt.padEnd(20)}`;
-  return `${start}  ${pushService.padEnd(40)}  ${user.padEnd(12)}  ${tags}`.trimEnd();
+function columns(id: string, ...others: readonly string[]): string {
+  const widths = [20, 20, 40, 12, 0];
+  const padded = others.map((text, index) => text.padEnd(widths[index] ?? 0));
+  return [id.padStart(8), ...padded].join('  ').trimEnd();
 }
 
 const formatTime = (timeMs: number): string => new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -22,8 +22,7 @@ export function versionCommand({ environment, output }: Context): Command {
     json: 'Prints {"deskbell", "node", "openssl", "platform", "encryption", "reason"}.',
     examples: ['deskbell version', 'deskbell version --json'],
   }).action(async (flags: JsonFlag) => {
-    const { json, ...rest } = flags;
-    const { encryption } = await readConfiguration({ flags: rest, environment });
+    const { encryption } = await readConfiguration({ flags, environment });
     const { loadAccelerator } = await import('../../accelerator/load-accelerator.ts');
     const { method, reason } = loadAccelerator({ fastest: encryption });
     const facts = {
@@ -34,12 +33,11 @@ export function versionCommand({ environment, output }: Context): Command {
       encryption: method,
       reason,
     };
-    if (json) return output.line(JSON.stringify(facts));
     const lines = [
       `Deskbell ${facts.deskbell}, Node ${facts.node}, OpenSSL ${facts.openssl}, ${facts.platform}`,
       `Encryption: ${methods[method]}`,
       ...(reason === undefined ? [] : [reason]),
     ];
-    return output.line(lines.join('\n'));
+    await output.result(flags, facts, lines.join('\n'));
   });
 }

@@ -64,7 +64,7 @@ export function workerCommand(context: Context): Command {
             listener === undefined ? '' : ` Metrics are at ${listener.address}/metrics.`
           }`,
         );
-        const report = flags.json ? reportAsJson(output) : reportAsText(output);
+        const report = createReport(output, flags);
         await underSystemd(context, onWarning, () =>
           withRetention(data.store, configuration, { onError: report.error }, () =>
             withReport(data.store, report, {
@@ -83,14 +83,8 @@ export function workerCommand(context: Context): Command {
   });
 }
 
-const reportAsText = (output: Output): DeliveryReport => ({
-  event: (event) => output.line(formatEvent(event)),
-  reachability: (event) => output.diagnostic(`deskbell: ${formatReachability(event)}`),
-  error: (error) => output.diagnostic(formatError(error)),
-});
-
-const reportAsJson = (output: Output): DeliveryReport => ({
-  event: (event) => output.line(JSON.stringify(toJson(event))),
+const createReport = (output: Output, { json }: JsonFlag): DeliveryReport => ({
+  event: (event) => output.line(json ? JSON.stringify(toJson(event)) : formatEvent(event)),
   reachability: (event) => output.diagnostic(`deskbell: ${formatReachability(event)}`),
   error: (error) => output.diagnostic(formatError(error)),
 });

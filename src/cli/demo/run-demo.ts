@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { formatEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
-import { createSender } from '../../delivery/sender.ts';
+import { createSender, type Sender } from '../../delivery/sender.ts';
 import { startPushService } from '../../push-service/start-push-service.ts';
 import {
   createUserAgent,
@@ -83,10 +83,6 @@ async function runIn(
     open.push(userAgent);
     const endpoint = await subscribe(userAgent, address, tell);
 
-    await send(data, endpoint, pushService.origin, tell);
-    await show(await userAgent.nextMessage(), context, tell);
-    if (options.isOnce) return;
-
     const sender = createSender({
       vapid: { ...data.vapidKeys, subject },
       pushServices: [pushService.origin],
@@ -94,6 +90,10 @@ async function runIn(
       threads: 0,
     });
     open.push(sender);
+    await send(sender, data, endpoint, tell);
+    await show(await userAgent.nextMessage(), context, tell);
+    if (options.isOnce) return;
+
     const operator = await openDemoOperator(data, sender, logTo(output), host, (event) =>
       tell('sender', formatEvent(event)),
     );
@@ -151,22 +151,12 @@ async function subscribe(userAgent: UserAgent, address: string, tell: Tell): Pro
   return subscription.endpoint;
 }
 
-async function send(
-  { store, vapidKeys }: DataDirectory,
-  endpoint: string,
-  pushService: string,
-  tell: Tell,
-): Promise<void> {
+async function send(sender: Sender, { store }: DataDirectory, endpoint: string, tell: Tell): Promise<void> {
   const subscription = await store.subscriptions.findByEndpoint(endpoint);
   if (!subscription) throw new Error('the subscription that was acknowledged is not in the store');
-  const sender = createSender({ vapid: { ...vapidKeys, subject }, pushServices: [pushService] });
-  try {
-    await tell('sender', 'reads the row, encrypts the message, signs a VAPID token and posts the message');
-    const { outcome, response } = await sender.send(subscription, firstMessage);
-    await tell('push service', `answers ${response?.status ?? 'nothing'}: ${outcome.kind}`);
-  } finally {
-    await sender.close();
-  }
+  await tell('sender', 'reads the row, encrypts the message, signs a VAPID token and posts the message');
+  const { outcome, response } = await sender.send(subscription, firstMessage);
+  await tell('push service', `answers ${response?.status ?? 'nothing'}: ${outcome.kind}`);
 }
 
 async function show(message: ReceivedMessage, { output }: Context, tell: Tell): Promise<void> {

@@ -3,25 +3,18 @@ import { InvalidArgumentError } from 'commander';
 import { parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
 
-export function parsePositiveInteger(text: string): number {
-  const value = /^\d+$/.test(text) ? Number(text) : 0;
-  if (!Number.isSafeInteger(value) || value === 0)
-    throw new InvalidArgumentError('It must be a positive integer.');
-  return value;
-}
+const wholeNumber =
+  (expected: string, min: number, max = Number.MAX_SAFE_INTEGER) =>
+  (text: string): number => {
+    const value = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be ${expected}.`);
+  };
 
-export function parsePort(text: string): number {
-  const value = /^\d+$/.test(text) ? Number(text) : -1;
-  if (value < 0 || value > 65_535) throw new InvalidArgumentError('It must be an integer from 0 to 65535.');
-  return value;
-}
-
-export function parseSeconds(text: string): number {
-  const value = /^\d+$/.test(text) ? Number(text) : -1;
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new InvalidArgumentError('It must be a whole number of seconds.');
-  return value;
-}
+export const parsePositiveInteger = wholeNumber('a positive integer', 1);
+export const parsePort = wholeNumber('an integer from 0 to 65535', 0, 65_535);
+export const parseSeconds = wholeNumber('a whole number of seconds', 0);
+export const parseWholeNumber = wholeNumber('a whole number', 0);
 
 export function parseIds(text: string): readonly number[] {
   return text.split(',').map((id) => parsePositiveInteger(id.trim()));

@@ -6,6 +6,7 @@ import { memberDescriptions, type MemberDescription } from '../../protocol/messa
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import type { Context } from '../context.ts';
+import { parseWholeNumber } from './arguments.ts';
 import { readInput } from '../input/read-input.ts';
 
 export interface MessageFlags {
@@ -79,15 +80,10 @@ function placeholderOf({ type, format, enum: choices }: ValueSchema): string {
 
 /** What the value of a flag is read by; undefined for a text. */
 function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
-  if (type === 'integer') return parseNumber;
+  if (type === 'integer') return parseWholeNumber;
   if (type === undefined) return parseJson;
   const parseItem = (items && parserOf(items)) ?? String;
   return type === 'array' ? (value) => value.split(',').map(parseItem) : undefined;
-}
-
-function parseNumber(value: string): number {
-  if (/^\d{1,16}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('It must be a whole number.');
 }
 
 function parseJson(value: string): unknown {

@@ -1,6 +1,7 @@
 // The flags that name subscriptions by their user and tags, for `deskbell send` and `deskbell subscriptions`.
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { MatchingAudience } from '../../delivery/broadcast/audience.ts';
+import { addOptions } from '../command.ts';
 
 export interface PeopleFlags {
   readonly user?: string;
@@ -18,26 +19,13 @@ export const peopleFlagNames = [
 
 /** @param conflicts attributes of options that name subscriptions in another way */
 export function addPeopleFlags(command: Command, verb: string, conflicts: readonly string[] = []): Command {
-  const option = (flags: string, what: string) =>
-    new Option(flags, `${verb} ${what}`).conflicts([...conflicts]);
-  return command
-    .addOption(option('--user <id>', 'all devices of this person.'))
-    .addOption(
-      option('--tag <tag>', 'subscriptions with this tag; given several times, with all of them.').argParser(
-        collect,
-      ),
-    )
-    .addOption(
-      option(
-        '--any-tag <tag>',
-        'subscriptions with at least one of these tags. May be given several times.',
-      ).argParser(collect),
-    )
-    .addOption(
-      option('--not-tag <tag>', 'subscriptions without this tag. May be given several times.').argParser(
-        collect,
-      ),
-    );
+  const repeatable = 'May be given several times.';
+  return addOptions(command, conflicts, [
+    ['--user <id>', `${verb} all devices of this person.`],
+    ['--tag <tag>', `${verb} subscriptions with this tag; given several times, with all of them.`, collect],
+    ['--any-tag <tag>', `${verb} subscriptions with at least one of these tags. ${repeatable}`, collect],
+    ['--not-tag <tag>', `${verb} subscriptions without this tag. ${repeatable}`, collect],
+  ]);
 }
 
 /** @returns `undefined` where none of the flags is given. Its members are not checked yet */

@@ -11,10 +11,10 @@ export interface JsonFlag {
 
 /** Rows of a result. */
 export interface Table<Row> {
-  readonly rows: readonly Row[];
+  readonly rows: Iterable<Row> | AsyncIterable<Row>;
   toJson(row: Row): object;
   toText(row: Row): string;
-  /** Printed above the rows, but not with `--json`. */
+  /** Printed above the rows where there are any, but not with `--json`. */
   readonly header?: string;
   /** Said to the user where there are no rows. */
   readonly ifEmpty?: string;
@@ -70,9 +70,13 @@ export function createOutput(
     },
     result: ({ json }, value, text) => output.line(json ? JSON.stringify(value) : text),
     async table({ json }, { rows, toJson, toText, header, ifEmpty }) {
-      if (rows.length === 0 && ifEmpty !== undefined && !json) return output.diagnostic(ifEmpty);
-      if (header !== undefined && !json) await output.line(style('dim', header));
-      for (const row of rows) await output.line(json ? JSON.stringify(toJson(row)) : toText(row));
+      let isEmpty = true;
+      for await (const row of rows) {
+        if (isEmpty && header !== undefined && !json) await output.line(style('dim', header));
+        isEmpty = false;
+        await output.line(json ? JSON.stringify(toJson(row)) : toText(row));
+      }
+      if (isEmpty && ifEmpty !== undefined && !json) output.diagnostic(ifEmpty);
     },
     diagnostic(text) {
       const clear = clearLive();
