@@ -60,9 +60,18 @@ export function isAnswer({ attempts, result, record }: RowResult): boolean {
   return attempts > 0 && (result === 'accepted' || result === 'gone' || isAboutMessage);
 }
 
+/** Each page names where the one before it ended: where the database has lost that one, it does not take this one. */
+export interface PageOfSlice {
+  readonly number: number;
+  /** Where the cursor stands. */
+  readonly fromCursor: number;
+  /** Where it moves to: further on. */
+  readonly cursor: number;
+}
+
 export interface PageCommit extends Lease {
   /** Where the rows come from: the slice, whose cursor moves on, or retries leased under the token. */
-  readonly slice?: { readonly number: number; readonly cursor: number } | undefined;
+  readonly slice?: PageOfSlice | undefined;
   readonly rows: readonly RowResult[];
   /** What push services have answered since the worker's last commit. */
   readonly answers?: readonly PushServiceAnswers[] | undefined;
@@ -72,7 +81,8 @@ export interface PageCommit extends Lease {
 
 /** What a worker learns from its commit. */
 export interface CommitAnswer {
-  /** Another worker has leased the slice: nothing of this commit was stored, and the worker must drop it. */
+  /** The slice is another worker's, or its cursor stands elsewhere, since the database has lost a commit; or nothing is leased
+   *  under the token any more. Nothing of this commit was stored, and the worker must drop what it has leased. */
   readonly isLeaseLost: boolean;
   readonly state: BroadcastState;
   /** Alarms that are new in this broadcast. */
@@ -102,8 +112,8 @@ export interface Ledger {
   /** Rows of the slice with `afterPosition < position`, in order, at most `limit`; none when the slice is at its end.
    *  Where the broadcast has a cap per person, a contact is reserved for each, or it is capped (`audience/frequency-cap.ts`). */
   readRows(lease: SliceLease, afterPosition: number, limit: number): Promise<readonly Recipient[]>;
-  /** Stores the results of rows in one transaction: cursor, counts, retries, log, alarms. Marks subscriptions that are
-   *  gone and unchanged since they were read (`held-deletions.ts`), and finishes the broadcast when nothing is left. */
+  /** Stores the results of rows in one transaction: cursor, counts, retries, log, alarms. Rows of retries that are no longer
+   *  leased under the token are left out: whoever leases them counts them. Marks subscriptions that are gone and unchanged since they were read (`held-deletions.ts`), and finishes the broadcast when nothing is left. */
   commit(page: PageCommit): Promise<CommitAnswer>;
   /** Stores what a push service answered to a single message: a subscription that is gone is marked, and deleted or
    *  held; an acceptance clears its mark, and opens a push service that was suspended. */

@@ -24,17 +24,31 @@ export interface Retention {
 /** Some milliseconds of one transaction. */
 const pruneBatchRows = 2000;
 
-export function createRetention(database: PortableDatabase, shrink: Retention['shrink']): Retention {
+/** A table that one database alone has, and that nobody looks into after a while. */
+export interface OwnTable {
+  readonly name: string;
+  readonly key: string;
+  readonly keptMs: number;
+}
+
+export function createRetention(
+  database: PortableDatabase,
+  shrink: Retention['shrink'],
+  ownTables: readonly OwnTable[] = [],
+): Retention {
   return {
     prune: (limits) =>
       database.transaction(function* () {
         const { broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs, contactsBeforeMs } = limits;
+        for (const { name, key, keptMs } of ownTables) {
+          if ((yield* dropRows(name, key, database.now() - keptMs)) === pruneBatchRows) return true;
+        }
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
-          (auditBeforeMs !== undefined && (yield* pruneRows('audit', 'id', auditBeforeMs))) ||
+          (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
-            (yield* pruneRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)))
+            (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0)
         );
       }),
     shrink,
@@ -82,12 +96,13 @@ function* dropAttempts(broadcastId: number): Work<number> {
   return dropped.length;
 }
 
-function* pruneRows(table: string, key: string, beforeMs: number): Work<boolean> {
+/** @returns how many */
+function* dropRows(table: string, key: string, beforeMs: number): Work<number> {
   const dropped = yield* run(
     `delete from deskbell.${table} where (${key}) in
        (select ${key} from deskbell.${table} where at_ms < :beforeMs order by at_ms limit ${pruneBatchRows})
      returning 1`,
     { beforeMs },
   );
-  return dropped.length > 0;
+  return dropped.length;
 }

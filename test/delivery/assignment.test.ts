@@ -56,7 +56,7 @@ test('the cursor passes rows in order, only as far as all have an answer', () =>
   assert.equal(assignment.takePage(never, 0), undefined);
   assignment.settle(two, accepted(two));
   const first = assignment.takePage(never, 0);
-  assert.equal(first?.cursor, 4);
+  assert.equal(first?.cursors?.cursor, 4);
   assert.deepEqual(
     first?.rows.map((row) => row.recipient.position),
     [2, 4],
@@ -64,7 +64,7 @@ test('the cursor passes rows in order, only as far as all have an answer', () =>
   assert.equal(assignment.isDone, false);
   assignment.settle(six, accepted(six));
   assert.equal(
-    assignment.takePage(never, 0)?.cursor,
+    assignment.takePage(never, 0)?.cursors?.cursor,
     10,
     'the last row takes the cursor to the end of the slice',
   );
@@ -73,7 +73,7 @@ test('the cursor passes rows in order, only as far as all have an answer', () =>
 
 test('a slice whose rows are all gone is passed without any', () => {
   const { assignment } = sliceOf([], 10);
-  assert.deepEqual(assignment.takePage(never, 0), { rows: [], cursor: 10 });
+  assert.deepEqual(assignment.takePage(never, 0), { rows: [], cursors: { fromCursor: 0, cursor: 10 } });
   assert.equal(assignment.isDone, true);
 });
 
@@ -83,7 +83,7 @@ test('a row that is detached lets the cursor pass, and is settled by itself late
   assignment.settle(two, accepted(two));
   assignment.settle(three, accepted(three));
   const page = assignment.takePage(() => true, 5000);
-  assert.equal(page?.cursor, 3);
+  assert.equal(page?.cursors?.cursor, 3);
   assert.deepEqual(
     page?.rows.map(({ result, retry }) => [result, retry?.delayMs]),
     [
@@ -107,7 +107,7 @@ test('an assignment that is stopped keeps what was sent and leaves the rest befo
   assert.equal(take(assignment), undefined);
   assert.equal(assignment.needsReading, false);
   assignment.settle(one, accepted(one));
-  assert.equal(assignment.takePage(never, 0)?.cursor, 1);
+  assert.equal(assignment.takePage(never, 0)?.cursors?.cursor, 1);
   assert.equal(assignment.isDone, true);
   assert.equal(assignment.isUnfinished, true);
 });
@@ -117,7 +117,7 @@ test('an assignment of which nothing is left is not cut short by a stop', () => 
   const [one] = rows as [AssignedRow];
   assignment.stop();
   assignment.settle(one, accepted(one));
-  assert.equal(assignment.takePage(never, 0)?.cursor, 10);
+  assert.equal(assignment.takePage(never, 0)?.cursors?.cursor, 10);
   assert.equal(assignment.isUnfinished, false);
 });
 
@@ -152,7 +152,7 @@ test('retries are detached from the start and keep their tries', () => {
   assert.equal(assignment.pageRows, 0);
   assignment.settle(row, accepted(row));
   assert.equal(assignment.takePage(never, 0), undefined);
-  assert.equal(assignment.takeDetached()?.cursor, undefined);
+  assert.equal(assignment.takeDetached()?.cursors, undefined);
   assert.equal(assignment.isDone, true);
   assert.equal(assignment.isUnfinished, false);
 });

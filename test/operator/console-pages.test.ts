@@ -33,7 +33,7 @@ async function refusedBroadcast(
     await store.ledger.commit({
       broadcastId: id,
       fenceToken: slice.fenceToken,
-      slice: { number: slice.slice, cursor: slice.throughPosition },
+      slice: { number: slice.slice, fromCursor: slice.cursor, cursor: slice.throughPosition },
       rows: rows.map((recipient) => ({
         recipient,
         origin: 'https://fcm.googleapis.com',

@@ -131,14 +131,14 @@ async function settle({ leases, ledger }: Store, broadcastId: number): Promise<v
   for (;;) {
     const slice = await leases.leaseSlice({ leaseMs, broadcastId });
     if (slice === undefined) return;
-    const { fenceToken, slice: number, throughPosition: cursor } = slice;
+    const { fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
     const rows = await ledger.readRows(slice, slice.cursor, peopleAtOnce);
     const results = ['retry', 'rejected', 'retry', 'gone'] as const;
     const retry = { delayMs: 3_000_000, attempts: 1, deferrals: 0, expiresAtMs: Date.now() + 3_500_000 };
     await ledger.commit({
       broadcastId,
       fenceToken,
-      slice: { number, cursor },
+      slice: { number, fromCursor, cursor },
       rows: rows.map((recipient, index) => {
         const result = results[index % 4]!;
         const record = { atMs: Date.now(), attempt: 1, outcome: result, status: 403, reason: 'refused' };

@@ -298,7 +298,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
 
       const rows = await store.ledger.readRows(first, first.cursor, 4);
       const cursor = rows.at(-1)?.position ?? 0;
-      const slice = { number: first.slice, cursor };
+      const slice = { number: first.slice, fromCursor: first.cursor, cursor };
       await store.ledger.commit({ ...held(first), slice, rows: rows.map(accepted), leaseMs });
 
       nowMs += leaseMs - 1;
@@ -327,7 +327,10 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
         // one row is committed; then nothing more is heard of the worker
         const [row] = await store.ledger.readRows(slice, slice.cursor, 1);
         assert.ok(row);
-        const page = { slice: { number: slice.slice, cursor: row.position }, rows: [accepted(row)] };
+        const page = {
+          slice: { number: slice.slice, fromCursor: slice.cursor, cursor: row.position },
+          rows: [accepted(row)],
+        };
         await store.ledger.commit({ ...held(slice), ...page, leaseMs });
         dead.push(slice);
         nowMs += leaseMs;
@@ -467,7 +470,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       });
       await store.ledger.commit({
         ...held(slice),
-        slice: { number: slice.slice, cursor: slice.throughPosition },
+        slice: { number: slice.slice, fromCursor: slice.cursor, cursor: slice.throughPosition },
         rows: rows.map((recipient, index) => (index < 2 ? stillOut(recipient) : accepted(recipient))),
         leaseMs,
       });
@@ -501,7 +504,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
       await store.ledger.commit({
         ...held(slice),
-        slice: { number: slice.slice, cursor: slice.throughPosition },
+        slice: { number: slice.slice, fromCursor: slice.cursor, cursor: slice.throughPosition },
         rows: rows.map(gone),
         leaseMs,
       });

@@ -56,16 +56,15 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: created.id });
       assert.ok(slice);
       const rows = await store.ledger.readRows(slice, slice.cursor, 100_000);
+      let fromCursor = slice.cursor;
       for (let first = 0; first < rows.length; first += pageRows) {
         const page = rows.slice(first, first + pageRows);
         const isLast = first + pageRows >= rows.length;
+        const cursor = isLast ? slice.throughPosition : (page.at(-1)?.position ?? 0);
         await store.ledger.commit({
           broadcastId: created.id,
           fenceToken: slice.fenceToken,
-          slice: {
-            number: slice.slice,
-            cursor: isLast ? slice.throughPosition : (page.at(-1)?.position ?? 0),
-          },
+          slice: { number: slice.slice, fromCursor, cursor },
           rows: page.map((recipient, index): RowResult => {
             const result = answerOf(recipient, first + index);
             if (result !== 'refused') return { recipient, origin, attempts: 1, result };
@@ -79,6 +78,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
           }),
           leaseMs,
         });
+        fromCursor = cursor;
         await afterPage();
       }
       const ended = await store.broadcasts.find(created.id);

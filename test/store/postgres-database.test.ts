@@ -8,7 +8,8 @@ import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
-import type { RowResult } from '../../src/store/ledger.ts';
+import type { PageOfSlice, RowResult } from '../../src/store/ledger.ts';
+import type { Lease } from '../../src/store/leases.ts';
 import { hashEndpoint } from '../../src/protocol/endpoint.ts';
 import { describeFunctions, functionsText } from '../../src/store/postgres/functions/all-functions.ts';
 import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
@@ -36,6 +37,13 @@ const accepted = (recipient: Recipient): RowResult => ({
   origin,
   attempts: 1,
   result: 'accepted',
+});
+
+/** To be tried again at once. */
+const retried = (recipient: Recipient): RowResult => ({
+  ...accepted(recipient),
+  result: 'retry',
+  retry: { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_000_000 },
 });
 
 test('a pool whose connections all hang is tried again', async () => {
@@ -433,27 +441,42 @@ describe('a PostgreSQL store', () => {
     assert.equal(await store.subscriptions.count(), 13);
   });
 
-  test('counts a page once though the answer to its commit was lost', async () => {
+  const counts = async (id: number) => {
+    const found = await store.broadcasts.find(id);
+    return [found?.counts.accepted, found?.waiting, found?.origins[0]?.attempts];
+  };
+
+  test('counts rows once though the answer to their commit was lost: of a page, of the last page, of retries', async () => {
     const proxy = await openProxy(Number(new URL(database.url).port));
     const url = new URL(database.url);
     url.port = String(proxy.port);
     const behind = await openPostgresStore({ url: url.href, maxConnections: 1 });
+    let lost = 0;
+    const commit = async (lease: Lease, rows: readonly RowResult[], slice?: PageOfSlice): Promise<void> => {
+      proxy.loseAnswerTo('commit_page');
+      const { broadcastId, fenceToken } = lease;
+      const answer = await behind.ledger.commit({ broadcastId, fenceToken, slice, rows, leaseMs });
+      assert.equal(proxy.lostAnswers(), (lost += 1));
+      assert.equal(answer.isLeaseLost, false);
+    };
     try {
       await addSubscriptions(behind, 30);
-      const { id } = await createBroadcast(10);
+      const { id } = await createBroadcast(100);
       const slice = await behind.leases.leaseSlice({ leaseMs, broadcastId: id });
-      const rows = await behind.ledger.readRows(slice!, slice!.cursor, 4);
-      proxy.loseAnswerTo('commit_page');
-      const answer = await behind.ledger.commit({
-        broadcastId: id,
-        fenceToken: slice!.fenceToken,
-        slice: { number: slice!.slice, cursor: rows.at(-1)!.position },
-        rows: rows.map(accepted),
-        leaseMs,
-      });
-      assert.equal(proxy.lostAnswers(), 1);
-      assert.equal(answer.isLeaseLost, false);
-      assert.equal((await store.broadcasts.find(id))?.counts.accepted, 4);
+      assert.ok(slice);
+      const { slice: number, cursor: start, throughPosition: end } = slice;
+      const rows = await behind.ledger.readRows(slice, start, 100);
+      const middle = rows[3]!.position;
+      await commit(slice, rows.slice(0, 4).map(accepted), { number, fromCursor: start, cursor: middle });
+      assert.deepEqual(await counts(id), [4, 0, 4]);
+      const last = rows.slice(4).map(retried);
+      await commit(slice, last, { number, fromCursor: middle, cursor: end });
+      assert.deepEqual(await counts(id), [4, 26, 30]);
+      const retries = await behind.leases.leaseRetries({ leaseMs, broadcastId: id, limit: 100 });
+      assert.ok(retries);
+      const [first, ...others] = retries.rows;
+      await commit(retries, [retried(first!), ...others.map(accepted)]);
+      assert.deepEqual(await counts(id), [29, 1, 56]);
     } finally {
       await behind.close();
       await proxy.close();

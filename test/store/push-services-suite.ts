@@ -26,7 +26,11 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     let tests = 0;
 
     const store = openForSuite(prepare, () => nowMs);
-    before(() => addSubscriptions(store, rows));
+    let anyBroadcastId = 0;
+    before(async () => {
+      await addSubscriptions(store, rows);
+      anyBroadcastId = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast.id;
+    });
     beforeEach(async () => {
       for (const { id, state } of await store.broadcasts.list({ limit: 100 })) {
         if (state === 'running') await store.broadcasts.cancel(id);
@@ -38,7 +42,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
 
     /** A commit tells of answers, whatever rows it has. */
     const tellAll = (answers: readonly PushServiceAnswers[]) =>
-      store.ledger.commit({ broadcastId: 0, fenceToken: '', rows: [], answers, leaseMs });
+      store.ledger.commit({ broadcastId: anyBroadcastId, fenceToken: '', rows: [], answers, leaseMs });
     const tell = ({ accepted = 0, refusalsInRow = 0, ...more }: Partial<PushServiceAnswers>) => {
       const hasRefused = refusalsInRow > 0;
       return tellAll([{ origin, vapidPublicKey, accepted, hasRefused, refusalsInRow, ...more }]);

@@ -91,11 +91,11 @@ export async function commitSlice(
   leaseMs: number,
 ): Promise<CommitAnswer> {
   const rows = await ledger.readRows(slice, slice.cursor, 100_000);
-  const { broadcastId, fenceToken, slice: number, throughPosition: cursor } = slice;
+  const { broadcastId, fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
   return ledger.commit({
     broadcastId,
     fenceToken,
-    slice: { number, cursor },
+    slice: { number, fromCursor, cursor },
     rows: rows.map(toResult),
     leaseMs,
   });

@@ -30,8 +30,8 @@ export interface AssignedRow extends Row {
 /** What is ready to be committed. */
 export interface CommitPart {
   readonly rows: readonly RowResult[];
-  /** New cursor; absent where the rows were detached. */
-  readonly cursor?: number;
+  /** The former and the new cursor; absent where the rows were detached. */
+  readonly cursors?: { readonly fromCursor: number; readonly cursor: number };
 }
 
 type Mode = 'READING' | 'READ' | 'STOPPED';
@@ -209,6 +209,7 @@ export class Assignment {
    */
   takePage(mayDetach: (row: AssignedRow) => boolean, leaseMs: number): CommitPart | undefined {
     const rows: RowResult[] = [];
+    const fromCursor = this.#cursor;
     for (; this.#pageStart < this.#page.length; this.#pageStart += 1) {
       const row = this.#page[this.#pageStart];
       if (row === undefined) break;
@@ -226,7 +227,7 @@ export class Assignment {
     }
     if (this.slice === undefined || (rows.length === 0 && !this.#isBeforeEnd)) return undefined;
     if (this.#isBeforeEnd) this.#cursor = this.slice.throughPosition;
-    return { rows, cursor: this.#cursor };
+    return { rows, cursors: { fromCursor, cursor: this.#cursor } };
   }
 }
 

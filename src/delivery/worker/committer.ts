@@ -114,13 +114,13 @@ export class Committer {
     }
   }
 
-  async #store(assignment: Assignment, { rows, cursor }: CommitPart): Promise<void> {
+  async #store(assignment: Assignment, { rows, cursors }: CommitPart): Promise<void> {
     const { ledger, destinations, settings, figures, now } = this.#parts;
     const { lease, slice } = assignment;
     const startedMs = now();
     const answer = await ledger.commit({
       ...lease,
-      slice: slice && cursor !== undefined ? { number: slice.slice, cursor } : undefined,
+      slice: slice && cursors && { number: slice.slice, ...cursors },
       rows,
       answers: destinations.takeAnswers(),
       leaseMs: settings.leaseMs,

@@ -27,6 +27,7 @@ export const leftOutTables = {
     subscription_counts: 'counted by triggers',
     waiting_rows: 'counted by triggers',
     held_marks: 'counted by triggers',
+    commits: 'no call goes on from one database to another',
     client_requests: 'of the last minutes, and of this database alone',
   },
 } as const;

@@ -5,6 +5,7 @@ import type { Recipient } from '../broadcasts.ts';
 import { isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
 import type { CommitAnswer, SingleCommit } from '../ledger.ts';
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
+import type { OwnTable } from '../retention.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { callFunction } from './call-function.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
@@ -13,9 +14,15 @@ import { createPageReader, type PageRow } from './read-page.ts';
 
 /** What `commit_page` answers. */
 interface StoredAnswer extends CommitAnswer {
+  /** Where not all rows of retries are leased under the token any more, and nothing was stored: the positions of those that
+   *  are. */
+  readonly leased?: readonly number[] | null;
   readonly hasRoomForAccepted?: boolean;
   readonly hasRoomForOthers?: boolean;
 }
+
+/** Where a commit is known by its id. No call is repeated for so long. */
+export const commitIds: OwnTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
 /** Broadcasts whose log is known to be full, by kind of outcome. */
 const maxRemembered = 1000;
@@ -56,6 +63,23 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     return rows.map((row, index) => (capped.has(index + 1) ? { ...row, isCapped: true } : row));
   };
 
+  const commit: Ledger['commit'] = async (page) => {
+    const logged = page.rows.filter((row) => isLogged(page.broadcastId, row));
+    const { call, values } = callFunction(`${functions}.commit_page`, {
+      p_now_ms: database.now(),
+      ...toArguments(page, logged),
+    });
+    const row = await database.first<{ readonly answer: StoredAnswer }>(`select ${call} as answer`, values);
+    if (row === undefined) throw new Error('The page was not committed.');
+    rememberLogCapacity(page.broadcastId, row.answer);
+    const { isLeaseLost, state, newAlarms, pushServices, leased } = row.answer;
+    if (leased && leased.length > 0 && leased.length < page.rows.length) {
+      const rows = page.rows.filter(({ recipient }) => leased.includes(recipient.position));
+      return commit({ ...page, rows });
+    }
+    return { isLeaseLost, state, newAlarms, pushServices };
+  };
+
   return {
     readRows: async ({ broadcastId, broadcast, slice, throughPosition }, afterPosition, limit) => {
       const page = await database.first<PageRow>(`select * from ${functions}.read_rows($1, $2, $3, $4, $5)`, [
@@ -69,18 +93,7 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
       return broadcast.perPerson === undefined ? rows : reserve(broadcastId, broadcast.perPerson, rows);
     },
 
-    commit: async (page) => {
-      const logged = page.rows.filter((row) => isLogged(page.broadcastId, row));
-      const { call, values } = callFunction(`${functions}.commit_page`, {
-        p_now_ms: database.now(),
-        ...toArguments(page, logged),
-      });
-      const row = await database.first<{ readonly answer: StoredAnswer }>(`select ${call} as answer`, values);
-      if (row === undefined) throw new Error('The page was not committed.');
-      rememberLogCapacity(page.broadcastId, row.answer);
-      const { isLeaseLost, state, newAlarms, pushServices } = row.answer;
-      return { isLeaseLost, state, newAlarms, pushServices };
-    },
+    commit,
 
     recordAnswer: async ({ subscription, origin, vapidPublicKey, answer, waitMs }) => {
       const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
@@ -127,6 +140,7 @@ function toArguments(
     lease_ms: leaseMs,
     p_commit: randomUUID(),
     slice: slice?.number ?? null,
+    p_from: slice?.fromCursor ?? null,
     p_cursor: slice?.cursor ?? null,
     origins,
     names: origins.map(pushServiceName),
@@ -142,13 +156,10 @@ function toArguments(
       subscriptionId === undefined ? [hashEndpoint(endpoint)] : [],
     ),
     alarms: JSON.stringify(
-      rows.flatMap(({ recipient, origin, alarm }) =>
-        alarm === undefined ? [] : [{ position: recipient.position, origin, ...alarm }],
-      ),
+      rows.flatMap(({ origin, alarm }) => (alarm === undefined ? [] : [{ origin, ...alarm }])),
     ),
     records: JSON.stringify(
-      logged.map(({ recipient: { position, subscriptionId }, origin, record }) => ({
-        position,
+      logged.map(({ recipient: { subscriptionId }, origin, record }) => ({
         subscriptionId,
         origin,
         ...record,
@@ -184,12 +195,11 @@ function toRetry({ recipient, origin, result, retry, suspension }: RowResult): r
 
 function toGone({ recipient, origin, result }: RowResult): readonly object[] {
   if (result !== 'gone') return [];
-  const { position, subscriptionId: id, endpoint, p256dh, auth, updatedAtMs } = recipient;
+  const { subscriptionId: id, endpoint, p256dh, auth, updatedAtMs } = recipient;
   const hash = hashEndpoint(endpoint);
-  if (id !== undefined) return [{ position, origin, hash, id, updatedAtMs }];
+  if (id !== undefined) return [{ origin, hash, id, updatedAtMs }];
   return [
     {
-      position,
       origin,
       hash,
       p256dh: Buffer.from(p256dh).toString('hex'),

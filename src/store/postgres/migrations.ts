@@ -706,4 +706,13 @@ export const migrations: readonly string[] = [
   );
   create index message_requests_by_time on deskbell.message_requests (at_ms);
   `,
+
+  `
+  -- commits whose rows do not show that they were made, for as long as they may be repeated
+  create table deskbell.commits (
+    id uuid primary key,
+    at_ms bigint not null
+  );
+  create index commits_by_time on deskbell.commits (at_ms);
+  `,
 ];

@@ -19,7 +19,7 @@ import { createPortableDatabase } from './portable-database.ts';
 import { createPostgresBroadcasts } from './broadcasts.ts';
 import { createPostgresClientRequests } from './client-requests.ts';
 import { PostgresDatabase } from './database.ts';
-import { createPostgresLedger } from './ledger.ts';
+import { commitIds, createPostgresLedger } from './ledger.ts';
 import { createPostgresPeople } from './people.ts';
 import { createPostgresReceipts } from './receipts.ts';
 import { createPostgresRateShares } from './rate-shares.ts';
@@ -88,7 +88,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ledger: createPostgresLedger(database, functions),
     receipts: { add: createPostgresReceipts(database, functions), prune: createReceiptPruning(portable) },
     rates: createPostgresRateShares(database, functions),
-    retention: createRetention(portable, async () => false),
+    retention: createRetention(portable, async () => false, [commitIds]),
     clientRequests: createPostgresClientRequests(database, functions),
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
     check: async () => checkServer(database, () => {}, { isPatient: false }),

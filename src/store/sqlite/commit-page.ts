@@ -7,7 +7,7 @@ import {
   type Recipient,
   type Settlement,
 } from '../broadcasts.ts';
-import { isAnswer, type CommitAnswer, type PageCommit, type RowResult } from '../ledger.ts';
+import { isAnswer, type CommitAnswer, type PageCommit, type PageOfSlice, type RowResult } from '../ledger.ts';
 import { addColumns, listColumns, listParameters, noOutcomes } from '../outcome-columns.ts';
 import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptLog, type Logged } from './attempt-log.ts';
@@ -52,31 +52,47 @@ export function createPageCommit(
   const marks = createDeletionGuard(database);
   const outcomes = createOutcomeCounts(database);
 
-  /** @returns false where the slice is another worker's */
-  const moveCursor = (page: PageCommit, nowMs: number): boolean => {
-    if (page.slice === undefined) return true;
-    const { broadcastId, fenceToken, slice, leaseMs } = page;
+  /** @returns false where the slice is another worker's, or its cursor is not where the page begins */
+  const moveCursor = (
+    { broadcastId, fenceToken, leaseMs }: PageCommit,
+    { number, fromCursor, cursor }: PageOfSlice,
+    nowMs: number,
+  ): boolean => {
+    const untilMs = nowMs + leaseMs;
     const moved = statements.moveCursor.first({
       broadcastId,
       fenceToken,
-      number: slice.number,
-      cursor: slice.cursor,
-      untilMs: nowMs + leaseMs,
+      number,
+      fromCursor,
+      cursor,
+      untilMs,
     });
     if (moved === undefined) return false;
-    if (moved.cursor >= moved.through_position) {
-      statements.dropSlice.run({ broadcastId, number: slice.number });
-    }
+    if (moved.cursor >= moved.through_position) statements.dropSlice.run({ broadcastId, number });
     return true;
   };
 
-  /** @returns false where the row is another worker's, who will count it */
-  const store = (page: PageCommit, row: RowResult, nowMs: number, isCancelled: boolean): boolean => {
+  /** @returns the rows that the worker still has; undefined where its lease is lost */
+  const takeRows = (page: PageCommit, nowMs: number): readonly RowResult[] | undefined => {
+    const { broadcastId, fenceToken, slice } = page;
+    if (slice !== undefined) return moveCursor(page, slice, nowMs) ? page.rows : undefined;
+    const leased = new Set(
+      statements.leasedRows.all({ broadcastId, fenceToken }).map(({ position }) => position),
+    );
+    const rows = page.rows.filter(({ recipient }) => leased.has(recipient.position));
+    const isLost = rows.length < page.rows.length && leased.size === 0;
+    return isLost && statements.leasedSlice.first({ broadcastId, fenceToken }) === undefined
+      ? undefined
+      : rows;
+  };
+
+  const store = (page: PageCommit, row: RowResult, nowMs: number, isCancelled: boolean): void => {
     const { broadcastId, fenceToken } = page;
     const { position } = row.recipient;
     const isFresh = page.slice !== undefined;
     if (row.retry === undefined) {
-      return isFresh || statements.dropRetry.run({ broadcastId, position, fenceToken }) > 0;
+      if (!isFresh) statements.dropRetry.run({ broadcastId, position });
+      return;
     }
     const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0 } = row.retry;
     const pushService = row.suspension && pushServices.find({ origin: row.origin, ...row.suspension });
@@ -97,9 +113,9 @@ export function createPageCommit(
       newToken: row.result === 'detached' ? fenceToken : null,
     };
     // what is cancelled is not tried again; an answer that is still to come is waited for
-    if (isFresh && isCancelled && row.result !== 'detached') return true;
-    if (isFresh) return statements.addRetry.run(values) > 0;
-    return statements.deferRetry.run({ ...values, fenceToken }) > 0;
+    if (isFresh && isCancelled && row.result !== 'detached') return;
+    if (isFresh) statements.addRetry.run(values);
+    else statements.deferRetry.run(values);
   };
 
   /** Rows that the push service accepted before get negative numbers: they are drawn first. */
@@ -132,9 +148,9 @@ export function createPageCommit(
   return (page) => {
     const nowMs = database.now();
     const { broadcastId } = page;
-    pushServices.record(page.answers ?? [], nowMs);
     const head = statements.findHead.first({ broadcastId });
-    if (head === undefined || !moveCursor(page, nowMs)) {
+    const rows = head && takeRows(page, nowMs);
+    if (head === undefined || rows === undefined) {
       return {
         isLeaseLost: true,
         state: head?.state ?? 'cancelled',
@@ -143,12 +159,13 @@ export function createPageCommit(
       };
     }
 
+    pushServices.record(page.answers ?? [], nowMs);
     const isCancelled = head.state === 'cancelled';
     const tallies = new Map<string, OriginTally>();
     const alarms = new Map<string, RaisedAlarm>();
     const logged: Logged = { accepted: head.logged_accepted, others: head.logged_others };
-    for (const row of page.rows) {
-      if (!store(page, row, nowMs, isCancelled)) continue;
+    for (const row of rows) {
+      store(page, row, nowMs, isCancelled);
       const counts = tallyOf(tallies, row.origin);
       addTo(counts, row);
       if (row.result === 'gone') mark(row);
@@ -213,13 +230,26 @@ function prepareStatements(database: SqliteDatabase) {
         from broadcasts where id = :broadcastId
       `),
     moveCursor: database.prepare<
-      { broadcastId: number; fenceToken: string; number: number; cursor: number; untilMs: number },
+      {
+        broadcastId: number;
+        fenceToken: string;
+        number: number;
+        fromCursor: number;
+        cursor: number;
+        untilMs: number;
+      },
       { cursor: number; through_position: number }
     >(`
         update slices set cursor = :cursor, lease_until_ms = :untilMs
-        where broadcast_id = :broadcastId and number = :number and token = :fenceToken
+        where broadcast_id = :broadcastId and number = :number and token = :fenceToken and cursor = :fromCursor
         returning cursor, through_position
       `),
+    leasedRows: database.prepare<{ broadcastId: number; fenceToken: string }, { position: number }>(
+      'select position from retries where broadcast_id = :broadcastId and token = :fenceToken',
+    ),
+    leasedSlice: database.prepare<{ broadcastId: number; fenceToken: string }, { number: number }>(
+      'select number from slices where broadcast_id = :broadcastId and token = :fenceToken',
+    ),
     dropSlice: database.prepare<{ broadcastId: number; number: number }>(
       'delete from slices where broadcast_id = :broadcastId and number = :number',
     ),
@@ -231,7 +261,7 @@ function prepareStatements(database: SqliteDatabase) {
           (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
            :refusals, :refusedBy, :refusedSinceMs)
       `),
-    deferRetry: database.prepare<RetryValues & { fenceToken: string }>(`
+    deferRetry: database.prepare<RetryValues>(`
         update retries set
           due_at_ms = :dueAtMs,
           attempts = :attempts,
@@ -243,12 +273,11 @@ function prepareStatements(database: SqliteDatabase) {
           refusals = :refusals,
           refused_by = coalesce(refused_by, :refusedBy),
           refused_since_ms = coalesce(refused_since_ms, :refusedSinceMs)
-        where broadcast_id = :broadcastId and position = :position and token = :fenceToken
+        where broadcast_id = :broadcastId and position = :position
       `),
-    dropRetry: database.prepare<{ broadcastId: number; position: number; fenceToken: string }>(`
-        delete from retries
-        where broadcast_id = :broadcastId and position = :position and token = :fenceToken
-      `),
+    dropRetry: database.prepare<{ broadcastId: number; position: number }>(
+      'delete from retries where broadcast_id = :broadcastId and position = :position',
+    ),
     addTally: database.prepare<
       { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
     >(`

@@ -3,14 +3,35 @@ import type { DocumentedPromise } from '../promise.ts';
 
 export const postgresql: readonly DocumentedPromise[] = [
   {
-    claim: 'A page whose commit is repeated, since its answer was lost, is counted once',
+    claim:
+      'Rows whose commit is repeated, since its answer was lost, are counted once, and their lease is kept',
     test: {
       file: 'test/store/postgres-database.test.ts',
-      title: 'counts a page once though the answer to its commit was lost',
+      title: 'counts rows once though the answer to their commit was lost',
     },
     changes: {
       'src/store/postgres/functions/commit-page.sql': {
-        'a repeated commit counts again': ['and last_commit is distinct from p_commit', ''],
+        'a repeated page counts again': [' and token = p_token and cursor = p_from', ' and token = p_token'],
+        'a repeated page loses its lease': [
+          'and number = slice and last_commit = p_commit::text',
+          'and false',
+        ],
+        'a repeated commit of retries loses their lease': [
+          'if exists (select from deskbell.commits where id = p_commit) then',
+          'if false then',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'After a fail-over that has lost the last commits, workers that go on skip nobody',
+    test: {
+      file: 'test/store/lost-commits.test.ts',
+      title: 'a page is refused whose predecessor was lost',
+    },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'a page is taken wherever the cursor stands': ['and cursor = :fromCursor', 'and :fromCursor >= 0'],
       },
     },
   },

@@ -1,7 +1,7 @@
 -- The attempt log.
 
 -- adds what was tried to the attempt log, as far as there is room in it
-create function deskbell_functions.log_attempts(p_broadcast bigint, counted bigint[], records jsonb)
+create function deskbell_functions.log_attempts(p_broadcast bigint, records jsonb)
 returns void language plpgsql as $$
 declare
   log record;
@@ -11,10 +11,9 @@ begin
   with tried as (
     select r.*, row_number() over (partition by r."outcome" = 'accepted' order by r.number) as place
     from rows from (jsonb_to_recordset(records) as (
-      "position" bigint, "subscriptionId" bigint, "atMs" bigint, "origin" text, "attempt" int, "outcome" text,
+      "subscriptionId" bigint, "atMs" bigint, "origin" text, "attempt" int, "outcome" text,
       "status" int, "reason" text, "detail" text)) with ordinality as r (
-      "position", "subscriptionId", "atMs", "origin", "attempt", "outcome", "status", "reason", "detail", number)
-    where counted is null or r."position" = any (counted)
+      "subscriptionId", "atMs", "origin", "attempt", "outcome", "status", "reason", "detail", number)
   ), added as (
     insert into deskbell.attempts
       (broadcast_id, subscription_id, at_ms, origin, attempt, outcome, status, reason, detail)

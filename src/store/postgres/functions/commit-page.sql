@@ -1,10 +1,9 @@
 -- Stores what came of rows: see ../../ledger.ts.
 
--- the work of "commit_page" under the locks of origins: marks, and answers to decide them by; the alarms that this raises.
--- counted: the positions of rows that are this worker's; null: all
+-- the work of "commit_page" under the locks of origins: marks, and answers to decide them by; the alarms that this raises
 create function deskbell_functions.mark_page(
-  p_broadcast bigint, now_ms bigint, counted bigint[], origins text[], positions bigint[], row_origins int[],
-  results text[], answered boolean[], gone jsonb, accepted_ids bigint[], accepted_hashes uuid[]
+  p_broadcast bigint, now_ms bigint, origins text[], row_origins int[], results text[], answered boolean[], gone jsonb,
+  accepted_ids bigint[], accepted_hashes uuid[]
 ) returns jsonb language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -15,8 +14,7 @@ begin
   for reported in
     select origins[r.origin] as origin, count(*) filter (where r.answered) as answers,
            count(*) filter (where r.result = 'accepted') as accepted
-    from unnest(positions, row_origins, results, answered) as r (position, origin, result, answered)
-    where counted is null or r.position = any (counted)
+    from unnest(row_origins, results, answered) as r (origin, result, answered)
     group by 1 having bool_or(r.answered or r.result = 'gone')
     -- in one order, so that commits do not wait for each other in a circle
     order by 1
@@ -25,9 +23,9 @@ begin
     insert into deskbell.gone_marks as m (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
       select s.id, s.endpoint_hash, reported.origin, deskbell_functions.current_window(reported.origin), now_ms
       from jsonb_to_recordset(gone) as g (
-        "position" bigint, "origin" text, "id" bigint, "hash" uuid, "updatedAtMs" bigint, "p256dh" text, "auth" text)
+        "origin" text, "id" bigint, "hash" uuid, "updatedAtMs" bigint, "p256dh" text, "auth" text)
       join deskbell.subscriptions s on s.endpoint_hash = g."hash"
-      where g."origin" = reported.origin and (counted is null or g."position" = any (counted))
+      where g."origin" = reported.origin
         -- unless it was renewed since it was read
         and case when g."id" is null
               then s.p256dh = decode(g."p256dh", 'hex') and s.auth = decode(g."auth", 'hex')
@@ -81,10 +79,36 @@ returns void language sql volatile as $$
   from deskbell_functions.read_retries(now_ms, retries) p
 $$;
 
--- A row is counted here and nowhere else, and only by the worker that has its lease. Calling it again with the same commit
--- changes nothing. slice: null for rows of retries.
+-- Stores rows that were leased as retries under the token, and are locked; whether one of them is settled.
+create function deskbell_functions.store_retries(p_broadcast bigint, now_ms bigint, p_token text, positions bigint[], retries jsonb)
+returns boolean language plpgsql as $$
+begin
+  update deskbell.retries r set
+    due_at_ms = p.due_at_ms, attempts = p.attempts, deferrals = p.deferrals, expires_at_ms = p.expires_at_ms,
+    token = case when p.is_detached then p_token end,
+    push_service_id = p.push_service_id, draw_order = p.draw_order, refusals = p.refusals,
+    refused_by = coalesce(r.refused_by, p.refused_by),
+    refused_since_ms = coalesce(r.refused_since_ms, p.refused_since_ms)
+  from deskbell_functions.read_retries(now_ms, retries) p
+  where r.broadcast_id = p_broadcast and r.position = p.position;
+  delete from deskbell.retries r
+    where r.broadcast_id = p_broadcast and r.position = any (positions)
+      and not r.position in (select p.position from deskbell_functions.read_retries(now_ms, retries) p);
+  return found;
+end $$;
+
+-- Takes note of a commit by its id, where its rows do not show that it was made.
+create function deskbell_functions.note_commit(p_commit uuid, now_ms bigint) returns void language sql as $$
+  insert into deskbell.commits (id, at_ms) values (p_commit, now_ms)
+$$;
+
+-- Stores what came of rows, all of them or none. Calling it again with the same commit changes nothing. A row is counted here
+-- and nowhere else. slice: null for rows of retries.
+-- A page is taken where the slice is leased under the token and its cursor stands where the page begins: after a fail-over that
+-- has lost the page before, it does not. Rows of retries are taken where all are leased under the token; where some are not,
+-- "leased" names those that are.
 create function deskbell_functions.commit_page(
-  p_now_ms bigint, p_broadcast bigint, p_token text, lease_ms bigint, p_commit text, slice int, p_cursor bigint,
+  p_now_ms bigint, p_broadcast bigint, p_token text, lease_ms bigint, p_commit uuid, slice int, p_from bigint, p_cursor bigint,
   origins text[], names text[], positions bigint[], row_origins int[], results text[], attempts int[],
   answered boolean[], retries jsonb, gone jsonb, accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, records jsonb, answers jsonb
 ) returns jsonb language plpgsql as $$
@@ -92,87 +116,87 @@ declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
   head record;
   through bigint;
-  -- null: all; looking a thousand up among a thousand would cost more than all else
-  counted bigint[];
+  leased bigint[];
+  is_lost boolean;
   may_be_over boolean := false;
   raised jsonb := '[]';
   alarm record;
   own_shard int := abs(hashtext(p_token) % 64);
 begin
-  perform deskbell_functions.update_push_services(answers, now_ms);
   select state, start_at_ms, logged_accepted, logged_others, per_person into head from deskbell.broadcasts where id = p_broadcast;
   if not found then
-    return jsonb_build_object('isLeaseLost', true, 'state', 'cancelled', 'newAlarms', raised,
+    is_lost := true;
+  elsif slice is not null then
+    update deskbell.slices set cursor = p_cursor, lease_until_ms = now_ms + lease_ms, last_commit = p_commit::text
+      where broadcast_id = p_broadcast and number = slice and token = p_token and cursor = p_from
+      returning through_position into through;
+    if not found then
+      is_lost := not exists (select from deskbell.slices
+                             where broadcast_id = p_broadcast and number = slice and last_commit = p_commit::text)
+        and not exists (select from deskbell.commits where id = p_commit);
+    end if;
+  else
+    leased := array(
+      select r.position from deskbell.retries r
+      where r.broadcast_id = p_broadcast and r.token = p_token and r.position = any (positions)
+      -- in one order, so that commits and renewals do not wait for each other in a circle
+      order by r.position for update);
+    if exists (select from deskbell.commits where id = p_commit) then
+      leased := null;
+      is_lost := false;
+    elsif cardinality(leased) < cardinality(positions) then
+      is_lost := cardinality(leased) = 0
+        and not exists (select from deskbell.slices where broadcast_id = p_broadcast and token = p_token)
+        and not exists (select from deskbell.retries where broadcast_id = p_broadcast and token = p_token);
+    end if;
+  end if;
+  if is_lost is not null then
+    return jsonb_build_object('isLeaseLost', is_lost, 'leased', to_jsonb(leased),
+      'state', coalesce(head.state, 'cancelled'), 'newAlarms', raised,
       'pushServices', deskbell_functions.push_service_states(now_ms));
   end if;
 
-  if slice is not null then
-    update deskbell.slices set cursor = p_cursor, lease_until_ms = now_ms + lease_ms, last_commit = p_commit
-      where broadcast_id = p_broadcast and number = slice and token = p_token
-        and last_commit is distinct from p_commit
-      returning through_position into through;
-    if not found then
-      return jsonb_build_object('state', head.state, 'newAlarms', raised,
-        'isLeaseLost', not exists (select from deskbell.slices where broadcast_id = p_broadcast and number = slice
-                                   and token = p_token and last_commit = p_commit),
-        'pushServices', deskbell_functions.push_service_states(now_ms));
-    end if;
+  perform deskbell_functions.update_push_services(answers, now_ms);
+  if slice is null then
+    perform deskbell_functions.note_commit(p_commit, now_ms);
+    may_be_over := deskbell_functions.store_retries(p_broadcast, now_ms, p_token, positions, retries);
+  else
     if p_cursor >= through then
       delete from deskbell.slices where broadcast_id = p_broadcast and number = slice;
+      perform deskbell_functions.note_commit(p_commit, now_ms);
       may_be_over := true;
     end if;
     -- what is cancelled is not tried again; an answer that is still to come is waited for
     perform deskbell_functions.add_retries(p_broadcast, now_ms, p_token, case when head.state = 'cancelled'
       then jsonb_path_query_array(retries, '$[*] ? (@.isDetached == true)') else retries end)
       where jsonb_array_length(retries) > 0;
-  else
-    with changed as (
-      update deskbell.retries r set
-        due_at_ms = p.due_at_ms, attempts = p.attempts, deferrals = p.deferrals, expires_at_ms = p.expires_at_ms,
-        token = case when p.is_detached then p_token end,
-        push_service_id = p.push_service_id, draw_order = p.draw_order, refusals = p.refusals,
-        refused_by = coalesce(r.refused_by, p.refused_by),
-        refused_since_ms = coalesce(r.refused_since_ms, p.refused_since_ms)
-      from deskbell_functions.read_retries(now_ms, retries) p
-      where r.broadcast_id = p_broadcast and r.position = p.position and r.token = p_token
-      returning r.position
-    ), settled as (
-      delete from deskbell.retries r
-      where r.broadcast_id = p_broadcast and r.token = p_token and r.position = any (positions)
-        and not r.position in (select p.position from deskbell_functions.read_retries(now_ms, retries) p)
-      returning r.position
-    )
-    select array(select position from changed union all select position from settled), exists (select from settled)
-      into counted, may_be_over;
   end if;
 
   insert into deskbell.origin_counts as c
     (broadcast_id, shard, origin, :outcomeColumns)
   select p_broadcast, own_shard, origins[r.origin], :countResults
-  from unnest(positions, row_origins, results, attempts) as r (position, origin, result, attempts)
-  where counted is null or r.position = any (counted)
+  from unnest(row_origins, results, attempts) as r (origin, result, attempts)
   group by 3 order by 3
   on conflict (broadcast_id, shard, origin) do update set :addOutcomes;
 
   perform deskbell_functions.count_outcomes(p_broadcast, head.start_at_ms, t.name, own_shard, t.counts, now_ms)
   from (
     select names[r.origin] as name, array[:countResults]::bigint[] as counts
-    from unnest(positions, row_origins, results, attempts) as r (position, origin, result, attempts)
-    where counted is null or r.position = any (counted)
+    from unnest(row_origins, results, attempts) as r (origin, result, attempts)
     group by 1 order by 1
   ) t;
 
   for alarm in
     select a."origin", a."reason", min(a."detail") as detail, count(*) as rows
-    from jsonb_to_recordset(alarms) as a ("position" bigint, "origin" text, "reason" text, "detail" text)
-    where counted is null or a."position" = any (counted) group by 1, 2 order by 1, 2
+    from jsonb_to_recordset(alarms) as a ("origin" text, "reason" text, "detail" text)
+    group by 1, 2 order by 1, 2
   loop
     raised := raised || coalesce(
       deskbell_functions.raise_alarm(p_broadcast, alarm."origin", alarm."reason", alarm.detail, alarm.rows, now_ms), '[]');
   end loop;
-  raised := raised || deskbell_functions.mark_page(p_broadcast, now_ms, counted, origins, positions, row_origins, results,
-    answered, gone, accepted_ids, accepted_hashes);
-  perform deskbell_functions.log_attempts(p_broadcast, counted, records);
+  raised := raised || deskbell_functions.mark_page(p_broadcast, now_ms, origins, row_origins, results, answered, gone,
+    accepted_ids, accepted_hashes);
+  perform deskbell_functions.log_attempts(p_broadcast, records);
   if head.per_person is not null and 'accepted' = any (results) then
     perform deskbell_functions.accept_reaches(p_broadcast, accepted_ids, accepted_hashes, now_ms);
   end if;

@@ -146,6 +146,9 @@ declare
   result text := case answer when 'refused' then 'rejected' else answer end;
 begin
   perform deskbell_functions.update_push_services(answers, now_ms);
+  -- before the lock, as page commits do, so that they do not wait for each other in a circle
+  perform deskbell_functions.count_outcomes(null, now_ms, push_service, pg_backend_pid() % 16,
+    array[1, :isResult]::bigint[], now_ms);
   perform deskbell_functions.lock_origin(p_origin);
   if answer = 'gone' then
     insert into deskbell.gone_marks as m (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
@@ -161,8 +164,6 @@ begin
   end if;
   -- that our token or key is refused says nothing of subscriptions
   if answer <> 'refused' then perform deskbell_functions.count_answers(p_origin, 1, (answer = 'accepted')::int); end if;
-  perform deskbell_functions.count_outcomes(null, now_ms, push_service, pg_backend_pid() % 16,
-    array[1, :isResult]::bigint[], now_ms);
   if marked is null then return 'kept'; end if;
   -- it may be long until the next answers
   if not deskbell_functions.delete_few(p_origin) and not exists (

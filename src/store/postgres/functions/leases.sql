@@ -130,6 +130,13 @@ begin
   end loop;
 end $$;
 
+-- Locks the retries that are leased under a token in the order in which commits do, so that they do not wait for each other in
+-- a circle.
+create function deskbell_functions.lock_leased(p_broadcast bigint, p_token text) returns void language plpgsql as $$
+begin
+  perform from deskbell.retries where broadcast_id = p_broadcast and token = p_token order by position for update;
+end $$;
+
 -- extends the lease of the slice and the rows under this token
 create function deskbell_functions.renew(p_now_ms bigint, lease_ms bigint, p_broadcast bigint, p_token text)
 returns void language plpgsql as $$
@@ -137,6 +144,7 @@ declare
   until_ms bigint := deskbell_functions.clock(p_now_ms) + lease_ms;
 begin
   update deskbell.slices set lease_until_ms = until_ms where broadcast_id = p_broadcast and token = p_token;
+  perform deskbell_functions.lock_leased(p_broadcast, p_token);
   update deskbell.retries set due_at_ms = until_ms where broadcast_id = p_broadcast and token = p_token;
 end $$;
 
@@ -145,6 +153,7 @@ create function deskbell_functions.release(p_now_ms bigint, p_broadcast bigint, 
 returns void language plpgsql as $$
 begin
   update deskbell.slices set token = null, lease_until_ms = 0 where broadcast_id = p_broadcast and token = p_token;
+  perform deskbell_functions.lock_leased(p_broadcast, p_token);
   update deskbell.retries set token = null, due_at_ms = deskbell_functions.clock(p_now_ms)
     where broadcast_id = p_broadcast and token = p_token;
   perform pg_notify(:workChannel, p_broadcast::text);

@@ -1,0 +1,199 @@
+// A database that has lost its last commits, as a standby that is promoted has, while the worker that made them goes on: no row
+// is skipped, whatever kind of commit was lost; rows may be sent again.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
+import type { Lease, RetryLease, SliceLease } from '../../src/store/leases.ts';
+import { addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
+import { openTestStore, type OpenedStore } from './test-database.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const leaseMs = 10_000;
+const audience = 30;
+
+/** What a broadcast's progress is stored in. */
+const tables = ['slices', 'retries', 'broadcasts', 'origin_counts'];
+
+describe('after the last commits were lost', () => {
+  let nowMs = 1_800_000_000_000;
+  let opened: OpenedStore;
+
+  beforeEach(async () => {
+    opened = await openTestStore(() => nowMs);
+    await addSubscriptions(opened.store, audience);
+  });
+  afterEach(() => opened.remove());
+
+  /** Takes note of the progress as it is. @returns what puts the tables back to it */
+  const remember = async (): Promise<() => Promise<void>> => {
+    const isSqlite = opened.store.address.moduleUrl.includes('sqlite');
+    const names = tables.map((name) => (isSqlite && name === 'origin_counts' ? 'broadcast_origins' : name));
+    const each = (statement: (name: string) => string) => names.map(statement).join('; ');
+    await opened.run(each((name) => `create table before_${name} as select * from ${name}`));
+    return () =>
+      opened.run(
+        isSqlite
+          ? `pragma foreign_keys = off; ${each((name) => `delete from ${name}; insert into ${name} select * from before_${name}`)}`
+          : `set session_replication_role = replica; ${each((name) => `delete from ${name}; insert into ${name} overriding system value select * from before_${name}`)}`,
+      );
+  };
+
+  const broadcastToAll = async (): Promise<number> =>
+    (await opened.store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: audience }))).broadcast.id;
+
+  const leaseSlice = async (): Promise<SliceLease> => {
+    const slice = await opened.store.leases.leaseSlice({ leaseMs });
+    assert.ok(slice);
+    return slice;
+  };
+
+  const leaseRetries = async (): Promise<RetryLease> => {
+    const retries = await opened.store.leases.leaseRetries({ leaseMs, limit: 100 });
+    assert.ok(retries);
+    return retries;
+  };
+
+  /** Commits a page of a slice, or rows without one. */
+  const commit = (
+    { broadcastId, fenceToken }: Lease,
+    rows: readonly RowResult[],
+    slice?: { number: number; fromCursor: number; cursor: number },
+  ): Promise<CommitAnswer> => opened.store.ledger.commit({ broadcastId, fenceToken, slice, rows, leaseMs });
+
+  /** Has every row accepted that the store gives to workers from now on. @returns their positions */
+  const deliverRest = async (): Promise<number[]> => {
+    const { leases, ledger } = opened.store;
+    const positions: number[] = [];
+    for (;;) {
+      nowMs += leaseMs;
+      const slice = await leases.leaseSlice({ leaseMs });
+      const retries = await leases.leaseRetries({ leaseMs, limit: 100 });
+      if (slice !== undefined) {
+        const rows = await ledger.readRows(slice, slice.cursor, 1000);
+        positions.push(...rows.map(({ position }) => position));
+        const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
+        await commit(slice, rows.map(accepted), { number, fromCursor, cursor });
+      }
+      if (retries !== undefined) {
+        positions.push(...retries.rows.map(({ position }) => position));
+        await commit(retries, retries.rows.map(accepted));
+      }
+      if (slice === undefined && retries === undefined) return positions;
+    }
+  };
+
+  const assertNobodySkipped = async (id: number, delivered: readonly number[]): Promise<void> => {
+    assert.equal(new Set(delivered).size, audience, 'each row was sent at least once');
+    const broadcast = await opened.store.broadcasts.find(id);
+    assert.equal(broadcast?.state, 'done');
+    assert.equal(broadcast.counts.accepted, audience, 'each row is counted once');
+    assert.equal(broadcast.counts.removed, 0);
+  };
+
+  test('a page is refused whose predecessor was lost', async () => {
+    const id = await broadcastToAll();
+    const slice = await leaseSlice();
+    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
+    const [first, second, third] = [rows.slice(0, 10), rows.slice(10, 20), rows.slice(20)];
+    const number = slice.slice;
+    await commit(slice, first.map(accepted), { number, fromCursor: slice.cursor, cursor: end(first) });
+    const restore = await remember();
+    await commit(slice, second.map(accepted), { number, fromCursor: end(first), cursor: end(second) });
+
+    await restore();
+    const page = { number, fromCursor: end(second), cursor: slice.throughPosition };
+    assert.equal((await commit(slice, third.map(accepted), page)).isLeaseLost, true);
+    const delivered = [...first, ...third].map(({ position }) => position);
+    await assertNobodySkipped(id, [...delivered, ...(await deliverRest())]);
+  });
+
+  test('a row counts for nobody whose detachment was lost, and is sent again', async () => {
+    const id = await broadcastToAll();
+    const slice = await leaseSlice();
+    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
+    const restore = await remember();
+    const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
+    await commit(
+      slice,
+      rows.map((row, index) => (index < 2 ? detached(row, nowMs) : accepted(row))),
+      { number, fromCursor, cursor },
+    );
+
+    await restore();
+    const answer = await commit(slice, rows.slice(0, 2).map(accepted));
+    assert.equal(answer.isLeaseLost, false, 'the slice is still leased under the token');
+    assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, 0);
+    const delivered = rows.slice(0, 2).map(({ position }) => position);
+    await assertNobodySkipped(id, [...delivered, ...(await deliverRest())]);
+  });
+
+  test('retries count for nobody whose lease was lost, and are sent again', async () => {
+    const id = await broadcastToAll();
+    const slice = await leaseSlice();
+    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
+    const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
+    await commit(
+      slice,
+      rows.map((row) => retried(row, nowMs)),
+      { number, fromCursor, cursor },
+    );
+    nowMs += 1000;
+    const restore = await remember();
+    const retries = await leaseRetries();
+
+    await restore();
+    assert.equal((await commit(retries, retries.rows.map(accepted))).isLeaseLost, true);
+    assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, 0);
+    await assertNobodySkipped(id, await deliverRest());
+  });
+
+  test('of retries that are leased in part, those are counted', async () => {
+    const id = await broadcastToAll();
+    const slice = await leaseSlice();
+    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
+    const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
+    await commit(
+      slice,
+      rows.map((row) => retried(row, nowMs)),
+      { number, fromCursor, cursor },
+    );
+    nowMs += 1000;
+    const retries = await leaseRetries();
+    const taken = retries.rows.slice(0, 5).map(({ position }) => position);
+    await opened.run(`update retries set token = 'another' where position in (${taken.join(', ')})`);
+
+    assert.equal((await commit(retries, retries.rows.map(accepted))).isLeaseLost, false);
+    assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, audience - 5);
+    assert.equal((await opened.store.broadcasts.find(id))?.origins[0]?.attempts, 2 * audience - 5);
+    await assertNobodySkipped(id, [
+      ...retries.rows.map(({ position }) => position),
+      ...(await deliverRest()),
+    ]);
+  });
+});
+
+const end = (page: readonly Recipient[]): number => page.at(-1)!.position;
+
+const accepted = (recipient: Recipient): RowResult => ({
+  recipient,
+  origin,
+  attempts: 1,
+  result: 'accepted',
+});
+
+const retried = (recipient: Recipient, nowMs: number): RowResult => ({
+  recipient,
+  origin,
+  attempts: 1,
+  result: 'retry',
+  retry: { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_000_000 },
+});
+
+const detached = (recipient: Recipient, nowMs: number): RowResult => ({
+  recipient,
+  origin,
+  attempts: 0,
+  result: 'detached',
+  retry: { delayMs: leaseMs, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 3_000_000 },
+});
