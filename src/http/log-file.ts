@@ -23,15 +23,11 @@ export function openLogFile(path: string): number {
     if (status.isFile() && (status.mode & othersMask) !== 0) fchmodSync(fd, ownerOnly);
     return fd;
   } catch (cause) {
-    if (fd === undefined)
-      throw new DeskbellError('ERR_FILE', `The log file ${path} cannot be written`, { cause });
-    closeSync(fd);
-    throw new DeskbellError(
-      'ERR_FILE',
-      `All users may read the log file ${path}, and that cannot be changed`,
-      {
-        cause,
-      },
-    );
+    if (fd !== undefined) closeSync(fd);
+    const what =
+      fd === undefined
+        ? `The log file ${path} cannot be written`
+        : `All users may read the log file ${path}, and that cannot be changed`;
+    throw new DeskbellError('ERR_FILE', what, { cause });
   }
 }

@@ -81,18 +81,8 @@ function readable(writer: BatchWriter): DestinationStream {
 }
 
 function createLogger(destination: DestinationStream): Log {
-  return pino({ base: null, timestamp, serializers: { error: pino.stdSerializers.err } }, destination);
-}
-
-let timeMs = 0;
-let timeText = '';
-
-/** The time as ISO 8601, put into words once a millisecond. */
-function timestamp(): string {
-  const nowMs = Date.now();
-  if (nowMs !== timeMs) {
-    timeMs = nowMs;
-    timeText = `,"time":"${new Date(nowMs).toISOString()}"`;
-  }
-  return timeText;
+  return pino(
+    { base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: pino.stdSerializers.err } },
+    destination,
+  );
 }

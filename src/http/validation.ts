@@ -71,33 +71,18 @@ function isShort(value: unknown): boolean {
 }
 
 function toFieldError({ keyword, instancePath, message, params }: ErrorObject): FieldError {
-  if (keyword === 'required') {
-    const { missingProperty } = params as { missingProperty: string };
-    return {
-      pointer: `${instancePath}/${missingProperty}`,
-      code: 'ERR_FIELD_MISSING',
-      detail: `${missingProperty} is missing.`,
-    };
-  }
-  if (keyword === 'additionalProperties') {
-    const { additionalProperty } = params as { additionalProperty: string };
-    return {
-      pointer: `${instancePath}/${additionalProperty}`,
-      code: 'ERR_FIELD_VALUE',
-      detail: `${additionalProperty} is not known here.`,
-    };
-  }
-  const name = instancePath === '' ? 'The body' : instancePath.slice(1);
-  if (keyword === 'type') {
-    const { type } = params as { type: string };
-    return { pointer: instancePath, code: 'ERR_FIELD_TYPE', detail: `${name} is not of type ${type}.` };
-  }
-  const { pattern } = params as { pattern?: string };
-  const what =
-    keyword === 'minLength'
-      ? 'is empty'
-      : pattern === wellFormed
-        ? 'has a lone surrogate (U+D800 to U+DFFF); well-formed Unicode is needed'
-        : message;
-  return { pointer: instancePath, code: 'ERR_FIELD_VALUE', detail: `${name} ${what}.` };
+  const { missingProperty, additionalProperty, type, pattern } = params as Readonly<Record<string, string>>;
+  const member = missingProperty ?? additionalProperty;
+  const pointer = member === undefined ? instancePath : `${instancePath}/${member}`;
+  const name = member ?? (instancePath === '' ? 'The body' : instancePath.slice(1));
+  const field = (code: FieldError['code'], what: string | undefined): FieldError => {
+    return { pointer, code, detail: `${name} ${what}.` };
+  };
+  if (keyword === 'required') return field('ERR_FIELD_MISSING', 'is missing');
+  if (keyword === 'type') return field('ERR_FIELD_TYPE', `is not of type ${type}`);
+  if (keyword === 'additionalProperties') return field('ERR_FIELD_VALUE', 'is not known here');
+  if (keyword === 'minLength') return field('ERR_FIELD_VALUE', 'is empty');
+  if (pattern !== wellFormed) return field('ERR_FIELD_VALUE', message);
+  const surrogate = 'has a lone surrogate (U+D800 to U+DFFF); well-formed Unicode is needed';
+  return field('ERR_FIELD_VALUE', surrogate);
 }

@@ -25,10 +25,7 @@ const maxTransports = 8;
 const maxSharedHeaders = 256;
 const emptyBody = new Uint8Array();
 
-export interface PushClient {
-  /** @param isGuarded only public addresses are connected to */
-  send(prepared: PreparedRequest, isGuarded: boolean): Promise<SendResult>;
-}
+export type PushClient = ReturnType<typeof createPushClient>;
 
 interface Waiting {
   readonly prepared: PreparedRequest;
@@ -44,7 +41,7 @@ interface HostQueue {
   readonly waiting: Fifo<Waiting>;
 }
 
-export function createPushClient(): PushClient {
+export function createPushClient() {
   const queues = new Map<string, HostQueue>();
   const transports = createTransports();
   const share = createHeaderSharing();
@@ -97,7 +94,8 @@ export function createPushClient(): PushClient {
   };
 
   return {
-    async send(prepared, isGuarded) {
+    /** @param isGuarded only public addresses are connected to */
+    async send(prepared: PreparedRequest, isGuarded: boolean): Promise<SendResult> {
       const { details } = prepared;
       const fields = readFields(details.headers);
       if (details.agent || details.proxy || fields === undefined || !isTimeout(details.timeout)) {
@@ -114,10 +112,10 @@ export function createPushClient(): PushClient {
 const isTimeout = (ms: number | undefined): boolean => ms === undefined || (ms > 0 && ms <= maxTimeoutMs);
 
 /** A time-out bounds the connection attempt and the answer, so that one that was given needs a transport of its own. */
-function createTransports(): { find(timeoutMs: number | undefined, isGuarded: boolean): Transport } {
+function createTransports() {
   const transports = new Map<string, Transport>();
   return {
-    find(timeoutMs, isGuarded) {
+    find(timeoutMs: number | undefined, isGuarded: boolean): Transport {
       const key = `${timeoutMs} ${isGuarded}`;
       const found = transports.get(key);
       if (found !== undefined) return found;

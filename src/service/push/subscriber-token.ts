@@ -126,13 +126,9 @@ const isAudience = mustBe(
   (value) => typeof value === 'string' && value !== '',
 );
 
-const tokensChecks = {
+const tokensChecks: Readonly<Record<SubscriberTokens['algorithm'], OptionChecks<object>>> = {
   HS256: { algorithm: isText, key: isKey, audience: isAudience },
   EdDSA: { algorithm: isText, publicKey: isCheckedElsewhere, audience: isAudience },
-} satisfies {
-  readonly [Algorithm in SubscriberTokens['algorithm']]: OptionChecks<
-    Extract<SubscriberTokens, { readonly algorithm: Algorithm }>
-  >;
 };
 
 /** Of the option `subscriberTokens`. */
@@ -146,7 +142,7 @@ function readKey(tokens: SubscriberTokens): Parameters<typeof jwtVerify>[1] {
   if (tokens.algorithm !== 'HS256' && tokens.algorithm !== 'EdDSA') {
     throw wrong(`${name}.algorithm`, 'must be "HS256" or "EdDSA"');
   }
-  const checks: OptionChecks<object> = tokensChecks[tokens.algorithm];
+  const checks = tokensChecks[tokens.algorithm];
   checkOptions(tokens, checks, { name, required: Object.keys(checks) });
   if (tokens.algorithm === 'HS256') return tokens.key;
   try {
@@ -168,19 +164,18 @@ function readClaims({ sub, tags, exp = 0 }: JWTPayload): UserAndTags {
 }
 
 /** Says what is wrong, without anything of the token. Other faults are passed through. */
-function tokenError(error: unknown, { algorithm, audience }: SubscriberTokens): unknown {
+function tokenError(error: unknown, tokens: SubscriberTokens): unknown {
   if (!(error instanceof errors.JOSEError || error instanceof DeskbellError)) return error;
   return new DeskbellError(
     'ERR_SUBSCRIBER_TOKEN',
-    `The subscriber token is refused. ${reasonOf(error, algorithm, audience)}`,
+    `The subscriber token is refused. ${reasonOf(error, tokens)}`,
     { cause: error },
   );
 }
 
 function reasonOf(
   error: errors.JOSEError | DeskbellError,
-  algorithm: SubscriberTokens['algorithm'],
-  audience: string,
+  { algorithm, audience }: SubscriberTokens,
 ): string {
   if (error instanceof DeskbellError) return error.message;
   if (error instanceof errors.JWTExpired) return 'It has expired.';

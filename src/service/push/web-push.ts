@@ -55,22 +55,20 @@ const postOperation: Operation = {
     'ERR_STORE_UNAVAILABLE',
   ],
 };
-const deleteOperation: Operation = {
+/** @param what the request does; `done` is what there is then */
+const removal = (summary: string, what: string, done: string): Operation => ({
   tag: 'Web Push',
-  summary: 'Removes a subscription',
-  description: 'A wrong `auth` removes nothing; the response does not tell.',
-  responses: { 204: emptyResponse('There is no such subscription, or none with this `auth`, now.') },
+  summary,
+  description: `A wrong \`auth\` ${what} nothing; the response does not tell.`,
+  responses: { 204: emptyResponse(`There is no such subscription, or none with this \`auth\`, ${done}.`) },
   errors: ['ERR_STORE_UNAVAILABLE'],
-};
-const signOutOperation: Operation = {
-  tag: 'Web Push',
-  summary: 'Clears user and tags of a subscription',
-  description: 'A wrong `auth` clears nothing; the response does not tell.',
-  responses: {
-    204: emptyResponse('There is no such subscription, or none with this `auth`, or it is anonymous now.'),
-  },
-  errors: ['ERR_STORE_UNAVAILABLE'],
-};
+});
+const deleteOperation = removal('Removes a subscription', 'removes', 'now');
+const signOutOperation = removal(
+  'Clears user and tags of a subscription',
+  'clears',
+  'or it is anonymous now',
+);
 
 export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidKeys: ReadVapidKeys): void {
   const { store, endpointPolicy, onUnsubscribe, registrationsPerMinute = 60 } = settings;
@@ -106,32 +104,26 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
     },
   );
 
-  app.delete(
-    '/webPush',
-    { schema: { body: removalBody }, config: { operation: deleteOperation } },
-    async (request, reply) => {
+  /** Text that is not base64 is a wrong `auth` like any other; the response does not show whether there was a row. */
+  const addRemoval = (path: string, operation: Operation, remove: Removal): void => {
+    app.delete(path, { schema: { body: removalBody }, config: { operation } }, async (request, reply) => {
       const { endpoint, auth } = request.body;
       const authBytes = decodeBase64(auth);
-      // Text that is not base64 is a wrong `auth` like any other; the response does not show whether there was a row.
-      if (authBytes === undefined) return reply.code(204).send();
-      const stored = onUnsubscribe && (await store.subscriptions.findByEndpoint(endpoint));
-      const isRemoved = await store.subscriptions.removeByEndpoint(endpoint, authBytes);
-      if (isRemoved && stored !== undefined) await reportRemoval(stored, request, settings);
+      if (authBytes !== undefined) await remove(endpoint, authBytes, request);
       return reply.code(204).send();
-    },
-  );
-
-  app.delete(
-    '/webPush/user',
-    { schema: { body: removalBody }, config: { operation: signOutOperation } },
-    async (request, reply) => {
-      const { endpoint, auth } = request.body;
-      const authBytes = decodeBase64(auth);
-      if (authBytes !== undefined) await store.people.signOut(endpoint, authBytes);
-      return reply.code(204).send();
-    },
-  );
+    });
+  };
+  addRemoval('/webPush', deleteOperation, async (endpoint, auth, request) => {
+    const stored = onUnsubscribe && (await store.subscriptions.findByEndpoint(endpoint));
+    const isRemoved = await store.subscriptions.removeByEndpoint(endpoint, auth);
+    if (isRemoved && stored !== undefined) await reportRemoval(stored, request, settings);
+  });
+  addRemoval('/webPush/user', signOutOperation, async (endpoint, auth) => {
+    await store.people.signOut(endpoint, auth);
+  });
 }
+
+type Removal = (endpoint: string, auth: Uint8Array, request: FastifyRequest) => Promise<void>;
 
 /** The row is deleted by now, and the response must not show that: what the application throws is logged. */
 async function reportRemoval(
