@@ -67,31 +67,19 @@ export interface NewBroadcast extends BroadcastMessage {
   readonly receiptActions?: readonly string[] | undefined;
   /** The person that it is for alone. */
   readonly user?: string | undefined;
-  /** How often a person is reached at most, as `parsePerPerson` reads it. */
+  /** How often a person is reached at most, as `parsePerPerson` reads it: such as `3/day`. */
   readonly perPerson?: string | undefined;
   /** About how many rows a slice has. */
   readonly sliceRows: number;
 }
 
-/** What a search looks at. */
-export interface BroadcastSummary {
-  readonly id: number;
-  readonly state: BroadcastState;
-  readonly startAtMs: number;
-  readonly payload: Uint8Array;
-}
-
 /** A broadcast as it is stored: its message, its state, and what has come of its audience so far. */
-export interface Broadcast extends BroadcastMessage {
+export interface Broadcast
+  extends BroadcastMessage, Pick<NewBroadcast, 'idempotencyKey' | 'startAtMs' | 'expiresAtMs' | 'perPerson'> {
   readonly id: number;
-  readonly idempotencyKey?: string | undefined;
   readonly state: BroadcastState;
   readonly createdAtMs: number;
-  readonly startAtMs: number;
-  readonly expiresAtMs: number;
   readonly finishedAtMs?: number | undefined;
-  /** How often a person is reached at most, such as `3/day`. */
-  readonly perPerson?: string | undefined;
   /** Rows of the audience at creation; the counts below add up to it. */
   readonly audience: number;
   readonly counts: Readonly<Record<Settlement, number>> & {
@@ -112,6 +100,9 @@ export interface Broadcast extends BroadcastMessage {
   readonly receipts: readonly ReceiptCounts[] | undefined;
 }
 
+/** What a search looks at. */
+export type BroadcastSummary = Pick<Broadcast, 'id' | 'state' | 'startAtMs' | 'payload'>;
+
 export interface KeyedBroadcast {
   readonly broadcast: Broadcast;
   /** Of its creation. */
@@ -131,26 +122,6 @@ export function repeatBroadcast(
   throw new DeskbellError(
     'ERR_IDEMPOTENCY_KEY',
     `The idempotency key belongs to broadcast ${broadcast.id}, which has another message or audience.`,
-  );
-}
-
-/**
- * @param broadcast as it was found
- * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND where it was not
- */
-export function requireBroadcast(broadcast: Broadcast | undefined, id: number): Broadcast {
-  if (broadcast !== undefined) return broadcast;
-  throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
-}
-
-export function wrongBroadcastState(
-  { id, state }: Broadcast,
-  from: readonly BroadcastState[],
-  to: BroadcastState,
-): DeskbellError {
-  return new DeskbellError(
-    'ERR_BROADCAST_STATE',
-    `Broadcast ${id} is ${state}; only one that is ${from.join(' or ')} can become ${to}.`,
   );
 }
 
@@ -186,6 +157,12 @@ export interface AttemptRecord {
   readonly detail?: string | undefined;
 }
 
+/** What a list gives, the newest first: ids below `beforeId`. */
+export interface NewestFirst {
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
 /** Creates, finds and controls broadcasts. */
 export interface BroadcastStore {
   /** Creates a list of recipients; it is deleted where no broadcast uses it within a day. */
@@ -208,19 +185,15 @@ export interface BroadcastStore {
    */
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   find(id: number): Promise<Broadcast | undefined>;
+  /** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND where there is none */
+  get(id: number): Promise<Broadcast>;
   findByKey(idempotencyKey: string): Promise<KeyedBroadcast | undefined>;
   /** Newest first. */
-  list(range: {
-    readonly beforeId?: number | undefined;
-    readonly limit: number;
-  }): Promise<readonly Broadcast[]>;
+  list(range: NewestFirst): Promise<readonly Broadcast[]>;
   /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
   /** All of them, newest first, without counts: for a search (`operator/broadcast-search.ts`). */
-  summaries(range: {
-    readonly beforeId?: number | undefined;
-    readonly limit: number;
-  }): Promise<readonly BroadcastSummary[]>;
+  summaries(range: NewestFirst): Promise<readonly BroadcastSummary[]>;
   /** Workers stop after the page they are in. Pausing what is paused, resuming what runs and cancelling what is
    *  cancelled change nothing.
    *  @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_BROADCAST_STATE */
@@ -229,11 +202,11 @@ export interface BroadcastStore {
   cancel(id: number): Promise<Broadcast>;
   /** The newest first. Bounded: of each broadcast a thousand accepted attempts and ten thousand others are kept, of
    *  the newest hundred broadcasts. */
-  attempts(filter: {
-    readonly broadcastId?: number | undefined;
-    readonly subscriptionId?: number | undefined;
-    readonly outcome?: string | undefined;
-    readonly beforeId?: number | undefined;
-    readonly limit: number;
-  }): Promise<readonly AttemptRecord[]>;
+  attempts(
+    filter: {
+      readonly broadcastId?: number | undefined;
+      readonly subscriptionId?: number | undefined;
+      readonly outcome?: string | undefined;
+    } & NewestFirst,
+  ): Promise<readonly AttemptRecord[]>;
 }

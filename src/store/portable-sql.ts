@@ -37,6 +37,9 @@ export interface PortableDatabase {
   readonly skipLocked: string;
   /** What a column of JSON holds, from what it is read as: SQLite gives its text. */
   readJson<Json>(column: unknown): Json;
+  /** The functions that make JSON: an array of rows in their order, and an object. */
+  readonly jsonArray: string;
+  readonly jsonObject: string;
   /** Runs a query. PostgreSQL may run it twice. */
   read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
   /** Runs a statement. PostgreSQL may run it twice. @returns the rows that it returns; durable */

@@ -7,7 +7,9 @@ import { createSender } from '../../src/delivery/sender.ts';
 import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';
+import { createBroadcastReader } from '../../src/store/broadcast-reader.ts';
 import { createPostgresLeases } from '../../src/store/postgres/leases.ts';
+import { createPortableDatabase } from '../../src/store/postgres/portable-database.ts';
 import { everyBroadcast, WorkNotices } from '../../src/store/postgres/work-notices.ts';
 import { passNoticesOn, ThreadNotices, type Notices } from '../../src/store/postgres/thread-notices.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -31,7 +33,12 @@ interface Waiting extends AsyncDisposable {
 }
 
 const workOf = (database: PostgresDatabase, notices: Notices): Leases =>
-  createPostgresLeases(database, describeFunctions().schema, notices);
+  createPostgresLeases(
+    database,
+    describeFunctions().schema,
+    notices,
+    createBroadcastReader(createPortableDatabase(database)),
+  );
 
 /** Waits once, which begins the listening. */
 const untilHearing = async ({ work, notices }: Pick<Waiting, 'work' | 'notices'>): Promise<void> => {

@@ -1,6 +1,6 @@
 // `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
 import type { Command } from 'commander';
-import { requireBroadcast, type AttemptRecord } from '../../store/broadcasts.ts';
+import type { AttemptRecord } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { attemptView } from '../../views/attempt.ts';
@@ -30,7 +30,7 @@ export function showCommand({ environment, output }: Context): Command {
     .option('--subscription <id>', 'Prints only attempts to this subscription.', parsePositiveInteger)
     .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
     .onData(async ({ store }, id: number, flags: ShowFlags) => {
-      const broadcast = requireBroadcast(await store.broadcasts.find(id), id);
+      const broadcast = await store.broadcasts.get(id);
       if (flags.json) await output.line(JSON.stringify(broadcastToJson(broadcast)));
       else {
         const since = new Date(broadcast.createdAtMs).toISOString();

@@ -1,7 +1,7 @@
 // Broadcasts of a store: creates them, and works on one of them or on whatever comes.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import { isOver, requireBroadcast, type Broadcast } from '../../store/broadcasts.ts';
+import { isOver, type Broadcast } from '../../store/broadcasts.ts';
 import { createBroadcast } from './create-broadcast.ts';
 import { createSchedule } from '../schedule/create-schedule.ts';
 import { Jobs } from '../jobs.ts';
@@ -29,8 +29,7 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
   const runWorkers = createRunWorkers({ settings, store, onWarning, ...own });
   const jobs = new Jobs();
 
-  const getOrThrow = async (id: number): Promise<Broadcast> =>
-    requireBroadcast(await broadcasts.find(id), id);
+  const getOrThrow = async (id: number): Promise<Broadcast> => await broadcasts.get(id);
 
   const startRun = (broadcast: Broadcast, isNew: boolean): BroadcastRun => {
     const { id, counts } = broadcast;

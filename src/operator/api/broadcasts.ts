@@ -6,7 +6,6 @@ import type { Operation } from '../../http/description/operation.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { searchBroadcasts } from '../broadcast-search.ts';
-import { requireBroadcast } from '../../store/broadcasts.ts';
 import { attemptView } from '../../views/attempt.ts';
 import { broadcastToJson, broadcastView } from '../../views/broadcast.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
@@ -114,7 +113,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       answer: broadcastView,
       errors: ['ERR_BROADCAST_NOT_FOUND'],
     },
-    async ({ params: { id } }) => broadcastToJson(requireBroadcast(await broadcasts.find(id), id)),
+    async ({ params: { id } }) => broadcastToJson(await broadcasts.get(id)),
   );
 
   addList(
@@ -131,7 +130,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       errors: ['ERR_BROADCAST_NOT_FOUND'],
     },
     async ({ params: { id }, query: { outcome, subscription } }, { limit, cursor }) => {
-      requireBroadcast(await broadcasts.find(id), id);
+      await broadcasts.get(id);
       const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
       return readPage(limit, (count) => broadcasts.attempts({ ...filter, limit: count }));
     },
@@ -145,7 +144,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       config: { operation: eventsOperation },
     },
     async ({ params: { id }, headers, operator }, reply) => {
-      requireBroadcast(await broadcasts.find(id), id);
+      await broadcasts.get(id);
       const seen = readLastEventId(headers['last-event-id']);
       // Tells a browser not to come back.
       if (seen.isDone) return reply.code(204).send();

@@ -1,21 +1,10 @@
-// Broadcasts in PostgreSQL: creating and controlling them.
+// Broadcasts in PostgreSQL: what stands in its own way of creating them, and their audiences.
 import { randomUUID } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import {
-  repeatBroadcast,
-  wrongBroadcastState,
-  type Broadcast,
-  type BroadcastState,
-  type BroadcastStore,
-  type KeyedBroadcast,
-  type NewBroadcast,
-  requireBroadcast,
-} from '../broadcasts.ts';
-import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
+import type { BroadcastWriter } from '../broadcast-control.ts';
 import { callFunction } from './call-function.ts';
-import { createBroadcastReader } from './broadcast-reader.ts';
 import { sliceAudience } from './audiences.ts';
 import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase } from './database.ts';
@@ -24,28 +13,8 @@ const unusedForMs = 24 * 60 * 60 * 1000;
 const deleteBatchRows = 20_000;
 
 /** @param functions the schema of the database's functions */
-export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastStore {
-  const reader = createBroadcastReader(database);
-
-  const getOrThrow = async (id: number): Promise<Broadcast> => requireBroadcast(await reader.find(id), id);
-
-  const findByKey = async (key: string): Promise<KeyedBroadcast | undefined> => {
-    const row = await database.first<{ readonly id: number; readonly content_hash: Uint8Array }>(
-      'select id, content_hash from deskbell.broadcasts where idempotency_key = $1',
-      [key],
-    );
-    return row && { broadcast: await getOrThrow(row.id), contentHash: row.content_hash };
-  };
-
-  /** @returns the broadcast that has the key, where it has the same content */
-  const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
-    const stored = idempotencyKey === undefined ? undefined : await findByKey(idempotencyKey);
-    return stored && repeatBroadcast(stored, contentHash);
-  };
-
-  const create: BroadcastStore['create'] = async (draft) => {
-    const existing = await findExisting(draft);
-    if (existing !== undefined) return existing;
+export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastWriter {
+  const insert: BroadcastWriter['insert'] = async (draft) => {
     const { rows, rowsIn, slices } = await sliceAudience(database, functions, draft);
     const { call, values } = callFunction(`${functions}.create_broadcast`, {
       p_now_ms: database.now(),
@@ -73,25 +42,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
       values,
     );
     if (made === undefined) throw new Error('The broadcast was not stored.');
-    // another process was faster with the same key
-    const other = made.is_new ? undefined : await findExisting(draft);
-    return other ?? { broadcast: await getOrThrow(made.id), isNew: true };
-  };
-
-  const change = async (
-    id: number,
-    to: BroadcastState,
-    from: readonly BroadcastState[],
-  ): Promise<Broadcast> => {
-    const changed = await database.run(
-      `update deskbell.broadcasts set state = $2,
-         finished_at_ms = case when $2 = 'cancelled' then ${functions}.clock($4) else finished_at_ms end
-       where id = $1 and state = any ($3)`,
-      [id, to, from, database.now()],
-    );
-    const broadcast = await getOrThrow(id);
-    if (changed === 0 && broadcast.state !== to) throw wrongBroadcastState(broadcast, from, to);
-    return broadcast;
+    return made.is_new ? made.id : undefined;
   };
 
   const dropUnusedAudiences = async (): Promise<void> => {
@@ -162,43 +113,12 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
       throw new DeskbellError('ERR_FIELD_VALUE', `There is no list of recipients ${audienceId}.`);
     },
 
-    create,
-    find: (id) => reader.find(id),
-    findByKey,
-    list: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => reader.list(beforeId, limit),
-    listOpen: (limit) => reader.listOpen(limit),
-    summaries: ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => reader.summaries(beforeId, limit),
-    pause: (id) => change(id, 'paused', ['running']),
-    resume: (id) => change(id, 'running', ['paused']),
-
-    cancel: async (id) => {
-      await change(id, 'cancelled', ['running', 'paused']);
-      // a statement of its own: the locks of origins are not taken by whoever holds the broadcast's
-      await database.query(`select ${functions}.decide_broadcast($1, ${functions}.clock($2))`, [
+    insert,
+    decideMarks: (id) =>
+      database.query(`select ${functions}.decide_broadcast($1, ${functions}.clock($2))`, [
         id,
         database.now(),
-      ]);
-      // what a worker holds right now it settles itself
-      const dropRetries = () =>
-        database.run(
-          `delete from deskbell.retries where broadcast_id = $1 and position in (
-             select position from deskbell.retries where broadcast_id = $1 and token is null limit ${deleteBatchRows})`,
-          [id],
-        );
-      while ((await dropRetries()) === deleteBatchRows);
-      return getOrThrow(id);
-    },
-
-    attempts: async ({ broadcastId, subscriptionId, outcome, beforeId, limit }) => {
-      const rows = await database.query<AttemptRow>(
-        `select * from deskbell.attempts
-         where ($2::bigint is null or broadcast_id = $2) and ($3::bigint is null or subscription_id = $3)
-           and ($4::text is null or outcome = $4) and ($5::bigint is null or id < $5)
-         order by id desc limit $1`,
-        [limit, broadcastId ?? null, subscriptionId ?? null, outcome ?? null, beforeId ?? null],
-      );
-      return rows.map(toAttempt);
-    },
+      ]),
   };
 }
 

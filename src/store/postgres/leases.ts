@@ -2,10 +2,9 @@
 // the same transaction as counts and cursor do; rows that others are taking are skipped.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Broadcast } from '../broadcasts.ts';
+import type { BroadcastReader } from '../broadcast-reader.ts';
 import { decideRefusal, type IfRefused } from '../push-services.ts';
 import type { Leases } from '../leases.ts';
-import { createBroadcastReader } from './broadcast-reader.ts';
 import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
 import type { Notices } from './thread-notices.ts';
@@ -59,15 +58,9 @@ export function createPostgresLeases(
   database: PostgresDatabase,
   functions: string,
   notices: Omit<Notices, 'close'>,
+  reader: BroadcastReader,
 ): Leases {
-  const reader = createBroadcastReader(database);
   const recipients = createPageReader(database);
-
-  const getOrThrow = async (id: number): Promise<Broadcast> => {
-    const broadcast = await reader.find(id);
-    if (broadcast === undefined) throw new Error(`Broadcast ${id} has work and does not exist.`);
-    return broadcast;
-  };
 
   const lookAgainAfter = (broadcastId: number): number => {
     // a clock of the caller's own may leap, and nobody is told of that
@@ -88,7 +81,7 @@ export function createPostgresLeases(
       return {
         broadcastId: slice.broadcast_id,
         fenceToken,
-        broadcast: await getOrThrow(slice.broadcast_id),
+        broadcast: await reader.get(slice.broadcast_id),
         slice: slice.number,
         cursor: slice.cursor,
         throughPosition: slice.through_position,
@@ -107,7 +100,7 @@ export function createPostgresLeases(
       return {
         broadcastId: first.broadcast_id,
         fenceToken,
-        broadcast: await getOrThrow(first.broadcast_id),
+        broadcast: await reader.get(first.broadcast_id),
         areProbes: first.are_probes,
         rows: read.map(({ row, ...recipient }) => ({
           ...recipient,

@@ -8,6 +8,8 @@ import {
 } from '../../errors/check-options.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
+import { createBroadcasts } from '../broadcast-control.ts';
+import { createBroadcastReader } from '../broadcast-reader.ts';
 import { createReceiptPruning } from '../receipts.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
@@ -70,6 +72,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error;
   }
   const portable = createPortableDatabase(database);
+  const reader = createBroadcastReader(portable);
   const newest = describeFunctions();
   const functions = newest.schema;
   // what fails now is tried again next time, long before anybody could drop them
@@ -83,8 +86,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createPortableRoles(portable),
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
     people: createPostgresPeople(database, functions),
-    broadcasts: createPostgresBroadcasts(database, functions),
-    leases: createPostgresLeases(database, functions, notices),
+    broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database, functions)),
+    leases: createPostgresLeases(database, functions, notices, reader),
     ledger: createPostgresLedger(database, functions),
     receipts: { add: createPostgresReceipts(database, functions), prune: createReceiptPruning(portable) },
     rates: createPostgresRateShares(database, functions),

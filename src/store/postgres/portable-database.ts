@@ -30,6 +30,8 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
     tables,
     byBytes: '"C"',
     skipLocked: 'for update skip locked',
+    jsonArray: 'jsonb_agg',
+    jsonObject: 'jsonb_build_object',
     readJson: <Json>(column: unknown) => column as Json,
     read: runAlone,
     write: runAlone,

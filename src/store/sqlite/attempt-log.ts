@@ -1,8 +1,6 @@
 // The attempt log: what was tried, when, and what came of it. It is bounded, and holds nothing that is secret.
 import { attemptLogLimits } from '../attempt-log.ts';
-import type { AttemptRecord, BroadcastStore } from '../broadcasts.ts';
 import type { RowResult } from '../ledger.ts';
-import { toAttempt, type AttemptRow } from '../rows/attempt-row.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 
@@ -24,17 +22,7 @@ export interface AttemptLog {
   ): void;
   /** Drops what belongs to old broadcasts. Inside a transaction. */
   prune(): void;
-  find(filter: AttemptFilter): readonly AttemptRecord[];
 }
-
-type AttemptFilter = Parameters<BroadcastStore['attempts']>[0];
-
-const conditionTexts = {
-  broadcastId: 'broadcast_id = :broadcastId',
-  subscriptionId: 'subscription_id = :subscriptionId',
-  outcome: 'outcome = :outcome',
-  beforeId: 'id < :beforeId',
-} as const;
 
 export function createAttemptLog(database: SqliteDatabase): AttemptLog {
   const insert = database.prepare<{
@@ -57,20 +45,6 @@ export function createAttemptLog(database: SqliteDatabase): AttemptLog {
       delete from attempts where broadcast_id <=
         (select id from broadcasts order by id desc limit 1 offset ${maxLoggedBroadcasts})
     `);
-  const find = ({ broadcastId, subscriptionId, outcome, beforeId, limit }: AttemptFilter) => {
-    const conditions = {
-      ...(broadcastId !== undefined && { broadcastId }),
-      ...(subscriptionId !== undefined && { subscriptionId }),
-      ...(outcome !== undefined && { outcome }),
-      ...(beforeId !== undefined && { beforeId }),
-    };
-    const texts = Object.keys(conditions).map((name) => conditionTexts[name as keyof typeof conditionTexts]);
-    const where = texts.length === 0 ? '' : `where ${texts.join(' and ')}`;
-    const select = `select * from attempts ${where} order by id desc limit :limit`;
-    return database
-      .prepare<Record<string, number | string>, AttemptRow>(select)
-      .all({ ...conditions, limit });
-  };
 
   return {
     add: (broadcastId, { recipient, origin }, record, logged) => {
@@ -92,6 +66,5 @@ export function createAttemptLog(database: SqliteDatabase): AttemptLog {
     prune: () => {
       prune.run({});
     },
-    find: (filter) => find(filter).map(toAttempt),
   };
 }

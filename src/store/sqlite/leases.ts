@@ -1,10 +1,9 @@
 // Work in SQLite: who has leased which slice and which retries, and until when.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Broadcast } from '../broadcasts.ts';
+import type { BroadcastReader } from '../broadcast-reader.ts';
 import type { IfRefused } from '../push-services.ts';
-import type { RetryLease, RetryRow, SliceLease, Leases } from '../leases.ts';
-import { createBroadcastReader } from './broadcast-reader.ts';
+import type { Lease, RetryLease, RetryRow, SliceLease, Leases } from '../leases.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { anyBroadcast, createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
@@ -15,20 +14,16 @@ const lookForWorkEveryMs = 250;
 /** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
 const lookForEndEveryMs = 50;
 
-export function createSqliteLeases(database: SqliteDatabase): Leases {
+export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastReader): Leases {
   const statements = prepareStatements(database);
-  const reader = createBroadcastReader(database);
   const recipients = createPageReader(database);
   const finish = createBroadcastFinisher(database);
   const pushServices = createPushServices(database);
 
-  const getOrThrow = (id: number): Broadcast => {
-    const broadcast = reader.find(id);
-    if (broadcast === undefined) throw new Error(`Broadcast ${id} has work and does not exist.`);
-    return broadcast;
-  };
+  const addBroadcast = async <Taken extends Lease>(lease: Taken | undefined) =>
+    lease && { ...lease, broadcast: await reader.get(lease.broadcastId) };
 
-  const leaseSlice = (leaseMs: number, broadcastId: number): SliceLease | undefined => {
+  const leaseSlice = (leaseMs: number, broadcastId: number): Omit<SliceLease, 'broadcast'> | undefined => {
     const nowMs = database.now();
     finish.overdue(nowMs);
     const slice = statements.findFreeSlice.first({ nowMs, broadcastId });
@@ -37,7 +32,6 @@ export function createSqliteLeases(database: SqliteDatabase): Leases {
     statements.takeSlice.run({ ...lease, number: slice.number, untilMs: nowMs + leaseMs });
     return {
       ...lease,
-      broadcast: getOrThrow(slice.broadcast_id),
       slice: slice.number,
       cursor: slice.cursor,
       throughPosition: slice.through_position,
@@ -53,7 +47,7 @@ export function createSqliteLeases(database: SqliteDatabase): Leases {
     dues: readonly DueRow[],
     leaseMs: number,
     ifRefused: IfRefused | undefined,
-  ): RetryLease => {
+  ): Omit<RetryLease, 'broadcast'> => {
     const lease = { broadcastId, fenceToken: randomUUID() };
     const untilMs = database.now() + leaseMs;
     const rows: RetryRow[] = [];
@@ -73,7 +67,7 @@ export function createSqliteLeases(database: SqliteDatabase): Leases {
         ifRefused: ifRefused ?? decide(due),
       });
     }
-    return { ...lease, broadcast: getOrThrow(broadcastId), rows, areProbes: ifRefused !== undefined };
+    return { ...lease, rows, areProbes: ifRefused !== undefined };
   };
 
   const findDue = (
@@ -100,7 +94,11 @@ export function createSqliteLeases(database: SqliteDatabase): Leases {
     return { broadcastId, dues, ifRefused: undefined };
   };
 
-  const leaseRetries = (leaseMs: number, limit: number, only: number): RetryLease | undefined => {
+  const leaseRetries = (
+    leaseMs: number,
+    limit: number,
+    only: number,
+  ): Omit<RetryLease, 'broadcast'> | undefined => {
     for (;;) {
       const due = findDue(limit, only);
       if (due === undefined) return undefined;
@@ -111,11 +109,11 @@ export function createSqliteLeases(database: SqliteDatabase): Leases {
   };
 
   return {
-    leaseSlice: ({ leaseMs, broadcastId = anyBroadcast }) =>
-      database.write(() => leaseSlice(leaseMs, broadcastId)),
+    leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) =>
+      addBroadcast(await database.write(() => leaseSlice(leaseMs, broadcastId))),
 
-    leaseRetries: ({ leaseMs, limit, broadcastId = anyBroadcast }) =>
-      database.write(() => leaseRetries(leaseMs, limit, broadcastId)),
+    leaseRetries: async ({ leaseMs, limit, broadcastId = anyBroadcast }) =>
+      addBroadcast(await database.write(() => leaseRetries(leaseMs, limit, broadcastId))),
 
     renew: ({ broadcastId, fenceToken }, leaseMs) =>
       database.write(() => {

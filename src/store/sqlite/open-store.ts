@@ -2,6 +2,8 @@
 import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
+import { createBroadcasts } from '../broadcast-control.ts';
+import { createBroadcastReader } from '../broadcast-reader.ts';
 import { createReceiptPruning } from '../receipts.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
@@ -41,12 +43,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   checkOptions(options, sqliteChecks, { required: ['path'] });
   const database = await SqliteDatabase.open(options);
   const portable = createPortableDatabase(database);
+  const reader = createBroadcastReader(portable);
   return {
     ...createPortableRoles(portable),
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
     people: createSqlitePeople(database),
-    broadcasts: createSqliteBroadcasts(database),
-    leases: createSqliteLeases(database),
+    broadcasts: createBroadcasts(portable, reader, createSqliteBroadcasts(database)),
+    leases: createSqliteLeases(database, reader),
     ledger: createSqliteLedger(database),
     rates: createSqliteRateShares(database),
     receipts: { add: createSqliteReceipts(database), prune: createReceiptPruning(portable) },

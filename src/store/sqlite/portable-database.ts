@@ -32,6 +32,8 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     tables,
     byBytes: 'binary',
     skipLocked: '',
+    jsonArray: 'json_group_array',
+    jsonObject: 'json_object',
     readJson: <Json>(column: unknown) => JSON.parse(String(column)) as Json,
     read: <Row>(sql: string, values = {}) => database.read(() => runNow({ sql, values }) as readonly Row[]),
     write: <Row>(sql: string, values = {}) => database.write(() => runNow({ sql, values }) as readonly Row[]),

@@ -1,0 +1,87 @@
+// Creates broadcasts, pauses, resumes and cancels them.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { findAttempts } from './attempt-log.ts';
+import type { BroadcastReader } from './broadcast-reader.ts';
+import {
+  repeatBroadcast,
+  type Broadcast,
+  type BroadcastState,
+  type BroadcastStore,
+  type NewBroadcast,
+} from './broadcasts.ts';
+import type { PortableDatabase } from './portable-sql.ts';
+
+/** What each database does in its own way. */
+export interface BroadcastWriter extends Pick<
+  BroadcastStore,
+  'openAudience' | 'addToAudience' | 'openMatchingAudience'
+> {
+  /** Writes a broadcast with its slices. @returns its id; `undefined` where another one has the key */
+  insert(draft: NewBroadcast): Promise<number | undefined>;
+  /** Decides what a broadcast that is cancelled has marked. */
+  decideMarks(id: number): Promise<unknown>;
+}
+
+export function createBroadcasts(
+  database: PortableDatabase,
+  reader: BroadcastReader,
+  { insert, decideMarks, ...audiences }: BroadcastWriter,
+): BroadcastStore {
+  /** @throws {DeskbellError} ERR_IDEMPOTENCY_KEY */
+  const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
+    const stored = idempotencyKey === undefined ? undefined : await reader.findByKey(idempotencyKey);
+    return stored && repeatBroadcast(stored, contentHash);
+  };
+
+  const create = async (draft: NewBroadcast): ReturnType<BroadcastStore['create']> => {
+    const existing = await findExisting(draft);
+    if (existing !== undefined) return existing;
+    const id = await insert(draft);
+    // another process was faster with the same key
+    const other = id === undefined ? await findExisting(draft) : undefined;
+    if (other !== undefined) return other;
+    if (id === undefined) throw new Error('The broadcast was not stored.');
+    return { broadcast: await reader.get(id), isNew: true };
+  };
+
+  const change = async (
+    id: number,
+    to: BroadcastState,
+    from: readonly BroadcastState[],
+  ): Promise<Broadcast> => {
+    const changed = await database.write(
+      `update deskbell.broadcasts set state = :to,
+         finished_at_ms = case when :to = 'cancelled' then :nowMs else finished_at_ms end
+       where id = :id and state in (${from.map((state) => `'${state}'`).join(', ')})
+       returning id`,
+      { id, to, nowMs: database.now() },
+    );
+    const broadcast = await reader.get(id);
+    if (changed.length > 0 || broadcast.state === to) return broadcast;
+    throw new DeskbellError(
+      'ERR_BROADCAST_STATE',
+      `Broadcast ${id} is ${broadcast.state}; only one that is ${from.join(' or ')} can become ${to}.`,
+    );
+  };
+
+  return {
+    ...audiences,
+    ...reader,
+    create,
+    pause: (id) => change(id, 'paused', ['running']),
+    resume: (id) => change(id, 'running', ['paused']),
+    cancel: async (id) => {
+      await change(id, 'cancelled', ['running', 'paused']);
+      // a statement of its own: the locks of origins are not taken by whoever holds the broadcast's
+      await decideMarks(id);
+      // what a worker holds right now it settles itself
+      await database.writeInBatches(
+        `delete from deskbell.retries where broadcast_id = :id and position in (
+           select position from deskbell.retries where broadcast_id = :id and token is null limit :batchRows)`,
+        { id },
+      );
+      return reader.get(id);
+    },
+    attempts: (filter) => findAttempts(database, filter),
+  };
+}

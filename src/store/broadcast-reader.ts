@@ -1,0 +1,166 @@
+// Puts broadcasts together from their rows, their counts per origin, their retries, alarms and receipts: one statement.
+import type { Urgency } from '../protocol/request.ts';
+import {
+  isOver,
+  settlements,
+  type Alarm,
+  type Broadcast,
+  type BroadcastState,
+  type BroadcastStore,
+  type KeyedBroadcast,
+  type OriginCounts,
+} from './broadcasts.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { noOutcomes, outcomeColumns, sumColumns } from './outcome-columns.ts';
+import type { PortableDatabase, PortableValues } from './portable-sql.ts';
+import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
+
+export type BroadcastReader = Pick<
+  BroadcastStore,
+  'find' | 'get' | 'findByKey' | 'list' | 'listOpen' | 'summaries'
+>;
+
+interface BroadcastRow {
+  readonly id: number;
+  readonly idempotency_key: string | null;
+  readonly content_hash: Uint8Array;
+  readonly state: BroadcastState;
+  readonly payload: Uint8Array;
+  readonly ttl_seconds: number;
+  readonly urgency: Urgency;
+  readonly topic: string | null;
+  readonly audience: number;
+  readonly created_at_ms: number;
+  readonly start_at_ms: number;
+  readonly expires_at_ms: number;
+  readonly finished_at_ms: number | null;
+  /** Rows that nobody had read when the time was over. */
+  readonly expired_unread: number;
+  /** Not null where receipts are asked for. */
+  readonly receipt_actions: string | null;
+  readonly per_person: string | null;
+  readonly waiting: number;
+  /** JSON, as the following. */
+  readonly origins: unknown;
+  readonly alarms: unknown;
+  readonly held_back: unknown;
+  readonly receipts: unknown;
+}
+
+export function createBroadcastReader(database: PortableDatabase): BroadcastReader {
+  const selectBroadcasts = selectOf(database);
+
+  const toBroadcast = (row: BroadcastRow): Broadcast => {
+    // without rows, PostgreSQL gives null
+    const origins = database.readJson<readonly OriginCounts[] | null>(row.origins) ?? [];
+    const receipts = database.readJson<readonly ReceiptCount[] | null>(row.receipts) ?? [];
+    return {
+      id: row.id,
+      idempotencyKey: row.idempotency_key ?? undefined,
+      state: row.state,
+      payload: row.payload,
+      ttlSeconds: row.ttl_seconds,
+      urgency: row.urgency,
+      topic: row.topic ?? undefined,
+      createdAtMs: row.created_at_ms,
+      startAtMs: row.start_at_ms,
+      expiresAtMs: row.expires_at_ms,
+      finishedAtMs: row.finished_at_ms ?? undefined,
+      perPerson: row.per_person ?? undefined,
+      audience: row.audience,
+      counts: countRows(row, origins),
+      waiting: row.waiting,
+      heldBack: database.readJson<Broadcast['heldBack'] | null>(row.held_back) ?? [],
+      origins,
+      alarms: database.readJson<readonly Alarm[] | null>(row.alarms) ?? [],
+      receipts: row.receipt_actions === null ? undefined : sumReceiptCounts(receipts),
+    };
+  };
+
+  const read = (condition: string, values: PortableValues) =>
+    database.read<BroadcastRow>(`${selectBroadcasts} where ${condition}`, values);
+
+  const find = async (id: number): Promise<Broadcast | undefined> => {
+    const [row] = await read('b.id = :id', { id });
+    return row && toBroadcast(row);
+  };
+
+  return {
+    find,
+    get: async (id) => {
+      const broadcast = await find(id);
+      if (broadcast !== undefined) return broadcast;
+      throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
+    },
+    findByKey: async (idempotencyKey): Promise<KeyedBroadcast | undefined> => {
+      const [row] = await read('b.idempotency_key = :idempotencyKey', { idempotencyKey });
+      return row && { broadcast: toBroadcast(row), contentHash: row.content_hash };
+    },
+    list: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
+      const rows = await read('b.id < :beforeId order by b.id desc limit :limit', { beforeId, limit });
+      return rows.map(toBroadcast);
+    },
+    listOpen: async (limit) => {
+      const rows = await read("b.state in ('running', 'paused') order by b.id desc limit :limit", { limit });
+      return rows.map(toBroadcast);
+    },
+    summaries: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
+      const rows = await database.read<Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>>(
+        `select id, state, start_at_ms, payload from deskbell.broadcasts
+         where id < :beforeId order by id desc limit :limit`,
+        { beforeId, limit },
+      );
+      return rows.map(({ start_at_ms: startAtMs, ...rest }) => ({ ...rest, startAtMs }));
+    },
+  };
+}
+
+/** Details are looked for only where there can be any. */
+function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
+  const jsonOf = (members: readonly string[], orderedRows: string): string => {
+    const pairs = members.map((name) => `'${name}', d."${name}"`).join(', ');
+    return `(select ${jsonArray}(${jsonObject}(${pairs})) from (${orderedRows}) d)`;
+  };
+  const origins = jsonOf(
+    ['origin', ...outcomeColumns],
+    `select origin, ${sumColumns} from ${tables.originCounts}
+     where broadcast_id = b.id group by origin order by origin`,
+  );
+  const alarms = jsonOf(
+    ['origin', 'reason', 'detail', 'firstAtMs', 'rows'],
+    `select origin, reason, detail, first_at_ms as "firstAtMs", rows
+     from deskbell.alarms where broadcast_id = b.id order by first_at_ms, origin, reason`,
+  );
+  const heldBack = jsonOf(
+    ['origin', 'rows'],
+    `select p.origin, sum(w.rows) as rows
+     from deskbell.waiting_rows w join deskbell.push_services p on p.id = w.push_service_id
+     where w.broadcast_id = b.id group by p.origin having sum(w.rows) > 0 order by p.origin`,
+  );
+  const receipts = jsonOf(
+    ['origin', 'event', 'action', 'count'],
+    `select origin, event, action, sum(count) as count
+     from deskbell.receipt_counts where broadcast_id = b.id group by origin, event, action
+     order by origin`,
+  );
+  const waiting = 'select coalesce(sum(rows), 0) from deskbell.waiting_rows where broadcast_id = b.id';
+  const isOpen = "b.state in ('running', 'paused')";
+  return `
+    select b.*, ${origins} as origins, ${alarms} as alarms,
+      case when ${isOpen} then (${waiting}) else 0 end as waiting,
+      case when ${isOpen} then ${heldBack} end as held_back,
+      case when b.receipt_actions is not null then ${receipts} end as receipts
+    from deskbell.broadcasts b`;
+}
+
+function countRows(row: BroadcastRow, origins: Broadcast['origins']): Broadcast['counts'] {
+  const { attempts: _, ...settled } = { ...noOutcomes, expired: row.expired_unread };
+  for (const origin of origins) for (const name of settlements) settled[name] += origin[name];
+  const rest = settlements.reduce((left, name) => left - settled[name], row.audience);
+  return {
+    ...settled,
+    pending: isOver(row) ? 0 : rest,
+    removed: row.state === 'done' ? rest : 0,
+    cancelled: row.state === 'cancelled' ? rest : 0,
+  };
+}
