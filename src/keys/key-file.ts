@@ -14,7 +14,7 @@ export const pairAdvice = 'Restore it from a backup; a new pair would lose every
  * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function readKeyFile(directory: string): Promise<VapidKeys> {
-  const keys = await readPair(directory);
+  const keys = await readPairFile(join(directory, vapidFileName));
   if (keys !== undefined) return keys;
   throw new DeskbellError('ERR_KEY_FILE_MISSING', `There is no key file ${join(directory, vapidFileName)}.`);
 }
@@ -25,7 +25,7 @@ export async function readKeyFile(directory: string): Promise<VapidKeys> {
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys> {
-  const existing = await readPair(directory);
+  const existing = await readPairFile(join(directory, vapidFileName));
   if (existing !== undefined) return existing;
   const created = generateVapidKeys();
   const isWritten = await writePairFile(join(directory, vapidFileName), created, { replace: false });
@@ -47,10 +47,6 @@ export async function writeKeyFile(
   const path = join(directory, vapidFileName);
   if (await writePairFile(path, keys, { replace: options.force })) return;
   throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} exists already.`);
-}
-
-async function readPair(directory: string): Promise<VapidKeys | undefined> {
-  return readPairFile(join(directory, vapidFileName));
 }
 
 /**
@@ -75,7 +71,8 @@ export function writePairFile(
   keys: VapidKeys,
   options: { readonly replace: boolean },
 ): Promise<boolean> {
-  return writePrivateFile(path, toText(keys), options);
+  const { publicKey, privateKey } = keys;
+  return writePrivateFile(path, `${JSON.stringify({ publicKey, privateKey })}\n`, options);
 }
 
 function parsePair(text: string, path: string): VapidKeys {
@@ -84,16 +81,9 @@ function parsePair(text: string, path: string): VapidKeys {
     checkVapidKeys({ publicKey, privateKey });
     return { publicKey, privateKey };
   } catch (error) {
-    // the parser's message would quote the file
     if (error instanceof DeskbellError) throw unusableError(path, error.message, pairAdvice, error);
-    throw unusableError(
-      path,
-      'it is not JSON with publicKey and privateKey; it may be half-written.',
-      pairAdvice,
-    );
+    // the parser's message would quote the file
+    const reason = 'it is not JSON with publicKey and privateKey; it may be half-written.';
+    throw unusableError(path, reason, pairAdvice);
   }
-}
-
-function toText(keys: VapidKeys): string {
-  return `${JSON.stringify({ publicKey: keys.publicKey, privateKey: keys.privateKey })}\n`;
 }

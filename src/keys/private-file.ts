@@ -1,7 +1,7 @@
 // Small files that nobody but their owner may read, written so that a crash leaves the old one or the new one,
 // never half of one.
 import { randomBytes } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
+import { constants } from 'node:fs';
 import { link, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -104,7 +104,12 @@ export async function readPrivateFile(path: string, advice: string): Promise<str
     const stats = await file.stat();
     if (!stats.isFile()) throw notRegular(path, fileKind(stats), advice);
     assertOwned(path, stats);
-    if (isOpenToOthers(stats)) throw exposed(path, stats);
+    if (isOpenToOthers(stats)) {
+      throw new DeskbellError(
+        'ERR_KEY_FILE_EXPOSED',
+        `The key file ${path} has mode ${formatMode(stats)}, so that others on this machine can use it; it must be 0600.`,
+      );
+    }
     if (stats.size > maxFileBytes) {
       throw new DeskbellError(
         'ERR_KEY_FILE_CORRUPT',
@@ -125,13 +130,8 @@ async function openUnlessMissing(path: string, advice: string): Promise<FileHand
     if (hasCode(error, 'ENOENT')) return undefined;
     if (hasCode(error, 'ENXIO') || hasCode(error, 'EOPNOTSUPP'))
       throw notRegular(path, 'a socket or a device', advice);
-    throw new DeskbellError(
-      'ERR_FILE',
-      `The key file ${path} cannot be read: check its owner and permissions.`,
-      {
-        cause: error,
-      },
-    );
+    const detail = `The key file ${path} cannot be read: check its owner and permissions.`;
+    throw new DeskbellError('ERR_FILE', detail, { cause: error });
   }
 }
 
@@ -155,13 +155,6 @@ export async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
-}
-
-function exposed(path: string, stats: Stats): DeskbellError {
-  return new DeskbellError(
-    'ERR_KEY_FILE_EXPOSED',
-    `The key file ${path} has mode ${formatMode(stats)}, so that others on this machine can use it; it must be 0600.`,
-  );
 }
 
 /** The fault of a file whose content is not what it should be. */

@@ -9,3 +9,12 @@ export interface DatabaseContent {
   /** `undefined` where the store sends by itself. */
   readonly pause: SendingPause | undefined;
 }
+
+/** How far a database has come, without it being changed. */
+export interface DatabaseState {
+  /** How many migrations it has seen, and how many there are. */
+  readonly schema: number;
+  readonly newestSchema: number;
+  /** What is in it; unknown before the schema is the newest. */
+  readonly content: DatabaseContent | undefined;
+}

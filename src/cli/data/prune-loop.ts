@@ -5,14 +5,14 @@ import { maxCapWindowMs } from '../../audience/frequency-cap.ts';
 import type { Store } from '../../store/store.ts';
 import type { Configuration, retentionSettings } from '../configuration/configuration.ts';
 
-export type RetentionConfiguration = Pick<Configuration, (typeof retentionSettings)[number]>;
+type RetentionConfiguration = Pick<Configuration, (typeof retentionSettings)[number]>;
 
 const everyMs = 60 * 60 * 1000;
 /** Between two steps, so that those who wait to write get their turn. */
 const pauseMs = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 
-export interface RetentionOptions {
+interface RetentionOptions {
   /** Told why it could not be done this time. */
   readonly onError: (error: unknown) => void;
 }

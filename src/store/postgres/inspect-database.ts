@@ -1,5 +1,5 @@
 // Looks into a PostgreSQL database without bringing it to the newest schema.
-import type { DatabaseContent } from '../database-content.ts';
+import type { DatabaseContent, DatabaseState } from '../database-content.ts';
 import { createSending } from '../sending.ts';
 import { createVapidKeys } from '../vapid-keys.ts';
 import { migrations } from './migrations.ts';
@@ -8,12 +8,7 @@ import { PostgresDatabase } from './database.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { checkServer } from './preflight.ts';
 
-export interface DatabaseState {
-  /** How many migrations it has seen, and how many there are. */
-  readonly schema: number;
-  readonly newestSchema: number;
-  /** What is in it; unknown before the schema is the newest. */
-  readonly content: DatabaseContent | undefined;
+export interface PostgresState extends DatabaseState {
   readonly warnings: readonly string[];
   /** Other users of the server that may connect to the database because everybody may. */
   readonly strangers: readonly string[];
@@ -30,7 +25,7 @@ const findStrangers = `
      order by rolname`;
 
 /** @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE, ERR_STORE_TOO_NEW */
-export async function inspectDatabase(url: string): Promise<DatabaseState> {
+export async function inspectDatabase(url: string): Promise<PostgresState> {
   const warnings: string[] = [];
   const database = await PostgresDatabase.open({ url, maxConnections: 1, retryForMs: 0 });
   try {

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { DatabaseContent } from '../database-content.ts';
+import type { DatabaseContent, DatabaseState } from '../database-content.ts';
 import { toSendingPause, type SendingPauseRow } from '../sending.ts';
 import type { VapidKeyState } from '../vapid-keys.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
@@ -40,14 +40,6 @@ export function assertWhole(database: DatabaseSync, path: string): void {
   const [first] = database.prepare('pragma integrity_check(1)').all();
   if (first?.['integrity_check'] === 'ok') return;
   throw new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} is damaged.`);
-}
-
-export interface DatabaseState {
-  /** How many migrations it has seen, and how many there are. */
-  readonly schema: number;
-  readonly newestSchema: number;
-  /** What is in it; unknown before the schema is the newest. */
-  readonly content: DatabaseContent | undefined;
 }
 
 /**
