@@ -136,7 +136,6 @@ function readRow(
   publicKey: string,
 ): ImportedRow | Refused {
   try {
-    if (text === undefined) throw new DeskbellError('ERR_BODY_TOO_LARGE', tooLong);
     return parseLine(text, policy, publicKey, userColumn);
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
@@ -154,8 +153,6 @@ async function openPrivate(path: string): Promise<FileHandle> {
     throw new DeskbellError('ERR_FILE', `${path} cannot be made`, { cause });
   }
 }
-
-const tooLong = `the line is longer than ${maxLineBytes} bytes`;
 
 const describe = ({ line, errors }: Fault): string =>
   errors

@@ -21,16 +21,20 @@ export interface ImportedRow {
 /**
  * Parses one line. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
  *
+ * @param line `undefined` for one that is too long
  * @param userColumn the member that holds the user; without it, user and tags are not read
- * @throws {DeskbellError} ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what
+ * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what
  *   is wrong
  */
 export function parseLine(
-  line: string,
+  line: string | undefined,
   policy: EndpointPolicy,
   currentPublicKey: string,
   userColumn?: string,
 ): ImportedRow {
+  if (line === undefined) {
+    throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
+  }
   const value = parseJson(line);
   const subscription = parseSubscription(value, policy);
   return {

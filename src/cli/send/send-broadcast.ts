@@ -101,15 +101,12 @@ async function* readSubscriptions(
 ): AsyncGenerator<Subscription> {
   const policy = createEndpointPolicy(pushServices);
   for await (const { number, text } of readLines(readInput(file, context), { maxLineBytes })) {
-    yield readLine(number, text, () => parseLine(text ?? '', policy, publicKey).subscription);
+    yield readLine(number, () => parseLine(text, policy, publicKey).subscription);
   }
 }
 
-function readLine(number: number, text: string | undefined, parse: () => Subscription): Subscription {
+function readLine(number: number, parse: () => Subscription): Subscription {
   try {
-    if (text === undefined) {
-      throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
-    }
     return parse();
   } catch (cause) {
     if (!(cause instanceof DeskbellError)) throw cause;

@@ -28,22 +28,23 @@ export async function withReport(
   const workEnded = new AbortController();
   const onError = (error: unknown): void => report.error(error);
   const everyMs = delivers ? undefined : othersEveryMs;
-  const watch = async (): Promise<void> => {
-    for await (const event of watchBroadcasts(store.broadcasts, workEnded.signal, onError, everyMs))
-      await report.event(event);
-  };
-  const watchOthers = async (): Promise<void> => {
-    if (report.worker === undefined) return;
-    for await (const event of watchWorkers(store.senders, workEnded.signal, onError, { isLeftOut: isThis }))
-      report.worker(event);
-  };
-  const watchServices = async (): Promise<void> => {
-    for await (const event of watchPushServices(store.senders, workEnded.signal, onError))
-      report.reachability(event);
-  };
+  const { signal } = workEnded;
   const working = work().finally(() => workEnded.abort());
-  const ends = await Promise.allSettled([working, watch(), watchOthers(), watchServices()]);
+  const ends = await Promise.allSettled([
+    working,
+    forEach(watchBroadcasts(store.broadcasts, signal, onError, everyMs), (event) => report.event(event)),
+    report.worker &&
+      forEach(watchWorkers(store.senders, signal, onError, { isLeftOut: isThis }), report.worker),
+    forEach(watchPushServices(store.senders, signal, onError), report.reachability),
+  ]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+async function forEach<Event>(
+  events: AsyncIterable<Event>,
+  report: (event: Event) => void | Promise<void>,
+): Promise<void> {
+  for await (const event of events) await report(event);
 }
 
 const isThis = ({ machine, processId }: Pick<WorkerEvent, 'machine' | 'processId'>): boolean =>
