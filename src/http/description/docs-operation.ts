@@ -3,8 +3,6 @@ import { html, type Html } from './html.ts';
 import type { OperationObject, ParameterObject } from './openapi-document.ts';
 import type { ResponseDescription } from './openapi-responses.ts';
 
-const none = html``;
-
 export function renderOperation(method: string, path: string, operation: OperationObject): Html {
   const { summary, description, parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content['application/json'];
@@ -14,18 +12,16 @@ export function renderOperation(method: string, path: string, operation: Operati
       <span class="what">${summary}</span>
     </summary>
     <div class="inside">
-      ${description === undefined ? none : renderText(description)} ${renderSecurity(operation)}
+      ${description !== undefined && renderText(description)} ${renderSecurity(operation)}
       ${
-        parameters.length === 0
-          ? none
-          : html`<h4>Parameters</h4>
-              <dl>${parameters.map(renderParameter)}</dl>`
+        parameters.length > 0 &&
+        html`<h4>Parameters</h4>
+          <dl>${parameters.map(renderParameter)}</dl>`
       }
       ${
-        body === undefined
-          ? none
-          : html`<h4>Body</h4>
-              ${renderDetails('Schema', toJson(body.schema))}`
+        body &&
+        html`<h4>Body</h4>
+          ${renderDetails('Schema', html`<pre>${toJson(body.schema)}</pre>`)}`
       }
       ${renderForm(method, path, operation)}
       <h4>Responses</h4>
@@ -53,8 +49,8 @@ export function renderText(text: string): Html {
   return html`${paragraphs.map((parts) => html`<p>${parts}</p>`)}`;
 }
 
-function renderSecurity({ security }: OperationObject): Html {
-  if (security === undefined) return none;
+function renderSecurity({ security }: OperationObject): Html | undefined {
+  if (security === undefined) return undefined;
   return security.some((requirement) => Object.keys(requirement).length === 0)
     ? html`<p class="note">
         A request that carries the session cookie needs the header <code>Csrf-Token</code>.
@@ -78,14 +74,7 @@ function renderResponse(status: string, { description, content = {} }: ResponseD
   return html`<dt class="status s${status[0] ?? ''}">${status}</dt>
     <dd>
       <p>${description}</p>
-      ${
-        examples.length === 0
-          ? none
-          : html`<details>
-              <summary>Example</summary>
-              ${examples}
-            </details>`
-      }
+      ${examples.length > 0 && renderDetails('Example', html`${examples}`)}
     </dd>`;
 }
 
@@ -100,11 +89,10 @@ function renderForm(method: string, path: string, operation: OperationObject): H
   return html`<form data-method="${method.toUpperCase()}" data-path="${path}">
     ${fields}
     ${
-      body === undefined
-        ? none
-        : html`<label
-            >Body<textarea name="body" rows="6" spellcheck="false">${toJson(body.example)}</textarea>
-          </label>`
+      body &&
+      html`<label
+        >Body<textarea name="body" rows="6" spellcheck="false">${toJson(body.example)}</textarea>
+      </label>`
     }
     <button type="submit" class="primary">Send</button>
     <div class="answer" role="status" hidden></div>
@@ -113,15 +101,14 @@ function renderForm(method: string, path: string, operation: OperationObject): H
 
 function renderField(place: string, name: string, required: boolean): Html {
   return html`<label
-    >${name}<input data-in="${place}" name="${name}" autocomplete="off" ${required ? html`required` : none}
+    >${name}<input data-in="${place}" name="${name}" autocomplete="off" ${required && html`required`}
   /></label>`;
 }
 
-function renderDetails(title: string, text: string): Html {
-  return html`<details>
+const renderDetails = (title: string, content: Html): Html =>
+  html`<details>
     <summary>${title}</summary>
-    <pre>${text}</pre>
+    ${content}
   </details>`;
-}
 
 const toJson = (value: unknown): string => JSON.stringify(value, undefined, 2) ?? '';

@@ -6,7 +6,8 @@ export interface Html {
   readonly [made]: string;
 }
 
-type Part = string | number | Html | readonly Html[];
+/** `false` and `undefined` are nothing, so that a part may follow a condition and `&&`. */
+type Part = string | number | Html | readonly Part[] | false | undefined;
 
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { [made]: String.raw({ raw: texts }, ...parts.map(toText)) };
@@ -15,7 +16,8 @@ export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Ht
 export const htmlText = ({ [made]: text }: Html): string => text;
 
 function toText(part: Part): string {
-  if (Array.isArray(part)) return part.map(htmlText).join('');
+  if (part === false || part === undefined) return '';
+  if (Array.isArray(part)) return part.map(toText).join('');
   return typeof part === 'object' ? htmlText(part as Html) : escapeHtml(String(part));
 }
 

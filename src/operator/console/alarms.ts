@@ -5,15 +5,19 @@ import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import type { InstallationWarning } from '../../delivery/installation-warnings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../store/broadcasts.ts';
-import { noHtml, untrusted, time } from './components.ts';
+import { notice, untrusted, time } from './components.ts';
+
+export const renderAlarms = (alarms: readonly Html[]): Html =>
+  html`${alarms.length > 0 && html`<div class="alarms">${alarms}</div>`}`;
 
 /** Of the installation as a whole. */
 export const renderWarning = ({ code, detail, remedy }: InstallationWarning): Html =>
-  html`<div class="notice bad">
-    <h3>${titles[code]}</h3>
-    <p>${detail}</p>
-    <p>${remedy}</p>
-  </div>`;
+  notice(
+    'bad',
+    titles[code],
+    html`<p>${detail}</p>
+      <p>${remedy}</p>`,
+  );
 
 const titles = {
   'sending-paused': 'Sending is paused',
@@ -23,33 +27,29 @@ const titles = {
 
 /** A push service that cannot be reached, by whoever sends. */
 export function renderUnreachable({ origin, sinceMs, reason, machines }: UnreachablePushService): Html {
-  return html`<div class="notice bad">
-    <h3>${hostOf(origin)} cannot be reached</h3>
-    <p>
-      Its messages wait and are tried again. Check name resolution, firewall and proxy of
-      ${machines.join(', ')}.
-    </p>
-    <p class="quiet small">
-      since ${time(sinceMs)}${reason === '' ? noHtml : html` · “${untrusted(reason)}”`}
-    </p>
-  </div>`;
+  return notice(
+    'bad',
+    `${hostOf(origin)} cannot be reached`,
+    html`<p>
+        Its messages wait and are tried again. Check name resolution, firewall and proxy of
+        ${machines.join(', ')}.
+      </p>
+      <p class="quiet small">since ${time(sinceMs)}${reason !== '' && html` · “${untrusted(reason)}”`}</p>`,
+  );
 }
 
 /** @param broadcast to be named with it */
 export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Html {
   const { origin, reason, detail, rows, firstAtMs } = alarm;
   const { meaning, remedy } = meaningOf(reason);
-  return html`<div class="notice bad">
-    <h3>${hostOf(origin)}: ${meaning === '' ? reason : meaning}</h3>
-    ${remedy === '' ? noHtml : html`<p>${remedy}</p>`}
-    <p class="quiet small">
-      ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${time(firstAtMs)}
-      ${
-        broadcast === undefined
-          ? noHtml
-          : html`· <a href="/console/broadcasts/${broadcast.id}">broadcast ${broadcast.id}</a>`
-      }
-      · <code>${reason}</code>${detail === '' ? noHtml : html` · its reason: “${untrusted(detail)}”`}
-    </p>
-  </div>`;
+  return notice(
+    'bad',
+    `${hostOf(origin)}: ${meaning || reason}`,
+    html`${remedy !== '' && html`<p>${remedy}</p>`}
+      <p class="quiet small">
+        ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${time(firstAtMs)}
+        ${broadcast && html`· <a href="/console/broadcasts/${broadcast.id}">broadcast ${broadcast.id}</a>`} ·
+        <code>${reason}</code>${detail !== '' && html` · its reason: “${untrusted(detail)}”`}
+      </p>`,
+  );
 }

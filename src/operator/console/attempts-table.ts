@@ -3,14 +3,18 @@ import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { AttemptRecord } from '../../store/broadcasts.ts';
-import { badge, noHtml, untrusted, table, time, type Variant } from './components.ts';
+import { badge, untrusted, table, time, type Variant } from './components.ts';
 
 const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
 
-/** @param linked what each attempt leads to */
+/**
+ * @param linked what each attempt leads to
+ * @param none said where there is no attempt
+ */
 export function attemptsTable(
   attempts: readonly AttemptRecord[],
   linked: 'broadcast' | 'subscription',
+  none: string,
 ): Html {
   return table(
     'List of attempts',
@@ -26,10 +30,11 @@ export function attemptsTable(
       time(attempt.atMs),
       renderLink(attempt, linked),
       hostOf(attempt.origin),
-      html`${badge(attempt.outcome, tones[attempt.outcome])}${attempt.attempt > 1 ? ` attempt ${attempt.attempt}` : ''}`,
+      html`${badge(attempt.outcome, tones[attempt.outcome])}${attempt.attempt > 1 && ` attempt ${attempt.attempt}`}`,
       attempt.status === undefined ? '' : String(attempt.status),
       renderWords(attempt),
     ]),
+    none,
   );
 }
 
@@ -43,7 +48,9 @@ function renderLink(
 }
 
 function renderWords({ reason, detail }: AttemptRecord): Html {
-  return html`${detail === undefined ? noHtml : html`“${untrusted(detail)}” `}${
-    reason === undefined ? noHtml : html`<span class="quiet">${meaningOf(reason).meaning || reason}</span>`
-  }`;
+  // Nothing between them: a phone leaves out a cell that is empty.
+  const said = detail !== undefined && html`“${untrusted(detail)}” `;
+  const meaning =
+    reason !== undefined && html`<span class="quiet">${meaningOf(reason).meaning || reason}</span>`;
+  return html`${said}${meaning}`;
 }

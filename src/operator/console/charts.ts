@@ -7,22 +7,16 @@ import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts
 /** What happened at one push service, in bars of equal width. */
 export interface ServiceBars {
   readonly pushService: string;
-  readonly bars: readonly Readonly<Record<Settlement, number>>[];
-  readonly sums: Readonly<Record<Settlement, number>> & { readonly attempts: number };
+  readonly bars: Record<Settlement, number>[];
+  readonly sums: Record<Settlement | 'attempts', number>;
 }
 
 /** Who subscribes chooses among a vendor's hosts; what is beyond these is shown as one. */
 const maxServices = 6;
 const otherServices = 'other push services';
 
-const noOutcomes = (): Record<Settlement, number> => ({
-  accepted: 0,
-  gone: 0,
-  rejected: 0,
-  expired: 0,
-  exhausted: 0,
-  capped: 0,
-});
+const noOutcomes = (): Record<Settlement, number> =>
+  Object.fromEntries(settlements.map((outcome) => [outcome, 0])) as Record<Settlement, number>;
 
 /** Sorts intervals into `count` bars from `sinceMs` to `untilMs`; the push service with most attempts first. */
 export function toServiceBars(
@@ -34,27 +28,23 @@ export function toServiceBars(
     attempts.set(pushService, (attempts.get(pushService) ?? 0) + more);
   }
   const ranked = [...attempts].sort(([, one], [, other]) => other - one).map(([name]) => name);
-  const shown = new Set(ranked.slice(0, maxServices));
-  const services = new Map<string, { bars: Record<Settlement, number>[]; sums: Record<string, number> }>();
-  for (const name of ranked) {
+  const services = new Map<string, ServiceBars>();
+  for (const [rank, name] of ranked.entries()) {
+    const pushService = rank < maxServices ? name : otherServices;
     const bars = Array.from({ length: count }, noOutcomes);
-    services.set(shown.has(name) ? name : otherServices, { bars, sums: { ...noOutcomes(), attempts: 0 } });
+    services.set(pushService, { pushService, bars, sums: { ...noOutcomes(), attempts: 0 } });
   }
   const widthMs = Math.max(1, untilMs - sinceMs) / count;
   for (const interval of intervals) {
-    const service = services.get(shown.has(interval.pushService) ? interval.pushService : otherServices)!;
+    const service = services.get(interval.pushService) ?? services.get(otherServices)!;
     const index = Math.min(count - 1, Math.max(0, Math.floor((interval.startMs - sinceMs) / widthMs)));
     for (const outcome of settlements) {
       service.bars[index]![outcome] += interval[outcome];
-      service.sums[outcome]! += interval[outcome];
+      service.sums[outcome] += interval[outcome];
     }
-    service.sums['attempts']! += interval.attempts;
+    service.sums.attempts += interval.attempts;
   }
-  return [...services].map(([pushService, { bars, sums }]) => ({
-    pushService,
-    bars,
-    sums: sums as ServiceBars['sums'],
-  }));
+  return [...services.values()];
 }
 
 const [width, height] = [600, 64];
@@ -125,7 +115,8 @@ export function sumsText(sums: ServiceBars['sums']): string {
   const parts = settlements
     .filter((outcome) => sums[outcome] > 0)
     .map((outcome) => `${formatCount(sums[outcome])} ${outcome}`);
-  return [...parts, ...(again > 0 ? [`${formatCount(again)} tried again`] : [])].join(' · ');
+  if (again > 0) parts.push(`${formatCount(again)} tried again`);
+  return parts.join(' · ');
 }
 
 export const legend = (names: readonly string[]): Html =>

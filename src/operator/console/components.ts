@@ -1,11 +1,10 @@
 // The parts that pages are made of. Text that comes from push services, browsers and users of the site goes through
 // `untrusted`.
-import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/escape-controls.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
-
-export const noHtml: readonly Html[] = [];
+import type { Fields } from './forms.ts';
 
 /** Text of strangers: shown as it is, with control and bidirectional characters as escapes, and apart from its
  *  surroundings. */
@@ -35,12 +34,11 @@ export function stateBadge(broadcast: Broadcast): Html {
   return badge(state, stateVariants[state]);
 }
 
-export function notice(variant: 'good' | 'warn' | 'bad', title: string, text?: Html): Html {
-  return html`<div class="notice ${variant}">
+export const notice = (variant: 'good' | 'warn' | 'bad', title: string, content?: Html): Html =>
+  html`<div class="notice ${variant}">
     <h3>${title}</h3>
-    ${text === undefined ? '' : html`<p>${text}</p>`}
+    ${content}
   </div>`;
-}
 
 export const empty = (text: string): Html => html`<p class="empty">${text}</p>`;
 
@@ -65,12 +63,17 @@ export interface Column {
   readonly kind?: 'number' | 'short' | 'words';
 }
 
-/** @param label names the table for who cannot see what stands above it */
+/**
+ * @param label names the table for who cannot see what stands above it
+ * @param none said where there are no rows
+ */
 export function table(
   label: string,
   columns: readonly Column[],
   rows: readonly (readonly (string | Html)[])[],
+  none = '',
 ): Html {
+  if (rows.length === 0) return empty(none);
   // The roles are said since a phone shows each row as a list, and styles take from a table what it is.
   return html`<div class="table" role="region" aria-label="${label}" tabindex="0">
     <table role="table">
@@ -109,16 +112,41 @@ export const facts = (entries: readonly (readonly [string, string | Html])[]): H
     )}
   </dl>`;
 
-/** The next page of a list, with the same filters. */
-export function older(
-  url: string,
-  query: Readonly<Record<string, string | undefined>>,
-  text = 'Older',
-): Html {
-  return html`<p class="pager"><a class="button" rel="next" href="${urlWith(url, query)}">${text}</a></p>`;
-}
+/** Says how many hosts there are beyond those that are shown; nothing where all are. */
+export const moreHosts = (count: number): Html | false =>
+  count > 0 && html`<p class="quiet">and ${formatCount(count)} more hosts</p>`;
 
-export function urlWith(url: string, query: Readonly<Record<string, string | undefined>>): string {
+export const isFiltered = (given: Fields): boolean => Object.values(given).some(Boolean);
+
+export const searchForm = (url: string, fields: readonly Html[], button = 'Search'): Html =>
+  html`<form class="filters" method="get" action="${url}" role="search">
+    ${fields}
+    <button>${button}</button>
+  </form>`;
+
+export const searchField = (
+  given: Fields,
+  name: string,
+  label: string,
+  attributes = html`type="search"`,
+): Html => html`<label>${label} <input ${attributes} name="${name}" value="${given[name] ?? ''}" /></label>`;
+
+export const numberField = (given: Fields, name: string, label: string): Html =>
+  searchField(given, name, label, html`type="search" inputmode="numeric"`);
+
+/** One of the values, or any. */
+export const selectField = (given: Fields, name: string, label: string, values: readonly string[]): Html =>
+  html`<label>
+    ${label} ${select(name, [['', 'any'], ...values.map((value) => [value, value] as const)], given[name])}
+  </label>`;
+
+/** The next page of a list, with the same filters. */
+export const older = (url: string, query: Query, text = 'Older'): Html =>
+  html`<p class="pager"><a class="button" rel="next" href="${urlWith(url, query)}">${text}</a></p>`;
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+export function urlWith(url: string, query: Query): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
   const text = new URLSearchParams(given).toString();
   return text === '' ? url : `${url}?${text}`;
@@ -127,13 +155,12 @@ export function urlWith(url: string, query: Readonly<Record<string, string | und
 export const select = (
   name: string,
   options: readonly (readonly [value: string, text: string])[],
-  chosen: string,
+  chosen = '',
 ): Html =>
   html`<select name="${name}">
-    ${options.map(([value, text]) =>
-      value === chosen
-        ? html`<option value="${value}" selected>${text}</option>`
-        : html`<option value="${value}">${text}</option>`,
+    ${options.map(
+      ([value, text]) =>
+        html`<option value="${value}" ${value === chosen && html`selected`}>${text}</option>`,
     )}
   </select>`;
 

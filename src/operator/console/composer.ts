@@ -7,8 +7,9 @@ import {
   type MemberDescription,
 } from '../../protocol/message/members.ts';
 import { defaultTtlSeconds, urgencies } from '../../protocol/request.ts';
-import { card, noHtml, select } from './components.ts';
-import { actionCount, type Fields } from './message-form.ts';
+import { card, select } from './components.ts';
+import type { Fields } from './forms.ts';
+import { actionCount } from './message-form.ts';
 import { csrfField } from './page.ts';
 import { renderPreview } from './preview.ts';
 import type { ConsoleSession } from './sessions.ts';
@@ -23,12 +24,11 @@ export interface Composer {
 
 export function renderComposer({ fields, fault, vapidPublicKey }: Composer, session: ConsoleSession): Html {
   return html`${
-      fault === undefined
-        ? noHtml
-        : html`<div class="notice bad" role="alert">
-            <h2>This cannot be sent yet</h2>
-            <p>${fault}</p>
-          </div>`
+      fault &&
+      html`<div class="notice bad" role="alert">
+        <h2>This cannot be sent yet</h2>
+        <p>${fault}</p>
+      </div>`
     }
     <form method="post" action="/console/send" class="composer" data-composer>
       ${csrfField(session)}
@@ -58,56 +58,37 @@ export function renderComposer({ fields, fault, vapidPublicKey }: Composer, sess
     </form>`;
 }
 
-/** Members that most messages do without. */
-const folded = (heading: string, isOpen: boolean, content: Html): Html => {
-  const inside = html`<summary>${heading}</summary>
-    <div class="form">${content}</div>`;
-  return isOpen
-    ? html`<details class="card" open>${inside}</details>`
-    : html`<details class="card">${inside}</details>`;
-};
+/** Members that most messages do without; open where one of the fields is filled in. */
+const folded = (heading: string, fields: Fields, names: readonly string[], content: Html): Html =>
+  html`<details class="card" ${names.some((name) => fields[name]) && html`open`}>
+    <summary>${heading}</summary>
+    <div class="form">${content}</div>
+  </details>`;
 
-const isFilled = (fields: Fields, names: readonly string[]): boolean =>
-  names.some((name) => Boolean(fields[name]));
+const hintText = (hint: string): Html | false => hint !== '' && html`<small>${hint}</small>`;
 
-function textInput(
-  fields: Fields,
-  name: string,
-  label: string,
-  { hint = '', type = 'text' }: { readonly hint?: string; readonly type?: string } = {},
-): Html {
-  return html`<label>
-    ${label}
-    <input type="${type}" name="${name}" value="${fields[name] ?? ''}" />
-    ${hint === '' ? noHtml : html`<small>${hint}</small>`}
+const textInput = (fields: Fields, name: string, label: string, hint = '', type = 'text'): Html =>
+  html`<label>
+    ${label} <input type="${type}" name="${name}" value="${fields[name] ?? ''}" /> ${hintText(hint)}
   </label>`;
-}
 
-function textArea(
-  fields: Fields,
-  name: string,
-  label: string,
-  { hint, rows, style = '' }: { readonly hint: string; readonly rows: number; readonly style?: string },
-): Html {
-  return html`<label>
-    ${label} <textarea name="${name}" rows="${rows}" class="${style}">${fields[name] ?? ''}</textarea>
-    ${hint === '' ? noHtml : html`<small>${hint}</small>`}
+const textArea = (fields: Fields, name: string, label: string, hint: string, attributes: Html): Html =>
+  html`<label>
+    ${label} <textarea name="${name}" ${attributes}>${fields[name] ?? ''}</textarea> ${hintText(hint)}
   </label>`;
-}
 
-const checkbox = (fields: Fields, name: string, label: string, hint = ''): Html => {
-  const words = html`${label} ${hint === '' ? noHtml : html`<small>${hint}</small>`}`;
-  return fields[name] === 'yes'
-    ? html`<label class="check"><input type="checkbox" name="${name}" value="yes" checked /> ${words}</label>`
-    : html`<label class="check"><input type="checkbox" name="${name}" value="yes" /> ${words}</label>`;
-};
+const checkbox = (fields: Fields, name: string, label: string, hint = ''): Html =>
+  html`<label class="check">
+    <input type="checkbox" name="${name}" value="yes" ${fields[name] === 'yes' && html`checked`} />
+    ${label} ${hintText(hint)}
+  </label>`;
 
 const choice = (
   fields: Fields,
   name: string,
   label: string,
   options: readonly (readonly [value: string, text: string])[],
-): Html => html`<label>${label} ${select(name, options, fields[name] ?? '')}</label>`;
+): Html => html`<label>${label} ${select(name, options, fields[name])}</label>`;
 
 /** The fields of a group: those that go side by side, then check boxes and large texts. */
 function memberFields(group: FieldDescription['group'], fields: Fields): Html {
@@ -129,14 +110,11 @@ const membersOf = (group: FieldDescription['group']) =>
 function renderMember(name: string, { schema, field }: MemberDescription, fields: Fields): Html {
   const { label, hint = '', choices } = field;
   if (name === 'tag') return renderTag(fields);
-  if (name === 'message') return textArea(fields, name, label, { hint, rows: 3 });
+  if (name === 'message') return textArea(fields, name, label, hint, html`rows="3"`);
   if (choices !== undefined) return choice(fields, name, label, Object.entries(choices));
   if (schema.type === 'boolean') return checkbox(fields, name, label, hint);
-  if (schema.type === undefined) return textArea(fields, name, label, { hint, rows: 2, style: 'code' });
-  return textInput(fields, name, label, {
-    hint,
-    type: schema.format === 'timestamp' ? 'datetime-local' : 'text',
-  });
+  if (schema.type === undefined) return textArea(fields, name, label, hint, html`rows="2" class="code"`);
+  return textInput(fields, name, label, hint, schema.format === 'timestamp' ? 'datetime-local' : 'text');
 }
 
 const renderTag = (fields: Fields): Html =>
@@ -162,28 +140,27 @@ const renderAudience = (fields: Fields): Html =>
       <div class="pair">
         <div data-audience="user">${textInput(fields, 'user', 'User')}</div>
         <div data-audience="tags">
-          ${textInput(fields, 'tagsAll', 'All of these tags', { hint: 'Separated by commas.' })}
+          ${textInput(fields, 'tagsAll', 'All of these tags', 'Separated by commas.')}
         </div>
         <div data-audience="tags">${textInput(fields, 'tagsAny', 'One of these tags')}</div>
         <div data-audience="tags">${textInput(fields, 'tagsNone', 'None of these tags')}</div>
-        <div data-audience="ids">${textInput(fields, 'ids', 'Ids', { hint: 'Separated by commas.' })}</div>
+        <div data-audience="ids">${textInput(fields, 'ids', 'Ids', 'Separated by commas.')}</div>
       </div>`,
   );
 
 const renderLinks = (fields: Fields): Html =>
   folded(
     'Pictures',
-    isFilled(
-      fields,
-      membersOf('pictures').map(([name]) => name),
-    ),
+    fields,
+    membersOf('pictures').map(([name]) => name),
     memberFields('pictures', fields),
   );
 
 const renderActions = (fields: Fields): Html =>
   folded(
     'Buttons',
-    isFilled(fields, ['actionTitle0', 'actionTitle1', 'actionTitle2']),
+    fields,
+    ['actionTitle0', 'actionTitle1', 'actionTitle2'],
     html`${Array.from(
       { length: actionCount },
       (_, index) =>
@@ -199,27 +176,32 @@ const renderActions = (fields: Fields): Html =>
 const renderBehaviour = (fields: Fields): Html =>
   folded(
     'How it is shown',
-    isFilled(fields, ['replace', ...membersOf('behaviour').map(([name]) => name)]),
+    fields,
+    ['replace', ...membersOf('behaviour').map(([name]) => name)],
     memberFields('behaviour', fields),
   );
 
 const renderDelivery = (fields: Fields): Html =>
   folded(
     'Delivery',
-    isFilled(fields, ['ttlSeconds', 'urgency', 'topic', 'startAt', 'perPerson', 'receipts']),
+    fields,
+    ['ttlSeconds', 'urgency', 'topic', 'startAt', 'perPerson', 'receipts'],
     html`<div class="pair">
-        ${textInput(fields, 'startAt', 'Start (UTC)', { type: 'datetime-local', hint: 'Empty: now.' })}
-        ${textInput(fields, 'ttlSeconds', 'TTL in seconds', {
-          hint: `How long push services keep it for a browser that is away. Empty: ${defaultTtlSeconds}, four weeks.`,
-        })}
+        ${textInput(fields, 'startAt', 'Start (UTC)', 'Empty: now.', 'datetime-local')}
+        ${textInput(
+          fields,
+          'ttlSeconds',
+          'TTL in seconds',
+          `How long push services keep it for a browser that is away. Empty: ${defaultTtlSeconds}, four weeks.`,
+        )}
         ${choice(fields, 'urgency', 'Urgency', [
           ['', 'normal'],
           ...urgencies
             .filter((urgency) => urgency !== 'normal')
             .map((urgency) => [urgency, urgency] as const),
         ])}
-        ${textInput(fields, 'topic', 'Topic', { hint: 'A later message with the same one replaces an undelivered one.' })}
-        ${textInput(fields, 'perPerson', 'At most per person', { hint: 'Such as 3/day; also per hour or week. Counts broadcasts with a cap.' })}
+        ${textInput(fields, 'topic', 'Topic', 'A later message with the same one replaces an undelivered one.')}
+        ${textInput(fields, 'perPerson', 'At most per person', 'Such as 3/day; also per hour or week. Counts broadcasts with a cap.')}
       </div>
       ${checkbox(fields, 'receipts', 'Ask browsers to report what was shown and clicked')}`,
   );

@@ -2,9 +2,12 @@
 import { parse as parseQuery } from 'node:querystring';
 import type { FastifyInstance } from 'fastify';
 import { limitBodies } from '../../http/json-body.ts';
+import type { AuditedAction } from '../audit-changes.ts';
 
 /** A name that is given more than once, as check boxes are, has a list. */
 export type FormBody = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export type Fields = Readonly<Record<string, string>>;
 
 /** What pages without a text of their own need. */
 const bodyLimitBytes = 4096;
@@ -41,6 +44,10 @@ export function textField(body: unknown, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Several of them, by name. */
+export const textFields = (body: unknown, names: readonly string[]): Fields =>
+  Object.fromEntries(names.map((name) => [name, textField(body, name)]));
+
 /** The field, or undefined where it is empty. */
 export const optionalField = (body: unknown, name: string): string | undefined =>
   textField(body, name) || undefined;
@@ -50,3 +57,8 @@ export function idField(body: unknown, name: string): number | undefined {
   const text = textField(body, name).trim();
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
+
+/** The options of a route whose form changes something. */
+export const audited = (action: string, target: NonNullable<AuditedAction['target']>) => ({
+  config: { audit: { action, target } },
+});

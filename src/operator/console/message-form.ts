@@ -7,7 +7,7 @@ import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { urgencies } from '../../protocol/request.ts';
-import { optionalField, textField } from './forms.ts';
+import { optionalField, textField, textFields, type Fields } from './forms.ts';
 
 export const actionCount = 3;
 
@@ -32,10 +32,7 @@ export const fieldNames: readonly string[] = [
   ...actionNames.flatMap((name) => Array.from({ length: actionCount }, (_, index) => `${name}${index}`)),
 ];
 
-export type Fields = Readonly<Record<string, string>>;
-
-export const readFields = (body: unknown): Fields =>
-  Object.fromEntries(fieldNames.map((name) => [name, textField(body, name)]));
+export const readFields = (body: unknown): Fields => textFields(body, fieldNames);
 
 export function toMessage(fields: Fields): Message {
   const members = Object.entries(memberDescriptions).map(([name, { schema }]) => [
@@ -96,13 +93,7 @@ export function toAudience(fields: Fields): Audience {
     case 'user':
       return { user: textField(fields, 'user') };
     case 'tags':
-      return {
-        tags: {
-          all: toList(fields, 'tagsAll'),
-          any: toList(fields, 'tagsAny'),
-          none: toList(fields, 'tagsNone'),
-        },
-      };
+      return { tags: toTags(fields) };
     case 'ids': {
       const ids = toList(fields, 'ids').map(Number);
       if (ids.length === 0) throw fault('ids', 'Give the id of a subscription at least.');
@@ -115,7 +106,13 @@ export function toAudience(fields: Fields): Audience {
   }
 }
 
-export const toList = (fields: Fields, name: string): readonly string[] =>
+export const toTags = (fields: Fields) => ({
+  all: toList(fields, 'tagsAll'),
+  any: toList(fields, 'tagsAny'),
+  none: toList(fields, 'tagsNone'),
+});
+
+const toList = (fields: Fields, name: string): readonly string[] =>
   textField(fields, name)
     .split(/[\s,]+/)
     .filter((part) => part !== '');

@@ -1,6 +1,7 @@
 // The frame of every page of the console: where one is, who one is, and what the page shows.
 import type { FastifyReply } from 'fastify';
 import { html, htmlText, type Html } from '../../http/description/html.ts';
+import type { Fields } from './forms.ts';
 import type { ConsoleSession } from './sessions.ts';
 
 /** Pages and their addresses, in the order of the navigation. */
@@ -20,7 +21,7 @@ export interface Page {
   /** The entry of the navigation that it belongs to. */
   readonly entry: PageName;
   /** Beside the title. */
-  readonly actions?: Html | undefined;
+  readonly actions?: Html | false | undefined;
   /** Below the title. */
   readonly lead?: Html | undefined;
   readonly content: Html;
@@ -66,28 +67,27 @@ function renderPage(
         <a class="brand" href="${pages.Overview}">${icon} Deskbell</a>
         <nav aria-label="Pages">
           <ul>
-            ${Object.entries(pages).map(([name, url]) => renderEntry(name, url, name === entry))}
+            ${Object.entries(pages).map(
+              ([name, url]) => html`<li>${linkToCurrent(url, name, name === entry)}</li>`,
+            )}
           </ul>
         </nav>
         <div class="who">
           <span>
             <span class="quiet">Signed in as</span>
             <strong><bdi>${session.operator.name}</bdi></strong>
-            ${session.mayChange ? '' : html`<span class="quiet">(read only)</span>`}
+            ${!session.mayChange && html`<span class="quiet">(read only)</span>`}
           </span>
-          <form method="post" action="/console/sign-out">
-            ${csrfField(session)}
-            <button class="small-button">Sign out</button>
-          </form>
+          ${postForm(session, '/console/sign-out', 'Sign out', { style: 'small-button' })}
         </div>
       </header>
       <main id="main" tabindex="-1">
         <div class="head">
           <div>
             <h1>${title}</h1>
-            ${lead ?? ''}
+            ${lead}
           </div>
-          ${actions ?? ''}
+          ${actions}
         </div>
         ${content}
       </main>
@@ -123,10 +123,31 @@ function renderDocument(title: string, body: Html): string {
   );
 }
 
-const renderEntry = (name: string, url: string, isCurrent: boolean): Html =>
-  isCurrent
-    ? html`<li><a href="${url}" aria-current="page">${name}</a></li>`
-    : html`<li><a href="${url}">${name}</a></li>`;
+/** What a page shows that asks before something is done that cannot be undone. */
+export const confirmation = (consequence: Html, form: Html, backUrl: string): Html =>
+  html`<section class="card">
+    <p>${consequence} This cannot be undone.</p>
+    <div class="buttons">${form} <a class="button" href="${backUrl}">Back</a></div>
+  </section>`;
+
+/** One of several links, which says whether it leads to what is shown. */
+export const linkToCurrent = (url: string, text: string, isCurrent: boolean): Html =>
+  html`<a href="${url}" ${isCurrent && html`aria-current="page"`}>${text}</a>`;
+
+/** A button that changes something, with the form that it sends. */
+export const postForm = (
+  session: ConsoleSession,
+  url: string,
+  button: string,
+  { style = '', fields = {} }: { readonly style?: string; readonly fields?: Fields } = {},
+): Html =>
+  html`<form method="post" action="${url}">
+    ${csrfField(session)}
+    ${Object.entries(fields).map(
+      ([name, value]) => value !== '' && html`<input type="hidden" name="${name}" value="${value}" />`,
+    )}
+    <button class="${style}">${button}</button>
+  </form>`;
 
 /** Every form that changes something has it. */
 export const csrfField = ({ csrfToken }: ConsoleSession): Html =>

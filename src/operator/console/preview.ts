@@ -1,20 +1,20 @@
 // A notification about as browsers show it. Pictures of other hosts are not loaded: a data URL is.
 import { html, type Html } from '../../http/description/html.ts';
-import { noHtml } from './components.ts';
-import { actionCount, type Fields } from './message-form.ts';
+import type { Fields } from './forms.ts';
+import { actionCount } from './message-form.ts';
 
 export function renderPreview(fields: Fields): Html {
   const { title = '', message = '', url = '', icon = '' } = fields;
   const actions = Array.from({ length: actionCount }, (_, index) => fields[`actionTitle${index}`] ?? '');
   return html`<div class="notification" data-preview>
     <span class="picture" aria-hidden="true"
-      >${/^data:image\//i.test(icon) ? html`<img src="${icon}" alt="" />` : html`<img src="/console/icon.svg" alt="" />`}</span
-    >
+      ><img src="${/^data:image\//i.test(icon) ? icon : '/console/icon.svg'}" alt=""
+    /></span>
     <strong data-shows="title" dir="auto">${title === '' ? 'Title' : title}</strong>
     <p class="message" data-shows="message" dir="auto">${message}</p>
     <p class="quiet small" data-shows="url">${url}</p>
     <ul class="actions" data-shows="actions">
-      ${actions.some(Boolean) ? actions.filter(Boolean).map((text) => html`<li>${text}</li>`) : noHtml}
+      ${actions.filter(Boolean).map((text) => html`<li>${text}</li>`)}
     </ul>
   </div>`;
 }

@@ -2,7 +2,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { html, type Html } from '../../http/description/html.ts';
+import { html } from '../../http/description/html.ts';
 import { hashOperatorToken } from '../../keys/operator-token.ts';
 import type { OperatorContext } from '../context.ts';
 import { sessionNameOf, setSessionCookie } from './require-session.ts';
@@ -65,14 +65,12 @@ function readTarget(given: unknown): string {
 }
 
 function renderSignIn(to: string, fault?: string): string {
-  const explanation: Html | string =
-    fault === undefined ? '' : html`<div class="notice bad" role="alert" id="fault"><p>${fault}</p></div>`;
   return renderAlone(
     'Sign in',
     html`<section class="card">
       <p class="brand">${icon} Deskbell</p>
       <h1>Sign in</h1>
-      ${explanation}
+      ${fault && html`<div class="notice bad" role="alert"><p>${fault}</p></div>`}
       <form method="post" action="/console/sign-in" class="form">
         <input type="hidden" name="to" value="${to}" />
         <label>

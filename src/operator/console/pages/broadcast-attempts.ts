@@ -4,17 +4,15 @@ import type { Broadcast } from '../../../store/broadcasts.ts';
 import { checkExpression } from '../../../audience/user-and-tags.ts';
 import type { Store } from '../../../store/store.ts';
 import { attemptsTable } from '../attempts-table.ts';
-import { empty, noHtml, older, select } from '../components.ts';
-import { idField, textField } from '../forms.ts';
+import { isFiltered, numberField, older, searchField, searchForm, selectField } from '../components.ts';
+import { idField, textFields } from '../forms.ts';
 
 const attemptRows = 50;
 /** Of one person that are looked at. */
 const maxDevices = 20;
 
 export async function renderAttempts({ id }: Broadcast, query: unknown, store: Store): Promise<Html> {
-  const given = Object.fromEntries(
-    ['outcome', 'subscription', 'user'].map((name) => [name, textField(query, name)]),
-  );
+  const given = textFields(query, ['outcome', 'subscription', 'user']);
   const outcome = outcomes.find((known) => known === given['outcome']);
   const filter = { broadcastId: id, outcome, beforeId: idField(query, 'before'), limit: attemptRows };
   const subscriptionId = idField(query, 'subscription');
@@ -29,31 +27,20 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
     .flat()
     .sort((one, other) => other.id - one.id)
     .slice(0, attemptRows);
-  const isFiltered = Object.values(given).some((value) => value !== '');
+  const last = attempts.length < attemptRows ? undefined : attempts.at(-1);
   return html`<section class="card" aria-labelledby="attempts">
     <h2 id="attempts">Attempts</h2>
-    <form class="filters" method="get" action="/console/broadcasts/${id}#attempts" role="search">
-      <label>
-        Outcome
-        ${select('outcome', [['', 'any'], ...outcomes.map((name) => [name, name] as const)], outcome ?? '')}
-      </label>
-      <label>
-        Subscription
-        <input type="search" name="subscription" inputmode="numeric" value="${given['subscription'] ?? ''}" />
-      </label>
-      <label>User <input type="search" name="user" value="${given['user'] ?? ''}" /></label>
-      <button>Show</button>
-    </form>
-    ${
-      attempts.length > 0
-        ? attemptsTable(attempts, 'subscription')
-        : empty(isFiltered ? 'No attempt fits.' : 'No attempt is remembered.')
-    }
-    ${
-      attempts.length < attemptRows
-        ? noHtml
-        : older(`/console/broadcasts/${id}`, { ...given, before: String(attempts.at(-1)!.id) })
-    }
+    ${searchForm(
+      `/console/broadcasts/${id}#attempts`,
+      [
+        selectField(given, 'outcome', 'Outcome', outcomes),
+        numberField(given, 'subscription', 'Subscription'),
+        searchField(given, 'user', 'User'),
+      ],
+      'Show',
+    )}
+    ${attemptsTable(attempts, 'subscription', isFiltered(given) ? 'No attempt fits.' : 'No attempt is remembered.')}
+    ${last && older(`/console/broadcasts/${id}`, { ...given, before: String(last.id) })}
     <p class="quiet small">
       Of each broadcast, a thousand accepted attempts and ten thousand others are remembered, of the newest
       hundred broadcasts.

@@ -14,7 +14,7 @@ import { settlements, type Broadcast, type OriginCounts } from '../../../store/b
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
-import { empty, noHtml, stateBadge, untrusted, table, tile, time } from '../components.ts';
+import { empty, moreHosts, stateBadge, untrusted, table, tile, time } from '../components.ts';
 
 export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
   const { audience, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
@@ -118,12 +118,7 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
       hostOf(counts.origin),
       ...figures.map(([, figureOf]) => formatCount(figureOf(counts))),
     ]);
-  return html`${table('Outcomes per push service', columns, rows)}
-  ${
-    origins.length > maxOrigins
-      ? html`<p class="quiet">and ${formatCount(origins.length - maxOrigins)} more hosts</p>`
-      : noHtml
-  }`;
+  return html`${table('Outcomes per push service', columns, rows)} ${moreHosts(origins.length - maxOrigins)}`;
 }
 
 const maxOrigins = 20;

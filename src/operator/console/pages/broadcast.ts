@@ -1,18 +1,17 @@
 // One broadcast: how far it is, what came of it at each push service and when, what is wrong, and how to stop it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
-import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
 import { isOver, type Broadcast } from '../../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
-import { renderAlarm } from '../alarms.ts';
+import { renderAlarm, renderAlarms } from '../alarms.ts';
 import { card, facts, live, notice, untrusted, time } from '../components.ts';
-import { idField } from '../forms.ts';
+import { audited, idField, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { csrfField, sendPage } from '../page.ts';
+import { confirmation, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 import { titleOf } from '../broadcast-title.ts';
 import { renderAttempts } from './broadcast-attempts.ts';
@@ -27,12 +26,8 @@ const controls = {
 type ControlName = keyof typeof controls;
 
 export function addBroadcastPages(app: FastifyInstance, { store }: OperatorContext, addLive: AddLive): void {
-  const find = async ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> => {
-    const id = idField(params, 'id') ?? 0;
-    const broadcast = await store.broadcasts.find(id);
-    if (broadcast !== undefined) return broadcast;
-    throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', 'There is no broadcast with this id.');
-  };
+  const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> =>
+    store.broadcasts.get(idField(params, 'id') ?? 0);
   const readParts = async (broadcast: Broadcast) =>
     renderParts(broadcast, await store.statistics.outcomesOf(broadcast.id));
 
@@ -71,14 +66,7 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
   for (const name of Object.keys(controls) as ControlName[]) {
     app.post(
       `/broadcasts/:id/${name}`,
-      {
-        config: {
-          audit: {
-            action: `broadcast.${name}`,
-            target: ({ params }) => `broadcast ${(params as { readonly id: string }).id}`,
-          },
-        },
-      },
+      audited(`broadcast.${name}`, ({ params }) => `broadcast ${textField(params, 'id')}`),
       async (request, reply) => {
         const { id } = await find(request);
         await store.broadcasts[name](id);
@@ -88,20 +76,12 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
   }
 }
 
-function renderParts(
-  broadcast: Broadcast,
-  intervals: readonly OutcomeInterval[],
-): Record<'progress' | 'alarms' | 'charts' | 'services', Html> {
-  return {
-    progress: renderProgress(broadcast, intervals),
-    alarms:
-      broadcast.alarms.length === 0
-        ? html``
-        : html`<div class="alarms">${broadcast.alarms.map((alarm) => renderAlarm(alarm))}</div>`,
-    charts: renderCharts(broadcast, intervals),
-    services: renderServices(broadcast),
-  };
-}
+const renderParts = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]) => ({
+  progress: renderProgress(broadcast, intervals),
+  alarms: renderAlarms(broadcast.alarms.map((alarm) => renderAlarm(alarm))),
+  charts: renderCharts(broadcast, intervals),
+  services: renderServices(broadcast),
+});
 
 function renderControls(broadcast: Broadcast, session: ConsoleSession): Html {
   const state = stateOf(broadcast);
@@ -114,9 +94,7 @@ function renderControls(broadcast: Broadcast, session: ConsoleSession): Html {
       // What cannot be undone is asked about.
       name === 'cancel'
         ? html`<a class="button" href="/console/broadcasts/${broadcast.id}/cancel">${text}…</a>`
-        : html`<form method="post" action="/console/broadcasts/${broadcast.id}/${name}">
-            ${csrfField(session)}<button class="${style}">${text}</button>
-          </form>`,
+        : postForm(session, `/console/broadcasts/${broadcast.id}/${name}`, text, { style }),
     )}
   </div>`;
 }
@@ -127,18 +105,11 @@ function renderConfirmation(broadcast: Broadcast, session: ConsoleSession) {
     title: `Cancel broadcast ${id}?`,
     entry: 'Broadcasts',
     lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
-    content: html`<section class="card">
-      <p>
-        ${formatCount(counts.pending)} of ${formatCount(broadcast.audience)} messages will not be sent. This
-        cannot be undone.
-      </p>
-      <div class="buttons">
-        <form method="post" action="/console/broadcasts/${id}/cancel">
-          ${csrfField(session)}<button class="danger">Cancel the broadcast</button>
-        </form>
-        <a class="button" href="/console/broadcasts/${id}">Back</a>
-      </div>
-    </section>`,
+    content: confirmation(
+      html`${formatCount(counts.pending)} of ${formatCount(broadcast.audience)} messages will not be sent.`,
+      postForm(session, `/console/broadcasts/${id}/cancel`, 'Cancel the broadcast', { style: 'danger' }),
+      `/console/broadcasts/${id}`,
+    ),
   } as const;
 }
 

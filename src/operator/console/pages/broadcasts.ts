@@ -7,8 +7,18 @@ import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { progressBar } from '../charts.ts';
-import { empty, noHtml, older, select, stateBadge, table, time } from '../components.ts';
-import { idField, textField } from '../forms.ts';
+import {
+  badge,
+  isFiltered,
+  older,
+  searchField,
+  searchForm,
+  selectField,
+  stateBadge,
+  table,
+  time,
+} from '../components.ts';
+import { idField, textField, textFields, type Fields } from '../forms.ts';
 import { pages, sendPage } from '../page.ts';
 import { titleOf } from '../broadcast-title.ts';
 
@@ -26,35 +36,27 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
       beforeId,
       limit: pageRows,
     });
-    const given = Object.fromEntries(
-      ['text', 'state', 'since', 'until'].map((name) => [name, textField(query, name)]),
-    );
-    const isFiltered = Object.values(given).some((value) => value !== '');
+    const given = textFields(query, ['text', 'state', 'since', 'until']);
+    const isSearch = isFiltered(given) || beforeId !== undefined;
     return sendPage(reply, session, {
       title: 'Broadcasts',
       entry: 'Broadcasts',
-      actions: session.mayChange
-        ? html`<a class="button primary" href="${pages.Send}">Send a message</a>`
-        : undefined,
+      actions: session.mayChange && html`<a class="button primary" href="${pages.Send}">Send a message</a>`,
       content: html`
         ${renderFilters(given)}
+        ${table(
+          'Broadcasts',
+          columns,
+          broadcasts.map(renderRow),
+          isSearch ? 'No broadcast fits.' : 'Nothing has been broadcast yet.',
+        )}
         ${
-          broadcasts.length > 0
-            ? table('Broadcasts', columns, broadcasts.map(renderRow))
-            : empty(
-                isFiltered || beforeId !== undefined
-                  ? 'No broadcast fits.'
-                  : 'Nothing has been broadcast yet.',
-              )
-        }
-        ${
-          nextBeforeId === undefined
-            ? noHtml
-            : older(
-                pages.Broadcasts,
-                { ...given, before: String(nextBeforeId) },
-                broadcasts.length < pageRows ? 'Search older broadcasts' : 'Older',
-              )
+          nextBeforeId !== undefined &&
+          older(
+            pages.Broadcasts,
+            { ...given, before: String(nextBeforeId) },
+            broadcasts.length < pageRows ? 'Search older broadcasts' : 'Older',
+          )
         }
       `,
     });
@@ -76,38 +78,20 @@ function renderRow(broadcast: Broadcast): readonly (string | Html)[] {
   return [
     String(id),
     html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>`,
-    html`${stateBadge(broadcast)} ${alarms.length > 0 ? html`<span class="badge bad">alarm</span>` : noHtml}`,
+    html`${stateBadge(broadcast)} ${alarms.length > 0 && badge('alarm', 'bad')}`,
     formatCount(audience),
     html`${progressBar(broadcast)} <span class="quiet small number">${counts.join(', ')}</span>`,
     time(startAtMs),
   ];
 }
 
-function renderFilters(given: Readonly<Record<string, string>>): Html {
-  return html`<form class="filters" method="get" action="${pages.Broadcasts}" role="search">
-    <label class="wide">
-      Words
-      <input type="search" name="text" value="${given['text'] ?? ''}" />
-    </label>
-    <label>
-      State
-      ${select(
-        'state',
-        [['', 'any'] as const, ...states.map((state) => [state, state] as const)],
-        given['state'] ?? '',
-      )}
-    </label>
-    <label>
-      Started from
-      <input type="date" name="since" value="${given['since'] ?? ''}" />
-    </label>
-    <label>
-      to
-      <input type="date" name="until" value="${given['until'] ?? ''}" />
-    </label>
-    <button>Search</button>
-  </form>`;
-}
+const renderFilters = (given: Fields): Html =>
+  searchForm(pages.Broadcasts, [
+    searchField(given, 'text', 'Words'),
+    selectField(given, 'state', 'State', states),
+    searchField(given, 'since', 'Started from', html`type="date"`),
+    searchField(given, 'until', 'to', html`type="date"`),
+  ]);
 
 function readFilter(query: unknown): BroadcastFilter {
   const state = textField(query, 'state');

@@ -6,7 +6,7 @@ import { html } from '../../../http/description/html.ts';
 import type { VapidKeyState } from '../../../store/vapid-keys.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
-import { badge, card, empty, table, type Variant } from '../components.ts';
+import { badge, card, table, type Variant } from '../components.ts';
 import { sendPage } from '../page.ts';
 
 const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Variant, meaning: string]>> = {
@@ -37,20 +37,17 @@ export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): v
         to it.
       </p>`,
       content: html`
-        ${
-          rows.length === 0
-            ? empty('There is no key yet.')
-            : table(
-                'VAPID keys',
-                [
-                  { title: 'State', kind: 'short' },
-                  { title: 'Public key', kind: 'words' },
-                  { title: 'Subscriptions', kind: 'number' },
-                  { title: 'Meaning', kind: 'words' },
-                ],
-                rows,
-              )
-        }
+        ${table(
+          'VAPID keys',
+          [
+            { title: 'State', kind: 'short' },
+            { title: 'Public key', kind: 'words' },
+            { title: 'Subscriptions', kind: 'number' },
+            { title: 'Meaning', kind: 'words' },
+          ],
+          rows,
+          'There is no key yet.',
+        )}
         ${card(
           'Changing keys',
           html`<p>

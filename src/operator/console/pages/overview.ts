@@ -9,12 +9,12 @@ import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
-import { renderAlarm, renderUnreachable, renderWarning } from '../alarms.ts';
+import { renderAlarm, renderAlarms, renderUnreachable, renderWarning } from '../alarms.ts';
 import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
-import { card, empty, live, noHtml, stateBadge, tile } from '../components.ts';
+import { card, empty, live, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { sendPage } from '../page.ts';
+import { linkToCurrent, sendPage } from '../page.ts';
 import { titleOf } from '../broadcast-title.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -52,7 +52,9 @@ export function addOverview(app: FastifyInstance, parts: OperatorContext, addLiv
           <div class="head">
             <h2 id="outcomes">Outcomes per push service</h2>
             <nav class="tabs" aria-label="Time">
-              ${Object.entries(ranges).map(([name, { text }]) => renderRange(name, text, name === range))}
+              ${Object.entries(ranges).map(([name, { text }]) =>
+                linkToCurrent(`/console/?range=${name}`, text, name === range),
+              )}
             </nav>
           </div>
           ${live('services', shown.services)}
@@ -62,27 +64,12 @@ export function addOverview(app: FastifyInstance, parts: OperatorContext, addLiv
   });
 }
 
-const renderRange = (name: string, text: string, isCurrent: boolean): Html =>
-  isCurrent
-    ? html`<a href="/console/?range=${name}" aria-current="true">${text}</a>`
-    : html`<a href="/console/?range=${name}">${text}</a>`;
-
 function readRange(query: unknown): RangeName {
   const name = textField(query, 'range');
   return Object.hasOwn(ranges, name) ? (name as RangeName) : 'hour';
 }
 
-interface Parts {
-  readonly tiles: Html;
-  readonly alarms: Html;
-  readonly running: Html;
-  readonly services: Html;
-}
-
-async function renderParts(
-  { store, readWarnings }: Pick<OperatorContext, 'store' | 'readWarnings'>,
-  range: RangeName,
-): Promise<Parts & Record<string, Html>> {
+async function renderParts({ store, readWarnings }: OperatorContext, range: RangeName) {
   const [rate, subscriptions, today, open, newest, services, senders, warnings] = await Promise.all([
     readRate(store),
     store.subscriptions.count(),
@@ -95,9 +82,11 @@ async function renderParts(
   ]);
   const workers = senders.filter(({ kind }) => kind === 'worker');
   const machines = new Set(workers.map(({ machine }) => machine)).size;
-  const alarms = collectAlarms(open, newest);
-  const unreachable = findUnreachable(senders);
-  const alarmCount = warnings.length + unreachable.length + alarms.length;
+  const alarms = [
+    ...warnings.map(renderWarning),
+    ...findUnreachable(senders).map(renderUnreachable),
+    ...collectAlarms(open, newest).map(({ alarm, broadcast }) => renderAlarm(alarm, broadcast)),
+  ];
   const running = open.filter((broadcast) => stateOf(broadcast) === 'running').length;
   const others = open.length - running;
   return {
@@ -116,15 +105,9 @@ async function renderParts(
           ? 'nobody delivers broadcasts'
           : `on ${formatCount(machines)} ${machines === 1 ? 'machine' : 'machines'}`,
       )}
-      ${tile('Alarms', formatCount(alarmCount), alarmCount === 0 ? 'nothing is wrong' : 'see below')}
+      ${tile('Alarms', formatCount(alarms.length), alarms.length === 0 ? 'nothing is wrong' : 'see below')}
     </dl>`,
-    alarms:
-      alarmCount === 0
-        ? html``
-        : html`<div class="alarms">
-            ${warnings.map(renderWarning)} ${unreachable.map(renderUnreachable)}
-            ${alarms.map(({ alarm, broadcast }) => renderAlarm(alarm, broadcast))}
-          </div>`,
+    alarms: renderAlarms(alarms),
     running:
       open.length === 0 ? empty('No broadcast is running.') : html`<div>${open.map(renderRunning)}</div>`,
     services,
@@ -190,7 +173,7 @@ function renderRunning(broadcast: Broadcast): Html {
     ${progressBar(broadcast)}
     <p class="spread quiet small number">
       <span>${formatCount(audience - counts.pending)} of ${formatCount(audience)}</span>
-      ${counts.rejected > 0 ? html`<span>${formatCount(counts.rejected)} rejected</span>` : noHtml}
+      ${counts.rejected > 0 && html`<span>${formatCount(counts.rejected)} rejected</span>`}
     </p>
   </div>`;
 }

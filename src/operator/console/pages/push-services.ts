@@ -12,10 +12,10 @@ import { readPushServices, type PushServiceView } from '../../push-services.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
-import { badge, card, empty, live, noHtml, untrusted, table, time } from '../components.ts';
-import { textField } from '../forms.ts';
+import { badge, card, empty, live, moreHosts, untrusted, table, time } from '../components.ts';
+import { audited, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { csrfField, pages, sendPage } from '../page.ts';
+import { pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
 /** Attempts that are looked at for refusals. */
@@ -41,7 +41,7 @@ export function addPushServicesPage(
       entry: 'Push services',
       liveUrl: '/console/live/push-services',
       content: html`
-        ${held.length === 0 ? noHtml : card('Deletions that wait for you', renderHeldDeletions(held, session))}
+        ${held.length > 0 && card('Deletions that wait for you', renderHeldDeletions(held, session))}
         ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
         ${card('What they refused, and why', renderRejections(attempts))}
       `,
@@ -51,14 +51,7 @@ export function addPushServicesPage(
   for (const decision of ['confirm', 'discard'] as const) {
     app.post(
       `/held-deletions/${decision}`,
-      {
-        config: {
-          audit: {
-            action: `held-deletions.${decision}`,
-            target: ({ body }) => `push service ${textField(body, 'origin')}`,
-          },
-        },
-      },
+      audited(`held-deletions.${decision}`, ({ body }) => `push service ${textField(body, 'origin')}`),
       async (request, reply) => {
         await store.heldDeletions[decision](textField(request.body, 'origin'));
         return reply.redirect(pages['Push services'], 303);
@@ -67,12 +60,7 @@ export function addPushServicesPage(
   }
 }
 
-interface Parts {
-  readonly now: Html;
-  readonly hour: Html;
-}
-
-async function renderParts(store: Store): Promise<Parts & Record<string, Html>> {
+async function renderParts(store: Store) {
   const [services, hour] = await Promise.all([readPushServices(store), renderHour(store)]);
   return { now: renderNow(services), hour };
 }
@@ -81,7 +69,6 @@ async function renderParts(store: Store): Promise<Parts & Record<string, Html>> 
 const shownServices = 50;
 
 function renderNow(services: readonly PushServiceView[]): Html {
-  if (services.length === 0) return empty('Nobody is sending.');
   return html`${table(
     'Push services now',
     [
@@ -99,14 +86,11 @@ function renderNow(services: readonly PushServiceView[]): Html {
         formatCount(service.connections),
         service.latencyMs === undefined ? '' : `${formatCount(Math.round(service.latencyMs))} ms`,
         html`${formatCount(service.inFlight)} of
-        ${formatCount(service.maxInFlight)}${service.queued > 0 ? html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>` : noHtml}`,
+        ${formatCount(service.maxInFlight)}${service.queued > 0 && html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>`}`,
       ]),
+    'Nobody is sending.',
   )}
-  ${
-    services.length > shownServices
-      ? html`<p class="quiet">and ${formatCount(services.length - shownServices)} more hosts</p>`
-      : noHtml
-  }`;
+  ${moreHosts(services.length - shownServices)}`;
 }
 
 const breakerBadges = {
@@ -125,13 +109,12 @@ function renderState(service: PushServiceView): Html {
   }
   if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
   return html`${breakerBadges[breaker]}
-  ${breakerReason === undefined ? noHtml : html`<span class="quiet">${untrusted(breakerReason)}</span>`}
+  ${breakerReason !== undefined && html`<span class="quiet">${untrusted(breakerReason)}</span>`}
   ${
-    throttled === 0
-      ? noHtml
-      : html`<span class="quiet"
-          >${formatCount(throttled)} ${throttled === 1 ? 'answer' : 'answers'} asked for fewer messages</span
-        >`
+    throttled > 0 &&
+    html`<span class="quiet"
+      >${formatCount(throttled)} ${throttled === 1 ? 'answer' : 'answers'} asked for fewer messages</span
+    >`
   }`;
 }
 
@@ -140,7 +123,6 @@ async function renderHour(store: Store): Promise<Html> {
   const untilMs = Date.now();
   const sinceMs = untilMs - (untilMs % widthMs) - 60 * 60 * 1000;
   const intervals = await store.statistics.outcomes({ width: 'fine', sinceMs });
-  if (intervals.length === 0) return empty('Nothing was sent in the last hour.');
   const services = toServiceBars(intervals, { sinceMs, untilMs, count: 1 });
   return table(
     'Push services in the last hour',
@@ -150,15 +132,16 @@ async function renderHour(store: Store): Promise<Html> {
       { title: 'What came of them', kind: 'words' },
     ],
     services.map(({ pushService, sums }) => [pushService, formatCount(sums.attempts), sumsText(sums)]),
+    'Nothing was sent in the last hour.',
   );
 }
 
 function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSession): Html {
   const decide = (origin: string, decision: 'confirm' | 'discard', text: string, style: string): Html =>
-    html`<form method="post" action="/console/held-deletions/${decision}">
-      ${csrfField(session)} <input type="hidden" name="origin" value="${origin}" />
-      <button class="small-button ${style}">${text}</button>
-    </form>`;
+    postForm(session, `/console/held-deletions/${decision}`, text, {
+      style: `small-button ${style}`,
+      fields: { origin },
+    });
   return html`<p>
       These push services called subscriptions gone and accepted almost nothing at the same time. Confirm, and
       the subscriptions are deleted; discard, and they stay.
@@ -187,35 +170,23 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
 
 /** The newest of each kind, with how many there were. */
 function renderRejections(attempts: readonly AttemptRecord[]): Html {
-  const kinds = new Map<string, { readonly newest: AttemptRecord; count: number }>();
-  for (const attempt of attempts) {
-    const { origin, outcome, reason, detail, status } = attempt;
-    if (outcome === 'accepted' || outcome === 'gone') continue;
-    const key = JSON.stringify([pushServiceName(origin), reason, status, detail]);
-    const kind = kinds.get(key);
-    if (kind === undefined) kinds.set(key, { newest: attempt, count: 1 });
-    else kind.count += 1;
-  }
-  if (kinds.size === 0) return empty('Nothing that is still remembered.');
+  const refused = attempts.filter(({ outcome }) => outcome !== 'accepted' && outcome !== 'gone');
+  if (refused.length === 0) return empty('Nothing that is still remembered.');
+  const kinds = Map.groupBy(refused, ({ origin, reason, status, detail }) =>
+    JSON.stringify([pushServiceName(origin), reason, status, detail]),
+  );
   return html`<ul>
     ${[...kinds.values()].slice(0, shownRejections).map(renderRejection)}
   </ul>`;
 }
 
-function renderRejection({
-  newest,
-  count,
-}: {
-  readonly newest: AttemptRecord;
-  readonly count: number;
-}): Html {
-  const { origin, status, reason = '', detail, atMs } = newest;
+function renderRejection(attempts: readonly AttemptRecord[]): Html {
+  const { origin, status, reason = '', detail, atMs } = attempts[0]!;
+  const count = attempts.length;
   const { meaning, remedy } = meaningOf(reason);
   return html`<li class="item">
-    <h3>${pushServiceName(origin)} <span class="badge">${status ?? 'no answer'}</span></h3>
-    <p>
-      ${meaning === '' ? reason : meaning}${detail === undefined ? noHtml : html` Its reason: “${untrusted(detail)}”`}
-    </p>
+    <h3>${pushServiceName(origin)} ${badge(String(status ?? 'no answer'))}</h3>
+    <p>${meaning || reason}${detail !== undefined && html` Its reason: “${untrusted(detail)}”`}</p>
     <p class="quiet">${remedy}</p>
     <p class="quiet small">${formatCount(count)} ${count === 1 ? 'time' : 'times'}, last ${time(atMs)}</p>
   </li>`;

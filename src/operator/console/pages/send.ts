@@ -12,11 +12,11 @@ import { encodePayload } from '../../../protocol/message/encode-payload.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendMessage } from '../../send-message.ts';
 import { sessionOf } from '../require-session.ts';
-import { card, facts, notice, noHtml, time } from '../components.ts';
+import { card, facts, notice, time } from '../components.ts';
 import { renderComposer } from '../composer.ts';
-import { textField } from '../forms.ts';
-import { fieldNames, readFields, toAudience, toMessage, toOptions, type Fields } from '../message-form.ts';
-import { csrfField, sendPage } from '../page.ts';
+import { textField, type Fields } from '../forms.ts';
+import { readFields, toAudience, toMessage, toOptions } from '../message-form.ts';
+import { postForm, sendPage } from '../page.ts';
 import { renderPreview } from '../preview.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
@@ -34,7 +34,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       entry: 'Send',
       content: session.mayChange
         ? renderComposer({ fields, fault, vapidPublicKey: await store.vapidKeys.current() }, session)
-        : notice('warn', 'You may look, and not send', html`Your token has the role “read”.`),
+        : notice('warn', 'You may look, and not send', html`<p>Your token has the role “read”.</p>`),
     });
 
   app.get('/send', async (request, reply) =>
@@ -113,15 +113,10 @@ function faultToShow(error: unknown, fields: Fields): string {
   throw error;
 }
 
-interface Review {
-  readonly recipients: number;
-  readonly payloadBytes: number;
-  readonly payload: string;
-  readonly startAt: Date | undefined;
-}
+type Review = Awaited<ReturnType<typeof readReview>>;
 
 /** @throws {DeskbellError} what sending would throw */
-async function readReview(fields: Fields, { store }: OperatorContext): Promise<Review> {
+async function readReview(fields: Fields, { store }: OperatorContext) {
   const options = toOptions(fields);
   checkBroadcastOptions(options, store.now());
   const payload = encodePayload(toMessage(fields), undefined, { isWithReceipts: options.receipts ?? false });
@@ -138,9 +133,6 @@ function renderReview(
   { recipients, payloadBytes, payload, startAt }: Review,
   session: ConsoleSession,
 ): Html {
-  const hidden = fieldNames
-    .filter((name) => fields[name] !== '')
-    .map((name) => html`<input type="hidden" name="${name}" value="${fields[name] ?? ''}" />`);
   const number = `${formatCount(recipients)} ${recipients === 1 ? 'subscription' : 'subscriptions'}`;
   return html`<div class="columns">
     ${card(
@@ -158,17 +150,15 @@ function renderReview(
           ['Audience', describeAudience(fields)],
           ['Start', startAt === undefined ? 'now' : time(startAt.getTime())],
         ])}
-        ${recipients === 0 ? notice('warn', 'Nobody would get this message.') : noHtml}
+        ${recipients === 0 && notice('warn', 'Nobody would get this message.')}
         <div class="buttons">
-          <form method="post" action="/console/send/confirm">
-            ${csrfField(session)} ${hidden}
-            <button class="primary">${startAt === undefined ? 'Send to' : 'Schedule for'} ${number}</button>
-          </form>
-          <form method="post" action="/console/send">
-            ${csrfField(session)} ${hidden}
-            <input type="hidden" name="step" value="edit" />
-            <button>Back to editing</button>
-          </form>
+          ${postForm(
+            session,
+            '/console/send/confirm',
+            `${startAt === undefined ? 'Send to' : 'Schedule for'} ${number}`,
+            { style: 'primary', fields },
+          )}
+          ${postForm(session, '/console/send', 'Back to editing', { fields: { ...fields, step: 'edit' } })}
         </div>`,
     )}
   </div>`;

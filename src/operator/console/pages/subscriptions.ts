@@ -5,7 +5,7 @@ import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { type AudienceExpression, checkExpression } from '../../../audience/user-and-tags.ts';
-import type { StoredSubscription } from '../../../store/subscriptions.ts';
+import { requireSubscription, type StoredSubscription } from '../../../store/subscriptions.ts';
 import { findSubscriptions } from '../../find-subscriptions.ts';
 import type { OperatorContext } from '../../context.ts';
 import { removePerson } from '../../remove-person.ts';
@@ -14,19 +14,20 @@ import { attemptsTable } from '../attempts-table.ts';
 import {
   badge,
   card,
-  empty,
   facts,
   notice,
-  noHtml,
+  numberField,
   older,
+  searchField,
+  searchForm,
   untrusted,
   table,
   time,
   urlWith,
 } from '../components.ts';
-import { idField, optionalField, textField } from '../forms.ts';
-import { toList } from '../message-form.ts';
-import { csrfField, pages, sendPage } from '../page.ts';
+import { audited, idField, optionalField, textField, textFields, type Fields } from '../forms.ts';
+import { toTags } from '../message-form.ts';
+import { confirmation, pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
 const pageRows = 50;
@@ -39,7 +40,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const { query } = request;
     const id = idField(query, 'id');
     if (id !== undefined) return reply.redirect(`/console/subscriptions/${id}`, 303);
-    const given = Object.fromEntries(filterNames.map((name) => [name, textField(query, name)]));
+    const given = textFields(query, Object.keys(filters));
     return sendPage(reply, sessionOf(request), {
       title: 'Subscriptions',
       entry: 'Subscriptions',
@@ -49,9 +50,8 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
   });
 
   const find = async ({ params }: FastifyRequest): Promise<StoredSubscription> => {
-    const found = await store.subscriptions.findById(idField(params, 'id') ?? 0);
-    if (found !== undefined) return found;
-    throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no subscription with this id.');
+    const id = idField(params, 'id') ?? 0;
+    return requireSubscription(await store.subscriptions.findById(id), id);
   };
 
   app.get('/subscriptions/:id', async (request, reply) => {
@@ -64,9 +64,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
         ${card('What is known of it', renderFacts(subscription))}
         ${card(
           'What broadcasts sent to it',
-          attempts.length === 0
-            ? empty('Nothing that is still remembered.')
-            : attemptsTable(attempts, 'broadcast'),
+          attemptsTable(attempts, 'broadcast', 'Nothing that is still remembered.'),
         )}
         ${renderRemoval(subscription, sessionOf(request))}
       `,
@@ -75,14 +73,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
 
   app.post(
     '/subscriptions/:id/remove',
-    {
-      config: {
-        audit: {
-          action: 'subscription.remove',
-          target: ({ params }) => `subscription ${(params as { readonly id: string }).id}`,
-        },
-      },
-    },
+    audited('subscription.remove', ({ params }) => `subscription ${textField(params, 'id')}`),
     async (request, reply) => {
       await store.subscriptions.removeById((await find(request)).id);
       return reply.redirect(pages.Subscriptions, 303);
@@ -96,14 +87,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
 
   app.post(
     '/people/remove',
-    {
-      config: {
-        audit: {
-          action: 'person.remove',
-          target: ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`,
-        },
-      },
-    },
+    audited('person.remove', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
     async (request, reply) => {
       const removed = await removePerson(parts, textField(request.body, 'user'));
       return sendPage(reply, sessionOf(request), {
@@ -118,12 +102,16 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
   );
 }
 
-const filterNames = ['user', 'tagsAll', 'tagsAny', 'tagsNone', 'pushService'] as const;
-
-type Given = Readonly<Record<string, string>>;
+const filters = {
+  user: 'User',
+  tagsAll: 'All of these tags',
+  tagsAny: 'One of these tags',
+  tagsNone: 'None of these tags',
+  pushService: 'Push service',
+} as const;
 
 async function renderList(
-  given: Given,
+  given: Fields,
   afterId: number | undefined,
   { store }: OperatorContext,
   session: ConsoleSession,
@@ -134,38 +122,31 @@ async function renderList(
     found = await findSubscriptions(store.subscriptions, filter, { afterId, limit: pageRows });
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
-    return notice('bad', 'This cannot be searched for', html`${error.message}`);
+    return notice('bad', 'This cannot be searched for', html`<p>${error.message}</p>`);
   }
   const { subscriptions, nextAfterId } = found;
   const user = given['user'] ?? '';
   return html`
-    ${subscriptions.length === 0 ? empty('No subscription fits.') : table('Subscriptions', columns, subscriptions.map(renderRow))}
+    ${table('Subscriptions', columns, subscriptions.map(renderRow), 'No subscription fits.')}
     ${
-      nextAfterId === undefined
-        ? noHtml
-        : older(
-            pages.Subscriptions,
-            { ...given, after: String(nextAfterId) },
-            subscriptions.length < pageRows ? 'Search further' : 'Next',
-          )
+      nextAfterId !== undefined &&
+      older(
+        pages.Subscriptions,
+        { ...given, after: String(nextAfterId) },
+        subscriptions.length < pageRows ? 'Search further' : 'Next',
+      )
     }
     ${
-      user !== '' && session.mayChange
-        ? html`<p>
-            <a href="${urlWith('/console/people/remove', { user })}">Remove this person…</a>
-          </p>`
-        : noHtml
+      user !== '' &&
+      session.mayChange &&
+      html`<p><a href="${urlWith('/console/people/remove', { user })}">Remove this person…</a></p>`
     }
   `;
 }
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE for a user or tag that is none */
-function readExpression(given: Given): AudienceExpression | undefined {
-  const tags = {
-    all: toList(given, 'tagsAll'),
-    any: toList(given, 'tagsAny'),
-    none: toList(given, 'tagsNone'),
-  };
+function readExpression(given: Fields): AudienceExpression | undefined {
+  const tags = toTags(given);
   const user = optionalField(given, 'user');
   const isFiltered = user !== undefined || Object.values(tags).some(({ length }) => length > 0);
   return isFiltered ? checkExpression({ user, tags }) : undefined;
@@ -223,49 +204,27 @@ function renderRemoval({ id }: StoredSubscription, session: ConsoleSession): Htm
     <summary>Remove this subscription</summary>
     <div class="form">
       <p>The browser gets no more messages until its page registers it again.</p>
-      <form method="post" action="/console/subscriptions/${id}/remove">
-        ${csrfField(session)}<button class="danger">Remove subscription ${id}</button>
-      </form>
+      ${postForm(session, `/console/subscriptions/${id}/remove`, `Remove subscription ${id}`, { style: 'danger' })}
     </div>
   </details>`;
 }
 
-const renderFilters = (given: Given): Html => html`
-  <form class="filters" method="get" action="${pages.Subscriptions}" role="search">
-    ${(
-      [
-        ['user', 'User'],
-        ['tagsAll', 'All of these tags'],
-        ['tagsAny', 'One of these tags'],
-        ['tagsNone', 'None of these tags'],
-        ['pushService', 'Push service'],
-      ] as const
-    ).map(
-      ([name, label]) =>
-        html`<label>${label} <input type="search" name="${name}" value="${given[name] ?? ''}" /></label>`,
-    )}
-    <label>Id <input type="search" name="id" inputmode="numeric" /></label>
-    <button>Search</button>
-  </form>
-`;
+const renderFilters = (given: Fields): Html =>
+  searchForm(pages.Subscriptions, [
+    ...Object.entries(filters).map(([name, label]) => searchField(given, name, label)),
+    numberField(given, 'id', 'Id'),
+  ]);
 
 function renderPersonRemoval(user: string, session: ConsoleSession) {
   return {
     title: 'Remove a person?',
     entry: 'Subscriptions',
-    content: html`<section class="card">
-      <p>
-        All that the database knows of ${badge('user', 'plain')} <strong>${untrusted(user)}</strong> is
-        deleted: subscriptions, broadcasts to this person alone, places in lists, attempts. This cannot be
-        undone. Backups and logs are not touched.
-      </p>
-      <div class="buttons">
-        <form method="post" action="/console/people/remove">
-          ${csrfField(session)} <input type="hidden" name="user" value="${user}" />
-          <button class="danger">Remove the person</button>
-        </form>
-        <a class="button" href="${urlWith(pages.Subscriptions, { user })}">Back</a>
-      </div>
-    </section>`,
+    content: confirmation(
+      html`All that the database knows of ${badge('user', 'plain')} <strong>${untrusted(user)}</strong> is
+        deleted: subscriptions, broadcasts to this person alone, places in lists, attempts. Backups and logs
+        are not touched.`,
+      postForm(session, '/console/people/remove', 'Remove the person', { style: 'danger', fields: { user } }),
+      urlWith(pages.Subscriptions, { user }),
+    ),
   } as const;
 }
