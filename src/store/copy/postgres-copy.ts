@@ -46,7 +46,7 @@ export function openPostgresSource({ url, waitForOthersMs }: PostgresCopyOptions
       await lockAll(query, database.label);
       await assertNothingLeased(query, database.label);
     };
-    return toSource(copyDatabase(database, lock));
+    return toSource(toCopyDatabase(database, lock));
   });
 }
 
@@ -57,7 +57,7 @@ export function openPostgresTarget({ url, waitForOthersMs }: PostgresCopyOptions
       if (!(error instanceof DeskbellError && error.code === 'ERR_COPY_UNFINISHED')) throw error;
     });
     await assertAlone(database, waitForOthersMs);
-    return toTarget(copyDatabase(database));
+    return toTarget(toCopyDatabase(database));
   });
 }
 
@@ -76,7 +76,7 @@ async function open<End>(
 }
 
 /** @param lock is run before anything is read */
-function copyDatabase(
+function toCopyDatabase(
   database: PostgresDatabase,
   lock: (query: Query) => Promise<void> = async () => {},
 ): CopyDatabase {
