@@ -1,7 +1,7 @@
 // The native addon as JavaScript sees it, and how it becomes an `EncryptBatch`. What it does is in
 // native/accelerator.c.
-import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { EncryptBatch, MessageToEncrypt } from '../protocol/encrypt-batch.ts';
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+import { resultOrFault, type EncryptBatch, type MessageToEncrypt } from '../protocol/encrypt-batch.ts';
 import { checkEncryptionInput, offCurveError, type Encrypt } from '../protocol/message-encryption.ts';
 
 export interface Addon {
@@ -82,7 +82,7 @@ function encryptGroup(
   for (const { plaintext, subscription } of messages) {
     // read once: what is checked is what is used
     const { p256dh, auth } = subscription;
-    const fault = findFault(plaintext, { p256dh, auth });
+    const fault = resultOrFault(() => checkEncryptionInput(plaintext, { p256dh, auth }));
     results.push(fault ?? plaintext);
     if (fault !== undefined) continue;
     keys.set(p256dh, plaintexts.length * keysBytes);
@@ -108,17 +108,4 @@ function encryptGroup(
     start = end;
   }
   for (const index of offCurveIndexes ?? []) results[slots[index]!] = offCurveError();
-}
-
-function findFault(
-  plaintext: Uint8Array,
-  subscription: MessageToEncrypt['subscription'],
-): DeskbellError | undefined {
-  try {
-    checkEncryptionInput(plaintext, subscription);
-    return undefined;
-  } catch (error) {
-    if (error instanceof DeskbellError) return error;
-    throw error;
-  }
 }

@@ -111,10 +111,8 @@ export async function readPrivateFile(path: string, advice: string): Promise<str
       );
     }
     if (stats.size > maxFileBytes) {
-      throw new DeskbellError(
-        'ERR_KEY_FILE_CORRUPT',
-        `The key file ${path} has ${stats.size} bytes; at most ${maxFileBytes} are read. ${advice}`,
-      );
+      const reason = `it has ${stats.size} bytes; at most ${maxFileBytes} are read.`;
+      throw unusableError(path, reason, advice);
     }
     return await file.readFile('utf8');
   } finally {
@@ -157,17 +155,14 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** The fault of a file whose content is not what it should be. */
+/** The fault of a file that is not what it should be. */
 export function unusableError(path: string, reason: string, advice: string, cause?: Error): DeskbellError {
   const detail = `The key file ${path} cannot be used: ${reason} ${advice}`;
   return new DeskbellError('ERR_KEY_FILE_CORRUPT', detail, { cause });
 }
 
 function notRegular(path: string, kind: string, advice: string): DeskbellError {
-  return new DeskbellError(
-    'ERR_KEY_FILE_CORRUPT',
-    `The key file ${path} is ${kind}, and must be a regular file. ${advice}`,
-  );
+  return unusableError(path, `it is ${kind}, and must be a regular file.`, advice);
 }
 
 function hasCode(error: unknown, code: string): boolean {

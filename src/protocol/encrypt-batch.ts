@@ -22,12 +22,15 @@ export type EncryptBatch = (messages: readonly MessageToEncrypt[]) => (Uint8Arra
 /** Makes an `EncryptBatch` that encrypts one message after the other. */
 export function createEncryptBatch(encrypt: Encrypt): EncryptBatch {
   return (messages) =>
-    messages.map(({ plaintext, subscription }) => {
-      try {
-        return encrypt(plaintext, subscription);
-      } catch (error) {
-        if (error instanceof DeskbellError) return error;
-        throw error;
-      }
-    });
+    messages.map(({ plaintext, subscription }) => resultOrFault(() => encrypt(plaintext, subscription)));
+}
+
+/** @returns what `work` returns, or the `DeskbellError` that it throws */
+export function resultOrFault<Result>(work: () => Result): Result | DeskbellError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof DeskbellError) return error;
+    throw error;
+  }
 }

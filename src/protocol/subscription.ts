@@ -32,86 +32,54 @@ export const authBytes = 16;
  */
 export function parseSubscription(value: unknown, policy: EndpointPolicy): Subscription {
   const faults: FieldError[] = [];
-  if (!isRecord(value)) {
-    faults.push({
-      pointer: '',
-      code: 'ERR_FIELD_TYPE',
-      detail: `An object is needed, not ${typeOf(value)}.`,
-    });
+  const report = (pointer: string, code: ErrorCode, detail: string): undefined => {
+    faults.push({ pointer, code, detail });
+  };
+  const readObject = (given: unknown, pointer: string): Readonly<Record<string, unknown>> => {
+    if (isRecord(given)) return given;
+    report(pointer, 'ERR_FIELD_TYPE', `An object is needed, not ${typeOf(given)}.`);
     throw invalid(faults);
-  }
-  const endpoint = readText(value, '', 'endpoint', faults);
+  };
+  const readText = (text: unknown, pointer: string, name: string): string | undefined => {
+    if (typeof text === 'string') return text;
+    return text === undefined
+      ? report(pointer, 'ERR_FIELD_MISSING', `${name} is missing.`)
+      : report(pointer, 'ERR_FIELD_TYPE', `${name} must be a string, not ${typeOf(text)}.`);
+  };
+  const readBytes = (given: unknown, pointer: string, name: string, length: number) => {
+    const text = readText(given, pointer, name);
+    if (text === undefined) return undefined;
+    const bytes = decodeBase64(text);
+    if (bytes?.length === length) return bytes;
+    return bytes === undefined
+      ? report(pointer, 'ERR_BASE64_INVALID', `${name} is not base64 (standard or URL-safe, padded or not).`)
+      : report(
+          pointer,
+          'ERR_SUBSCRIPTION_KEY_INVALID',
+          `${name} has ${bytes.length} bytes; ${length} are needed.`,
+        );
+  };
+
+  const record = readObject(value, '');
+  const endpoint = readText(record['endpoint'], '/endpoint', 'endpoint');
   const fault = endpoint === undefined ? undefined : policy.check(endpoint);
   if (fault !== undefined) faults.push({ pointer: '/endpoint', ...fault });
 
   const isNested =
-    value['keys'] !== undefined && value['p256dh'] === undefined && value['auth'] === undefined;
-  const keys = isNested ? value['keys'] : value;
+    record['keys'] !== undefined && record['p256dh'] === undefined && record['auth'] === undefined;
   const parent = isNested ? '/keys' : '';
-  if (!isRecord(keys)) {
-    faults.push({
-      pointer: parent,
-      code: 'ERR_FIELD_TYPE',
-      detail: `An object is needed, not ${typeOf(keys)}.`,
-    });
-    throw invalid(faults);
-  }
-  const p256dh = readBytes(keys, parent, 'p256dh', pointBytes, faults);
+  const keys = isNested ? readObject(record['keys'], parent) : record;
+  const p256dh = readBytes(keys['p256dh'], `${parent}/p256dh`, 'p256dh', pointBytes);
   if (p256dh !== undefined && !isP256Point(p256dh)) {
-    faults.push({
-      pointer: `${parent}/p256dh`,
-      code: 'ERR_SUBSCRIPTION_KEY_INVALID',
-      detail: 'p256dh is not an uncompressed point on the curve P-256.',
-    });
+    const detail = 'p256dh is not an uncompressed point on the curve P-256.';
+    report(`${parent}/p256dh`, 'ERR_SUBSCRIPTION_KEY_INVALID', detail);
   }
-  const auth = readBytes(keys, parent, 'auth', authBytes, faults);
+  const auth = readBytes(keys['auth'], `${parent}/auth`, 'auth', authBytes);
 
   if (endpoint === undefined || p256dh === undefined || auth === undefined || faults.length > 0) {
     throw invalid(faults);
   }
   return { endpoint: normalizeEndpoint(endpoint), p256dh, auth };
-}
-
-function readText(
-  record: Record<string, unknown>,
-  parent: string,
-  name: string,
-  faults: FieldError[],
-): string | undefined {
-  const value = record[name];
-  if (typeof value === 'string') return value;
-  const isMissing = value === undefined;
-  const code: ErrorCode = isMissing ? 'ERR_FIELD_MISSING' : 'ERR_FIELD_TYPE';
-  const detail = isMissing ? `${name} is missing.` : `${name} must be a string, not ${typeOf(value)}.`;
-  faults.push({ pointer: `${parent}/${name}`, code, detail });
-  return undefined;
-}
-
-function readBytes(
-  record: Record<string, unknown>,
-  parent: string,
-  name: string,
-  length: number,
-  faults: FieldError[],
-): Uint8Array | undefined {
-  const text = readText(record, parent, name, faults);
-  if (text === undefined) return undefined;
-  const bytes = decodeBase64(text);
-  if (bytes?.length === length) return bytes;
-  faults.push(
-    bytes === undefined
-      ? {
-          pointer: `${parent}/${name}`,
-          code: 'ERR_BASE64_INVALID',
-          detail: `${name} is not base64 (standard or URL-safe, padded or not).`,
-        }
-      : {
-          pointer: `${parent}/${name}`,
-          code: 'ERR_SUBSCRIPTION_KEY_INVALID',
-          detail: `${name} has ${bytes.length} bytes; ${length} are needed.`,
-        },
-  );
-  return undefined;
 }
 
 function invalid(fields: readonly FieldError[]): DeskbellError {

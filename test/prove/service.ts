@@ -113,13 +113,10 @@ export const service: ClaimChanges = {
     },
   ),
   'A subscription needs endpoint, p256dh and auth, each a string': changesOf(subscription, {
-    'auth may be missing': [
-      'const value = record[name];',
-      "const value = record[name] ?? (name === 'auth' ? 'A'.repeat(22) : undefined);",
-    ],
+    'auth may be missing': ["readBytes(keys['auth'],", "readBytes(keys['auth'] ?? 'A'.repeat(22),"],
     'a number is taken for a string': [
-      "if (typeof value === 'string') return value;",
-      "if (typeof value === 'string' || typeof value === 'number') return String(value);",
+      "if (typeof text === 'string') return text;",
+      "if (typeof text === 'string' || typeof text === 'number') return String(text);",
     ],
   }),
   'p256dh and auth are standard base64 with padding': changesOf(base64, {

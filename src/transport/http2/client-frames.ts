@@ -1,9 +1,15 @@
 // The frames that the client writes besides the bodies of requests, which flow-controller.ts writes.
 import type { PushRequest } from '../transport.ts';
 import type { FrameWriter } from './frame-writer.ts';
-import { maxHeaderListBytes } from './hpack-decoder.ts';
 import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
-import { connectionPreface, Flag, FrameType, Setting, type ErrorCode } from './protocol.ts';
+import {
+  connectionPreface,
+  Flag,
+  FrameType,
+  maxHeaderListBytes,
+  Setting,
+  type ErrorCode,
+} from './protocol.ts';
 
 const ourSettings: readonly (readonly [setting: number, value: number])[] = [
   [Setting.headerTableSize, 0],

@@ -56,10 +56,12 @@ export class FrameValidator {
   #take(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
     this.#checkOrder(type);
     switch (type) {
-      case FrameType.data:
+      case FrameType.data: {
         this.#checkStream(streamId);
-        this.#takeData(flags, streamId, bytes, start, end);
+        const [from, to] = unpad(flags, bytes, start, end);
+        this.#events.data(streamId, (flags & Flag.endStream) !== 0, end - start, bytes, from, to);
         break;
+      }
       case FrameType.headers:
       case FrameType.continuation: {
         this.#checkStream(streamId);
@@ -97,11 +99,6 @@ export class FrameValidator {
       default:
       // PRIORITY, and what RFC 9113 §5.5 says to ignore.
     }
-  }
-
-  #takeData(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    const [from, to] = unpad(flags, bytes, start, end);
-    this.#events.data(streamId, (flags & Flag.endStream) !== 0, end - start, bytes, from, to);
   }
 
   #checkOrder(type: number): void {

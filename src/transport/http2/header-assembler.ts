@@ -1,10 +1,9 @@
 // Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). Nearly always it is one
 // frame, which is passed on without a copy.
-import { ErrorCode, Flag, FrameType, Http2Fault } from './protocol.ts';
+import { ErrorCode, Flag, FrameType, Http2Fault, maxHeaderListBytes } from './protocol.ts';
 
 /** RFC 9113 has no limit for CONTINUATION frames, which has been used to exhaust readers. */
 const maxContinuations = 16;
-const maxBlockBytes = 32_768;
 
 export interface Block {
   readonly streamId: number;
@@ -62,10 +61,10 @@ export class HeaderAssembler {
 
   #append(bytes: Buffer, start: number, end: number): void {
     this.#partBytes += end - start;
-    if (this.#partBytes > maxBlockBytes || this.#parts.length > maxContinuations) {
+    if (this.#partBytes > maxHeaderListBytes || this.#parts.length > maxContinuations) {
       throw new Http2Fault(
         ErrorCode.enhanceYourCalm,
-        `a header block of more than ${maxBlockBytes} bytes or ${maxContinuations} frames`,
+        `a header block of more than ${maxHeaderListBytes} bytes or ${maxContinuations} frames`,
       );
     }
     this.#parts.push(Buffer.from(bytes.subarray(start, end)));

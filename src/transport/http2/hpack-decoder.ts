@@ -8,7 +8,7 @@
 import type { PushResponse } from '../../protocol/push-response.ts';
 import { DynamicTable, entryOverheadBytes } from './dynamic-table.ts';
 import { decodeHuffman } from './huffman.ts';
-import { ErrorCode, Http2Fault } from './protocol.ts';
+import { defaultHeaderTableBytes, ErrorCode, Http2Fault, maxHeaderListBytes } from './protocol.ts';
 import { staticTable } from './static-table.ts';
 
 export interface HeaderBlock {
@@ -28,12 +28,6 @@ interface Field {
   readonly value: string;
   readonly fault: string | undefined;
 }
-
-/** As RFC 9113 §6.5.2 counts: name, value and 32 for each field. A block of a few bytes can name much more. */
-export const maxHeaderListBytes = 32_768;
-
-/** RFC 9113 §6.5.2: the size of our table before a peer has seen our SETTINGS, and the most that it may ever use. */
-const defaultTableBytes = 4096;
 
 const connectionFields = new Set([
   'connection',
@@ -62,7 +56,8 @@ export class HpackDecoder {
   #lastFields: Field[] = [];
   #lastBlock: HeaderBlock | undefined;
 
-  constructor(maxTableBytes = defaultTableBytes) {
+  /** @param maxTableBytes the size before a peer has seen our SETTINGS, and the most that it may ever use */
+  constructor(maxTableBytes = defaultHeaderTableBytes) {
     this.#maxTableBytes = maxTableBytes;
     this.#table = new DynamicTable(maxTableBytes);
   }
@@ -89,6 +84,7 @@ export class HpackDecoder {
         isSame = false;
       }
       listBytes += field.name.length + field.value.length + entryOverheadBytes;
+      // A block of a few bytes can name much more.
       if (listBytes > maxHeaderListBytes) {
         const message = `a header list of more than ${maxHeaderListBytes} bytes`;
         throw new Http2Fault(ErrorCode.enhanceYourCalm, message);

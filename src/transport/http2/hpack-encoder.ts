@@ -1,6 +1,7 @@
 // Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the
 // peer's dynamic table once and then costs a byte a field; path and length differ and are plain literals.
 import type { PushHeaders } from '../transport.ts';
+import { defaultHeaderTableBytes } from './protocol.ts';
 import { staticTable } from './static-table.ts';
 
 /** The fields of a block around its path and length. */
@@ -10,8 +11,6 @@ export interface EncodedFields {
   readonly fields: Uint8Array;
 }
 
-/** RFC 9113 §6.5.2: the size of the peer's table before it says otherwise; we never use more. */
-const maxTableBytes = 4096;
 const methodPost = 0x83;
 const schemeHttps = 0x87;
 
@@ -26,8 +25,8 @@ const maxUsualBodyBytes = 4096;
 
 export class HpackEncoder {
   readonly #authority: string;
-  /** Size of the peer's table in bytes. */
-  #tableBytes = maxTableBytes;
+  /** Size of the peer's table in bytes: never more than before it said anything. */
+  #tableBytes = defaultHeaderTableBytes;
   #isResized = false;
   /** What is in the table, the oldest first: a field to the number of its insertion. */
   #table = new Map<string, { readonly insertion: number; readonly bytes: number }>();
@@ -43,7 +42,7 @@ export class HpackEncoder {
 
   /** The peer's SETTINGS_HEADER_TABLE_SIZE: empties the table, and says so with the next block (RFC 7541 §4.2). */
   resize(peerTableBytes: number): void {
-    const tableBytes = Math.min(peerTableBytes, maxTableBytes);
+    const tableBytes = Math.min(peerTableBytes, defaultHeaderTableBytes);
     if (tableBytes === this.#tableBytes) return;
     this.#tableBytes = tableBytes;
     this.#isResized = true;

@@ -1,10 +1,17 @@
 // What the push service allows us (RFC 9113 §6.5.2), with the values that hold before its first SETTINGS.
-import { defaultWindowBytes, ErrorCode, Http2Fault, maxWindowBytes, Setting } from './protocol.ts';
+import {
+  defaultHeaderTableBytes,
+  defaultWindowBytes,
+  ErrorCode,
+  Http2Fault,
+  maxWindowBytes,
+  Setting,
+} from './protocol.ts';
 
 const settingBytes = 6;
 
 export class PeerSettings {
-  headerTableBytes = 4096;
+  headerTableBytes: number = defaultHeaderTableBytes;
   maxConcurrentStreams = Number.POSITIVE_INFINITY;
   initialWindowBytes = defaultWindowBytes;
   maxFrameBytes = 16_384;

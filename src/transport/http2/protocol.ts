@@ -3,7 +3,6 @@
 export const FrameType = {
   data: 0,
   headers: 1,
-  priority: 2,
   rstStream: 3,
   settings: 4,
   pushPromise: 5,
@@ -27,22 +26,20 @@ export const Setting = {
 export const ErrorCode = {
   noError: 0,
   protocolError: 1,
-  internalError: 2,
   flowControlError: 3,
-  settingsTimeout: 4,
-  streamClosed: 5,
   frameSizeError: 6,
   refusedStream: 7,
   cancel: 8,
   compressionError: 9,
-  connectError: 10,
   enhanceYourCalm: 11,
-  inadequateSecurity: 12,
-  http11Required: 13,
 } as const;
 
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
+/** Of a header block and its fields, which RFC 9113 §6.5.2 counts with 32 each: we announce it and read no more. */
+export const maxHeaderListBytes = 32_768;
+/** RFC 9113 §6.5.2: the size of a table of header fields before its owner has said otherwise. */
+export const defaultHeaderTableBytes = 4096;
 export const frameHeaderBytes = 9;
 /** The largest frame that may be sent to us: the smallest limit there is (RFC 9113 §4.2), which answers never need. */
 export const maxFrameBytes = 16_384;
