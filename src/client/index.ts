@@ -3,7 +3,6 @@
 // service worker's part.
 export { createClient } from './client.ts';
 export type { Client, ClientOptions, ClientState, SyncResult } from './client.ts';
-export { ClientError } from './client-error.ts';
-export type { FailureReason } from './client-error.ts';
+export { ClientError, type FailureReason } from './client-error.ts';
 export type { ServiceWorkerHooks } from './service-worker-hooks.ts';
 export type { PushMessage, PushMessageAction } from './push-message.ts';

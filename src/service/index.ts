@@ -4,8 +4,7 @@
 //   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }));
 
 export { createServer } from './create-server.ts';
-export { createMiddleware } from './create-middleware.ts';
-export type { ServiceMiddleware } from './create-middleware.ts';
+export { createMiddleware, type ServiceMiddleware } from './create-middleware.ts';
 export { createService } from './create-service.ts';
 export { createSessionCookie } from './demonstration/session-cookie.ts';
 export type { SessionCookie, SessionCookieOptions } from './demonstration/session-cookie.ts';
@@ -24,10 +23,8 @@ export type {
 } from './options.ts';
 
 // The four logging mechanisms, for applications of your own (see examples/).
-export { createLog } from '../http/log.ts';
-export type { Log, LogOptions, OpenLog } from '../http/log.ts';
-export { createActionLogging } from './demonstration/mechanisms/action-logging.ts';
-export type { InAction } from './demonstration/mechanisms/action-logging.ts';
+export { createLog, type Log, type LogOptions, type OpenLog } from '../http/log.ts';
+export { createActionLogging, type InAction } from './demonstration/mechanisms/action-logging.ts';
 export { ActionRequest } from './demonstration/mechanisms/action-request.ts';
 export type { ReadSession, SessionEntries } from './demonstration/mechanisms/action-request.ts';
 export { enableFilters } from '../http/filter.ts';

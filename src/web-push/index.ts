@@ -106,14 +106,5 @@ export default webPush;
 // What `require` returns: an object whose members a test can replace, as with the original.
 export { webPush as 'module.exports' };
 export { encrypt, generateVAPIDKeys, getVapidHeaders, supportedContentEncodings, WebPushError };
-export type {
-  ContentEncoding,
-  EncryptionResult,
-  Headers,
-  PushSubscription,
-  RequestDetails,
-  RequestOptions,
-  SendResult,
-  VapidKeys,
-} from './types.ts';
+export type * from './types.ts';
 export type { Urgency } from '../protocol/request.ts';

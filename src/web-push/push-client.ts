@@ -43,7 +43,7 @@ interface HostQueue {
 
 export function createPushClient() {
   const queues = new Map<string, HostQueue>();
-  const transports = createTransports();
+  const findTransport = createTransports();
   const share = createHeaderSharing();
   let encryptBatch: EncryptBatch | undefined;
 
@@ -68,7 +68,7 @@ export function createPushClient() {
       headers: share(fields),
       body,
     };
-    transports.find(timeout, isGuarded).send(request, (result) => {
+    findTransport(timeout, isGuarded).send(request, (result) => {
       message.resolve(readResult(endpoint, result));
       release(url.host);
     });
@@ -114,23 +114,21 @@ const isTimeout = (ms: number | undefined): boolean => ms === undefined || (ms >
 /** A time-out bounds the connection attempt and the answer, so that one that was given needs a transport of its own. */
 function createTransports() {
   const transports = new Map<string, Transport>();
-  return {
-    find(timeoutMs: number | undefined, isGuarded: boolean): Transport {
-      const key = `${timeoutMs} ${isGuarded}`;
-      const found = transports.get(key);
-      if (found !== undefined) return found;
-      const [oldest] = transports.keys();
-      if (transports.size === maxTransports && oldest !== undefined) {
-        void transports.get(oldest)?.close(maxTimeoutMs);
-        transports.delete(oldest);
-      }
-      const timeouts =
-        timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, responseTimeoutMs: timeoutMs };
-      // Which messages to send, and when, the application decides, as with the original.
-      const transport = createTransport(timeouts, { guardsAddresses: isGuarded, hasBreaker: false });
-      transports.set(key, transport);
-      return transport;
-    },
+  return (timeoutMs: number | undefined, isGuarded: boolean): Transport => {
+    const key = `${timeoutMs} ${isGuarded}`;
+    const found = transports.get(key);
+    if (found !== undefined) return found;
+    const [oldest] = transports.keys();
+    if (transports.size === maxTransports && oldest !== undefined) {
+      void transports.get(oldest)?.close(maxTimeoutMs);
+      transports.delete(oldest);
+    }
+    const timeouts =
+      timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, responseTimeoutMs: timeoutMs };
+    // Which messages to send, and when, the application decides, as with the original.
+    const transport = createTransport(timeouts, { guardsAddresses: isGuarded, hasBreaker: false });
+    transports.set(key, transport);
+    return transport;
   };
 }
 

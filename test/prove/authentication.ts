@@ -181,8 +181,8 @@ export const authentication: ClaimChanges = {
       ],
     }),
     ...changesOf(actionRequest, {
-      'no mechanism sees the body': ['return this.#request.body;', 'return undefined;'],
-      'no mechanism sees the session': ['return this.#readSession(this.#request);', 'return {};'],
+      'no mechanism sees the body': ['this.body = request.body;', 'this.body = undefined;'],
+      'no mechanism sees the session': ['this.session = readSession(request);', 'this.session = {};'],
     }),
   ],
   'The order is the same where an action fails, the authenticator or CSRF refuses, or the client goes away': [

@@ -4,14 +4,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
 import { ProblemError } from '../../http/problem.ts';
+import type { Settings } from '../options.ts';
 
 export const vapidKeyHeader = 'Deskbell-Vapid-Key';
 
-export interface VapidPublicKeys {
-  /** 87 characters of unpadded base64url, like each of `previousVapidPublicKeys`. */
-  readonly vapidPublicKey: string;
-  readonly previousVapidPublicKeys: readonly string[];
-}
+export type VapidPublicKeys = Pick<Settings, 'vapidPublicKey' | 'previousVapidPublicKeys'>;
 
 /**
  * The public key that a registration was made with: the current one where the header is absent.

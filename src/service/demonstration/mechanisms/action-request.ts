@@ -10,29 +10,17 @@ export type ReadSession = (request: FastifyRequest) => SessionEntries;
 
 /** What authenticators and action creators see of a request: method, URL, body and session. */
 export class ActionRequest {
-  readonly #request: FastifyRequest;
-  readonly #readSession: ReadSession;
+  readonly method: string;
+  /** Path and query, unchanged. */
+  readonly url: string;
+  /** As parsed; `undefined` where there is none. */
+  readonly body: unknown;
+  readonly session: SessionEntries;
 
   constructor(request: FastifyRequest, readSession: ReadSession) {
-    this.#request = request;
-    this.#readSession = readSession;
-  }
-
-  get method(): string {
-    return this.#request.method;
-  }
-
-  /** Path and query, unchanged. */
-  get url(): string {
-    return this.#request.url;
-  }
-
-  /** As parsed; `undefined` where there is none. */
-  get body(): unknown {
-    return this.#request.body;
-  }
-
-  get session(): SessionEntries {
-    return this.#readSession(this.#request);
+    this.method = request.method;
+    this.url = request.url;
+    this.body = request.body;
+    this.session = readSession(request);
   }
 }
