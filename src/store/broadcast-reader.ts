@@ -1,5 +1,4 @@
 // Puts broadcasts together from their rows, their counts per origin, their retries, alarms and receipts: one statement.
-import type { Urgency } from '../protocol/request.ts';
 import {
   isOver,
   settlements,
@@ -11,6 +10,7 @@ import {
   type OriginCounts,
 } from './broadcasts.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { readOptionRow, type StoredOptions } from './delivery-options.ts';
 import { noOutcomes, outcomeColumns, sumColumns } from './outcome-columns.ts';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
@@ -20,15 +20,13 @@ export type BroadcastReader = Pick<
   'find' | 'get' | 'findByKey' | 'list' | 'listOpen' | 'summaries'
 >;
 
+/** With the columns of its options. */
 interface BroadcastRow {
   readonly id: number;
   readonly idempotency_key: string | null;
   readonly content_hash: Uint8Array;
   readonly state: BroadcastState;
   readonly payload: Uint8Array;
-  readonly ttl_seconds: number;
-  readonly urgency: Urgency;
-  readonly topic: string | null;
   readonly audience: number;
   readonly created_at_ms: number;
   readonly start_at_ms: number;
@@ -38,7 +36,6 @@ interface BroadcastRow {
   readonly expired_unread: number;
   /** Not null where receipts are asked for. */
   readonly receipt_actions: string | null;
-  readonly per_person: string | null;
   readonly waiting: number;
   /** JSON, as the following. */
   readonly origins: unknown;
@@ -59,14 +56,11 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       idempotencyKey: row.idempotency_key ?? undefined,
       state: row.state,
       payload: row.payload,
-      ttlSeconds: row.ttl_seconds,
-      urgency: row.urgency,
-      topic: row.topic ?? undefined,
+      ...(readOptionRow(row) as Pick<Broadcast, keyof StoredOptions>),
       createdAtMs: row.created_at_ms,
       startAtMs: row.start_at_ms,
       expiresAtMs: row.expires_at_ms,
       finishedAtMs: row.finished_at_ms ?? undefined,
-      perPerson: row.per_person ?? undefined,
       audience: row.audience,
       counts: countRows(row, origins),
       waiting: row.waiting,

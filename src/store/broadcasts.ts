@@ -2,6 +2,7 @@
 // and cancelled here. Workers get their work from `leases.ts` and store results by `ledger.ts`.
 //
 //   state of a broadcast   running ⇄ paused;  running → done;  running, paused → cancelled
+import type { StoredOptions } from './delivery-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { ReceiptCounts } from './receipts.ts';
 import type { Urgency } from '../protocol/request.ts';
@@ -45,14 +46,15 @@ export interface Alarm {
   readonly rows: number;
 }
 
-export interface BroadcastMessage {
+export interface BroadcastMessage extends Pick<StoredOptions, 'topic'> {
   readonly payload: Uint8Array;
   readonly ttlSeconds: number;
   readonly urgency: Urgency;
-  readonly topic?: string | undefined;
 }
 
-export interface NewBroadcast extends BroadcastMessage {
+type OtherOptions = Omit<StoredOptions, keyof BroadcastMessage>;
+
+export interface NewBroadcast extends BroadcastMessage, OtherOptions {
   /** A repeated creation with the same key returns the existing broadcast. */
   readonly idempotencyKey?: string | undefined;
   /** SHA-256 of the message and its audience, which must be equal for the same key. */
@@ -67,15 +69,13 @@ export interface NewBroadcast extends BroadcastMessage {
   readonly receiptActions?: readonly string[] | undefined;
   /** The person that it is for alone. */
   readonly user?: string | undefined;
-  /** How often a person is reached at most, as `parsePerPerson` reads it: such as `3/day`. */
-  readonly perPerson?: string | undefined;
   /** About how many rows a slice has. */
   readonly sliceRows: number;
 }
 
 /** A broadcast as it is stored: its message, its state, and what has come of its audience so far. */
 export interface Broadcast
-  extends BroadcastMessage, Pick<NewBroadcast, 'idempotencyKey' | 'startAtMs' | 'expiresAtMs' | 'perPerson'> {
+  extends BroadcastMessage, OtherOptions, Pick<NewBroadcast, 'idempotencyKey' | 'startAtMs' | 'expiresAtMs'> {
   readonly id: number;
   readonly state: BroadcastState;
   readonly createdAtMs: number;

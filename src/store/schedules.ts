@@ -1,27 +1,22 @@
 // Schedules: broadcasts that recur. Each time of a schedule is an occurrence; when it has come, a broadcast is made for it.
 import { randomUUID } from 'node:crypto';
 import type { Message } from '../protocol/message/message.ts';
-import type { Urgency } from '../protocol/request.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
+import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from './delivery-options.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
 /** Whom each occurrence is for, looked at when its time has come. */
 export type ScheduleAudience = 'all' | AudienceExpression;
 
-export interface NewSchedule {
+export interface NewSchedule extends StoredOptions {
   /** Five fields. */
   readonly cron: string;
   /** An IANA name. */
   readonly timezone: string;
   readonly audience: ScheduleAudience;
   readonly message: Message;
-  readonly ttlSeconds?: number | undefined;
-  readonly urgency?: Urgency | undefined;
-  readonly topic?: string | undefined;
   readonly receipts: boolean;
-  /** As in `NewBroadcast`. */
-  readonly perPerson?: string | undefined;
   /** The first occurrence. */
   readonly nextAtMs: number;
 }
@@ -65,6 +60,7 @@ export interface ScheduleStore {
   ): Promise<boolean>;
 }
 
+/** With the columns of its options. */
 interface ScheduleRow {
   readonly id: number;
   readonly cron: string;
@@ -73,11 +69,7 @@ interface ScheduleRow {
   readonly audience: unknown;
   /** JSON */
   readonly message: unknown;
-  readonly ttl_seconds: number | null;
-  readonly urgency: Urgency | null;
-  readonly topic: string | null;
   readonly receipts: boolean | number;
-  readonly per_person: string | null;
   readonly created_at_ms: number;
   readonly next_at_ms: number;
   readonly last_broadcast_id: number | null;
@@ -90,11 +82,8 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
     timezone: row.timezone,
     audience: database.readJson(row.audience),
     message: database.readJson(row.message),
-    ttlSeconds: row.ttl_seconds ?? undefined,
-    urgency: row.urgency ?? undefined,
-    topic: row.topic ?? undefined,
+    ...readOptionRow(row),
     receipts: Boolean(row.receipts),
-    perPerson: row.per_person ?? undefined,
     createdAtMs: row.created_at_ms,
     nextAtMs: row.next_at_ms,
     lastBroadcastId: row.last_broadcast_id ?? undefined,
@@ -108,11 +97,11 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
     add: async (draft) => {
       const [row] = await database.write<ScheduleRow>(
         `insert into deskbell.schedules as s (
-           creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, per_person,
-           next_at_ms, created_at_ms
+           creation, cron, timezone, audience, user_name, message, receipts, next_at_ms, created_at_ms,
+           ${optionColumns.join(', ')}
          ) values (
-           :creation, :cron, :timezone, :audience, :user, :message, :ttlSeconds, :urgency, :topic, :receipts,
-           :perPerson, :nextAtMs, :nowMs
+           :creation, :cron, :timezone, :audience, :user, :message, :receipts, :nextAtMs, :nowMs,
+           ${optionColumns.map((column) => `:${column}`).join(', ')}
          )
          on conflict (creation) do update set creation = s.creation
          returning *`,
@@ -123,11 +112,8 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
           audience: JSON.stringify(draft.audience),
           user: draft.audience === 'all' ? null : (draft.audience.user ?? null),
           message: JSON.stringify(draft.message),
-          ttlSeconds: draft.ttlSeconds ?? null,
-          urgency: draft.urgency ?? null,
-          topic: draft.topic ?? null,
           receipts: draft.receipts,
-          perPerson: draft.perPerson ?? null,
+          ...toOptionRow(draft),
           nextAtMs: draft.nextAtMs,
           nowMs: database.now(),
         },

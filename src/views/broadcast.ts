@@ -3,7 +3,8 @@ import { countMeanings, isoTime, stateOf } from '../delivery/broadcast/format-br
 import type { Progress } from '../delivery/broadcast/progress.ts';
 import { Type } from '../http/schema.ts';
 import { settlements, type Alarm, type Broadcast } from '../store/broadcasts.ts';
-import { perPersonSchema } from './delivery-options.ts';
+import { pickDeliveryOptions } from '../store/delivery-options.ts';
+import { storedOptionSchemas } from './delivery-options.ts';
 import type { View } from './view.ts';
 
 /** Every state that is shown. */
@@ -57,10 +58,7 @@ const schema = Type.Object({
   origins: Type.Array(origin),
   alarms: Type.Array(alarmSchema),
   receipts: Type.Optional(Type.Array(receiptCounts)),
-  ttlSeconds: Type.Integer(),
-  urgency: Type.String(),
-  topic: Type.Optional(Type.String()),
-  perPerson: perPersonSchema,
+  ...storedOptionSchemas,
   idempotencyKey: Type.Optional(Type.String()),
   createdAt: moment,
   startAt: moment,
@@ -109,8 +107,8 @@ export const broadcastView: View<Broadcast> = { schema, example, toJson: broadca
 
 /** Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
-  const { id, ttlSeconds, urgency, topic, perPerson, idempotencyKey, finishedAtMs } = broadcast;
-  const { audience, counts, waiting, heldBack, origins, alarms, receipts } = broadcast;
+  const { receipts, ...rest } = broadcast;
+  const { id, audience, counts, waiting, heldBack, origins, alarms, idempotencyKey, finishedAtMs } = rest;
   return {
     id,
     state: stateOf(broadcast),
@@ -121,10 +119,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     origins,
     alarms: alarms.map(alarmToJson),
     receipts,
-    ttlSeconds,
-    urgency,
-    topic,
-    perPerson,
+    ...pickDeliveryOptions(rest),
     idempotencyKey,
     createdAt: isoTime(broadcast.createdAtMs),
     startAt: isoTime(broadcast.startAtMs),

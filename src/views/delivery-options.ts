@@ -1,29 +1,30 @@
-// How a message is to be delivered, as schemas.
-import { Type } from '../http/schema.ts';
-import { urgencies, type Urgency } from '../protocol/request.ts';
+// How messages are to be delivered, as schemas: in bodies of requests, and in what is shown.
+import { Type, type OptionalSchema } from '../http/schema.ts';
+import type { PushOptions } from '../protocol/request.ts';
+import {
+  deliveryOptions,
+  type DeliveryOptions,
+  type OptionDescription,
+  type StoredOptions,
+} from '../store/delivery-options.ts';
 
-/** How a message is to be delivered. */
-export const pushOptionSchemas = {
-  ttlSeconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 2 ** 31 - 1,
-      description: 'How long push services keep the message for a browser that is away. Default: four weeks.',
-    }),
-  ),
-  urgency: Type.Optional(
-    Type.Unsafe<Urgency>({ type: 'string', enum: urgencies, description: 'Default: normal.' }),
-  ),
-  topic: Type.Optional(
-    Type.String({ description: 'A later message with the same label replaces an undelivered earlier one.' }),
-  ),
-};
+type Schemas<Options> = { readonly [Name in keyof Options]-?: OptionalSchema<NonNullable<Options[Name]>> };
 
-/** Of what is sent to many. */
-export const perPersonSchema = Type.Optional(
-  Type.String({
-    description:
-      'How often broadcasts with a cap may reach a person, such as 3/day (or /hour, /week). A person who has been ' +
-      'reached that often is counted as capped.',
+/** Of a broadcast, and of one that recurs. */
+export const deliveryOptionSchemas = Object.fromEntries(
+  Object.entries<OptionDescription>(deliveryOptions).map(([name, option]) => {
+    const { schema, description: text, byDefault } = option;
+    const description = byDefault === undefined ? text : `${text} Default: ${byDefault}.`;
+    return [name, Type.Optional(Type.Unsafe({ ...schema, description }))];
   }),
-);
+) as Schemas<DeliveryOptions>;
+
+const { receipts: _isAsked, ...storedOptions } = deliveryOptionSchemas;
+
+/** Of a broadcast as it is shown: its receipts are what browsers reported. */
+export const storedOptionSchemas: Schemas<StoredOptions> = storedOptions;
+
+const { ttlSeconds, urgency, topic } = deliveryOptionSchemas;
+
+/** Of any message. */
+export const pushOptionSchemas: Schemas<PushOptions> = { ttlSeconds, urgency, topic };

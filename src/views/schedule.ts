@@ -2,7 +2,7 @@
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import type { Schedule } from '../store/schedules.ts';
-import { perPersonSchema } from './delivery-options.ts';
+import { deliveryOptionSchemas } from './delivery-options.ts';
 import type { View } from './view.ts';
 
 const moment = Type.String({ format: 'date-time' });
@@ -16,11 +16,7 @@ export const scheduleView: View<Schedule> = {
     nextAt: moment,
     audience: Type.Unsafe({ anyOf: [{ type: 'string', const: 'all' }, { type: 'object' }] }),
     message: Type.Object({}),
-    ttlSeconds: Type.Optional(Type.Integer()),
-    urgency: Type.Optional(Type.String()),
-    topic: Type.Optional(Type.String()),
-    receipts: Type.Boolean(),
-    perPerson: perPersonSchema,
+    ...deliveryOptionSchemas,
     createdAt: moment,
     lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
   }),

@@ -1,5 +1,5 @@
 // `deskbell send`: one push message to one subscription immediately, or to many as a broadcast.
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import {
@@ -8,8 +8,8 @@ import {
   type SubscriptionStore,
 } from '../../store/subscriptions.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { urgencies, type PushOptions, type Urgency } from '../../protocol/request.ts';
-import { parseCap, parseIds, parsePositiveInteger, parseSeconds, parseTime } from '../flags/arguments.ts';
+import { parseIds, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
+import { addDeliveryFlags, readDeliveryFlags } from '../flags/delivery-flags.ts';
 import { addOptions, createCommand } from '../command.ts';
 import { dataSettings, senderSettings, type Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
@@ -25,13 +25,11 @@ import { printSendResult } from '../send/print-send-result.ts';
 interface SendFlags extends BroadcastFlags, MessageFlags {
   readonly endpoint?: string;
   readonly id?: number;
-  readonly ttl?: number;
-  readonly urgency?: Urgency;
-  readonly topic?: string;
   readonly dryRun?: true;
 }
 
-const audiences = ['all', 'ids', 'file', 'endpoint', 'id'];
+const forOne = ['endpoint', 'id'];
+const audiences = ['all', 'ids', 'file', ...forOne];
 const allAudiences = [...audiences, ...peopleFlagNames];
 
 export function sendCommand(context: Context): Command {
@@ -67,45 +65,24 @@ export function sendCommand(context: Context): Command {
     ['--endpoint <url>', 'Sends to the subscription with this endpoint.'],
     ['--id <id>', 'Sends to the subscription with this ID.', parsePositiveInteger],
   ]);
-  addMessageFlags(command.optionsGroup('Message:'))
-    .option(
-      '--ttl <seconds>',
-      'How long the push service keeps an undelivered message. (default: 4 weeks)',
-      parseSeconds,
-    )
-    .addOption(
-      new Option(
-        '--urgency <urgency>',
-        'Whether the message is worth waking a device for. (default: normal)',
-      ).choices(urgencies),
-    )
-    .option('--topic <label>', 'Replaces an undelivered message with the same label.');
+  addDeliveryFlags(addMessageFlags(command.optionsGroup('Message:')), 'any');
   // not for one subscription: that message is sent immediately or not at all
-  addOptions(
-    command.optionsGroup('Broadcast:'),
-    ['endpoint', 'id'],
+  addOptions(addDeliveryFlags(command.optionsGroup('Broadcast:'), 'broadcast', forOne), forOne, [
     [
-      [
-        '--at <time>',
-        'Sends at this time, such as 2027-01-01T09:00+01:00. A worker must be running then.',
-        parseTime,
-      ],
-      [
-        '--cron <expression>',
-        "Repeats the broadcast at the times of a cron expression, such as '0 9 * * 1'. A worker must be running then.",
-        undefined,
-        ['ids', 'file', 'at', 'detach', 'idempotencyKey'],
-      ],
-      ['--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)'],
-      [
-        '--per-person <cap>',
-        'Skips people whom broadcasts with a cap have already reached this often, such as 3/day (or /hour, /week).',
-        parseCap,
-      ],
-      ['--idempotency-key <key>', 'Makes the command safe to repeat: the same key never sends twice.'],
-      ['--detach', 'Only stores the broadcast. A worker delivers it.'],
+      '--at <time>',
+      'Sends at this time, such as 2027-01-01T09:00+01:00. A worker must be running then.',
+      parseTime,
     ],
-  );
+    [
+      '--cron <expression>',
+      "Repeats the broadcast at the times of a cron expression, such as '0 9 * * 1'. A worker must be running then.",
+      undefined,
+      ['ids', 'file', 'at', 'detach', 'idempotencyKey'],
+    ],
+    ['--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)'],
+    ['--idempotency-key <key>', 'Makes the command safe to repeat: the same key never sends twice.'],
+    ['--detach', 'Only stores the broadcast. A worker delivers it.'],
+  ]);
   return command
     .optionsGroup('Options:')
     .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
@@ -128,7 +105,7 @@ export function sendCommand(context: Context): Command {
         if (flags.dryRun) return dryRun(flags, message, data, configuration, context);
         return isForOne(flags)
           ? sendToOne(flags, message, data, configuration, context)
-          : sendBroadcast(flags, message, optionsOf(flags), data, configuration, context);
+          : sendBroadcast(flags, message, data, configuration, context);
       });
     });
 }
@@ -146,17 +123,11 @@ async function dryRun(
     ? { ids: [(await findSubscription(store.subscriptions, flags)).id] }
     : audienceOf(flags, configuration, vapidKeys.publicKey, context);
   const { output } = context;
-  await printDryRun(
-    audience,
-    message,
-    { ...optionsOf(flags), startAt: flags.at, perPerson: flags.perPerson },
-    store,
-    {
-      output,
-      json: flags.json ?? false,
-      isWithReceipts: configuration.receipts && !isForOne(flags),
-    },
-  );
+  await printDryRun(audience, message, { ...readDeliveryFlags(flags), startAt: flags.at }, store, {
+    output,
+    json: flags.json ?? false,
+    isWithReceipts: configuration.receipts && !isForOne(flags),
+  });
 }
 
 async function sendToOne(
@@ -169,7 +140,7 @@ async function sendToOne(
   const sender = await openSender(configuration, data, context);
   try {
     const row = await findSubscription(data.store.subscriptions, flags);
-    const result = await sender.send(row, message, optionsOf(flags));
+    const result = await sender.send(row, message, readDeliveryFlags(flags));
     await printSendResult(context.output, row, result, { json: flags.json ?? false });
     if (result.outcome.kind !== 'accepted') {
       throw new DeskbellError('ERR_NOT_ACCEPTED', 'The push service did not accept the message');
@@ -178,12 +149,6 @@ async function sendToOne(
     await sender.close();
   }
 }
-
-const optionsOf = ({ ttl, urgency, topic }: SendFlags): PushOptions => ({
-  ttlSeconds: ttl,
-  urgency,
-  topic,
-});
 
 async function findSubscription(
   subscriptions: SubscriptionStore,

@@ -1,7 +1,6 @@
 // Parses the values of flags and arguments that are not configuration.
 import { InvalidArgumentError } from 'commander';
 import { parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { parsePerPerson } from '../../audience/frequency-cap.ts';
 
 const wholeNumber =
   (expected: string, min: number, max = Number.MAX_SAFE_INTEGER) =>
@@ -13,7 +12,6 @@ const wholeNumber =
 
 export const parsePositiveInteger = wholeNumber('a positive integer', 1);
 export const parsePort = wholeNumber('an integer from 0 to 65535', 0, 65_535);
-export const parseSeconds = wholeNumber('a whole number of seconds', 0);
 export const parseWholeNumber = wholeNumber('a whole number', 0);
 
 export function parseIds(text: string): readonly number[] {
@@ -44,16 +42,4 @@ export function parseTime(text: string): Date {
   throw new InvalidArgumentError(
     'It must be a time with a zone, such as 2027-01-01T09:00:00Z or 2027-01-01T09:00+01:00.',
   );
-}
-
-/** A cap per person, as it is stored. */
-export function parseCap(text: string): string {
-  try {
-    parsePerPerson(text);
-  } catch {
-    throw new InvalidArgumentError(
-      'It must be a number from 1 to 9999 per hour, day or week, such as 3/day.',
-    );
-  }
-  return text;
 }

@@ -79,7 +79,7 @@ function placeholderOf({ type, format, enum: choices }: ValueSchema): string {
 }
 
 /** What the value of a flag is read by; undefined for a text. */
-function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
+export function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
   if (type === 'integer') return parseWholeNumber;
   if (type === undefined) return parseJson;
   const parseItem = (items && parserOf(items)) ?? String;

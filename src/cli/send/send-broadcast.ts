@@ -9,7 +9,6 @@ import type { Schedule } from '../../store/schedules.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import type { PushOptions } from '../../protocol/request.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import { createCommandHint, type CommandHint } from '../output/command-hint.ts';
@@ -18,6 +17,7 @@ import { openSender } from './open-sender.ts';
 import type { Output } from '../output/output.ts';
 import { readInput } from '../input/read-input.ts';
 import { readLines } from '../input/read-lines.ts';
+import { readDeliveryFlags } from '../flags/delivery-flags.ts';
 import { expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
 import { runBroadcast } from './run-broadcast.ts';
 import { maxLineBytes, parseLine } from '../input/subscription-line.ts';
@@ -29,7 +29,6 @@ export interface BroadcastFlags extends PeopleFlags {
   readonly file?: string;
   readonly idempotencyKey?: string;
   readonly at?: Date;
-  readonly perPerson?: string;
   readonly cron?: string;
   readonly timezone?: string;
   readonly detach?: true;
@@ -40,18 +39,17 @@ export interface BroadcastFlags extends PeopleFlags {
 export async function sendBroadcast(
   flags: BroadcastFlags,
   message: Message,
-  options: PushOptions,
   data: DataDirectory,
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
   const hint = createCommandHint(context, flags);
+  const options = { ...readDeliveryFlags(flags), receipts: configuration.receipts };
   const sender = await openSender(configuration, data, context);
   try {
     if (flags.cron !== undefined) {
-      const { cron, timezone, perPerson } = flags;
-      const { receipts } = configuration;
-      const times = { ...options, cron, timezone, receipts, perPerson };
+      const { cron, timezone } = flags;
+      const times = { ...options, cron, timezone };
       const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
       await printNewSchedule(schedule, flags, context.output, hint);
       if ((await data.store.sending.findPause()) === undefined) return;
@@ -64,8 +62,6 @@ export async function sendBroadcast(
       ...options,
       idempotencyKey: flags.idempotencyKey,
       startAt: flags.at,
-      receipts: configuration.receipts,
-      perPerson: flags.perPerson,
     };
     const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
     if (flags.detach || isForLater) {

@@ -1,6 +1,6 @@
 // Writes a broadcast to the store: from then on any worker of any process may deliver it.
 import { createHash } from 'node:crypto';
-import { checkOptions, isFlag, type OptionChecks } from '../../errors/check-options.ts';
+import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
@@ -8,39 +8,23 @@ import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { actionName } from '../../protocol/message/check-message.ts';
 import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { defaultTtlSeconds, pushOptionChecks, type PushOptions } from '../../protocol/request.ts';
-import { parsePerPerson } from '../../audience/frequency-cap.ts';
+import { defaultTtlSeconds } from '../../protocol/request.ts';
+import {
+  deliveryOptionChecks,
+  pickDeliveryOptions,
+  type DeliveryOptions,
+} from '../../store/delivery-options.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
 import { checkIdempotencyKey } from '../idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 
-/** How the messages of a broadcast are delivered, be it a single one or one of a schedule. */
-export interface DeliveryOptions extends PushOptions {
-  /**
-   * Asks browsers to report whether the notification was shown, clicked or dismissed: `Broadcast.receipts` counts it. Needs
-   * the sender's `receiptKey`, and a service that takes receipts. Default: false.
-   */
-  readonly receipts?: boolean | undefined;
-  /**
-   * How often a person is reached at most by broadcasts with a cap, this one included, such as `3/day` (or `/hour`, `/week`).
-   * Who has been reached as often is counted as `capped`, and gets nothing.
-   */
-  readonly perPerson?: string | undefined;
-}
-
-/** How a broadcast is delivered. */
+/** How a broadcast is made and delivered. */
 export interface BroadcastOptions extends DeliveryOptions {
   /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
   readonly idempotencyKey?: string | undefined;
   /** Nothing is sent before it; by default now. */
   readonly startAt?: Date | undefined;
 }
-
-export const deliveryOptionChecks: OptionChecks<DeliveryOptions> = {
-  ...pushOptionChecks,
-  receipts: isFlag,
-  perPerson: (value) => void parsePerPerson(value as string),
-};
 
 const broadcastChecks: OptionChecks<BroadcastOptions> = {
   ...deliveryOptionChecks,
@@ -94,9 +78,9 @@ export async function createBroadcast(
 ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }> {
   checkAudience(audience);
   checkOptions(options, broadcastChecks, { code: 'ERR_MESSAGE_INVALID' });
-  const isWithReceipts = options.receipts ?? false;
+  const { receipts: isWithReceipts = false, ...given } = pickDeliveryOptions(options);
   const payload = encodePayload(message, undefined, { isWithReceipts });
-  const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic, perPerson } = options;
+  const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic, ...others } = given;
   const idempotencyKey = occurrence === undefined ? options.idempotencyKey : keyOf(occurrence);
   const startAtMs = options.startAt?.getTime() ?? now();
 
@@ -108,7 +92,7 @@ export async function createBroadcast(
           urgency,
           topic ?? null,
           ...(isWithReceipts ? ['receipts'] : []),
-          ...(perPerson === undefined ? [] : [perPerson]),
+          ...Object.entries(others),
         ]),
       )
       .update(createHash('sha256').update(encodePayload(message, noId)).digest())
@@ -124,9 +108,9 @@ export async function createBroadcast(
   const { audienceId, user, hash } = await writeAudience(audience, broadcasts, policy);
   return broadcasts.create({
     payload,
+    ...given,
     ttlSeconds,
     urgency,
-    ...(topic !== undefined && { topic }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(audienceId !== undefined && { audienceId }),
     user,
@@ -134,7 +118,6 @@ export async function createBroadcast(
     startAtMs,
     expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, minLifetimeMs),
     receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,
-    perPerson,
     sliceRows: defaultSliceRows,
   });
 }

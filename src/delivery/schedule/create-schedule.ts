@@ -4,10 +4,10 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { encodePayload } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
+import { deliveryOptionChecks, type DeliveryOptions } from '../../store/delivery-options.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import { checkAudience, type MatchingAudience } from '../broadcast/audience.ts';
-import { deliveryOptionChecks, type DeliveryOptions } from '../broadcast/create-broadcast.ts';
 
 /** When a broadcast recurs, and how each one is delivered. */
 export interface ScheduleOptions extends DeliveryOptions {

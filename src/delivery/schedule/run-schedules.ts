@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isOver } from '../../store/broadcasts.ts';
+import { pickDeliveryOptions } from '../../store/delivery-options.ts';
 import type { DueSchedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import type { MatchingAudience } from '../broadcast/audience.ts';
@@ -72,7 +73,7 @@ function decide(
 
 /** @returns the broadcast's id, whichever process has made it */
 async function start(
-  { id, audience, message, ttlSeconds, urgency, topic, receipts, perPerson, nowMs }: DueSchedule,
+  schedule: DueSchedule,
   atMs: number,
   { store, policy }: RunSchedulesOptions,
 ): Promise<number> {
@@ -80,10 +81,10 @@ async function start(
     store,
     policy,
     // the store has what `checkExpression` gave
-    audience as 'all' | MatchingAudience,
-    message,
-    { ttlSeconds, urgency, topic, receipts, perPerson, startAt: new Date(nowMs) },
-    { scheduleId: id, atMs },
+    schedule.audience as 'all' | MatchingAudience,
+    schedule.message,
+    { ...pickDeliveryOptions(schedule), startAt: new Date(schedule.nowMs) },
+    { scheduleId: schedule.id, atMs },
   );
   return broadcast.id;
 }

@@ -2,7 +2,7 @@
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { Type } from '../../http/schema.ts';
 import { broadcastStates } from '../../views/broadcast.ts';
-import { perPersonSchema, pushOptionSchemas } from '../../views/delivery-options.ts';
+import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { exampleMessage, messageSchema } from './message-schema.ts';
@@ -39,11 +39,7 @@ export const createBody = Type.Object(
     }),
     message: messageSchema,
     startAt: time('Nothing is sent before it. Default: now.'),
-    receipts: Type.Optional(
-      Type.Boolean({ description: 'Asks browsers to report what became of the notification.' }),
-    ),
-    perPerson: perPersonSchema,
-    ...pushOptionSchemas,
+    ...deliveryOptionSchemas,
   },
   {
     additionalProperties: false,

@@ -3,7 +3,7 @@ import type { RecurringAudience } from '../../delivery/schedule/create-schedule.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { perPersonSchema, pushOptionSchemas } from '../../views/delivery-options.ts';
+import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
 import { scheduleView } from '../../views/schedule.ts';
 import type { OperatorContext } from '../context.ts';
 import { addList, addOperation, idParams } from './add-operation.ts';
@@ -20,9 +20,7 @@ const body = Type.Object(
       anyOf: [allAudience, matchingAudience],
     }),
     message: messageSchema,
-    receipts: Type.Optional(Type.Boolean()),
-    perPerson: perPersonSchema,
-    ...pushOptionSchemas,
+    ...deliveryOptionSchemas,
   },
   {
     additionalProperties: false,

@@ -6,7 +6,7 @@ import {
   type FieldDescription,
   type MemberDescription,
 } from '../../protocol/message/members.ts';
-import { defaultTtlSeconds, urgencies } from '../../protocol/request.ts';
+import { deliveryOptions } from '../../store/delivery-options.ts';
 import { card, select } from './components.ts';
 import type { Fields } from './forms.ts';
 import { actionCount } from './message-form.ts';
@@ -90,24 +90,29 @@ const choice = (
   options: readonly (readonly [value: string, text: string])[],
 ): Html => html`<label>${label} ${select(name, options, fields[name])}</label>`;
 
-/** The fields of a group: those that go side by side, then check boxes and large texts. */
-function memberFields(group: FieldDescription['group'], fields: Fields): Html {
-  const { short = [], wide = [] } = Object.groupBy(membersOf(group), ([, member]) =>
-    isWide(member) ? 'wide' : 'short',
-  );
-  const render = (members: typeof short) =>
-    members.map(([name, member]) => renderMember(name, member, fields));
+type Input = Pick<MemberDescription, 'schema'> & {
+  readonly field: Omit<FieldDescription, 'group'>;
+};
+
+const memberFields = (group: FieldDescription['group'], fields: Fields): Html =>
+  renderInputs(membersOf(group), fields);
+
+/** Those that go side by side, then check boxes and large texts. */
+function renderInputs(inputs: readonly (readonly [name: string, input: Input])[], fields: Fields): Html {
+  const { short = [], wide = [] } = Object.groupBy(inputs, ([, input]) => (isWide(input) ? 'wide' : 'short'));
+  const render = (several: typeof inputs) =>
+    several.map(([name, input]) => renderMember(name, input, fields));
   return html`<div class="pair">${render(short)}</div>
     ${render(wide)}`;
 }
 
-const isWide = ({ schema, field }: MemberDescription): boolean =>
+const isWide = ({ schema, field }: Input): boolean =>
   schema.type === undefined || (schema.type === 'boolean' && field.choices === undefined);
 
 const membersOf = (group: FieldDescription['group']) =>
   Object.entries(memberDescriptions).filter(([, { field }]) => field.group === group);
 
-function renderMember(name: string, { schema, field }: MemberDescription, fields: Fields): Html {
+function renderMember(name: string, { schema, field }: Input, fields: Fields): Html {
   const { label, hint = '', choices } = field;
   if (name === 'tag') return renderTag(fields);
   if (name === 'message') return textArea(fields, name, label, hint, html`rows="3"`);
@@ -181,27 +186,15 @@ const renderBehaviour = (fields: Fields): Html =>
     memberFields('behaviour', fields),
   );
 
+const startInput: Input = {
+  schema: { type: 'integer', format: 'timestamp' },
+  field: { label: 'Start (UTC)', hint: 'Empty: now.' },
+};
+
 const renderDelivery = (fields: Fields): Html =>
   folded(
     'Delivery',
     fields,
-    ['ttlSeconds', 'urgency', 'topic', 'startAt', 'perPerson', 'receipts'],
-    html`<div class="pair">
-        ${textInput(fields, 'startAt', 'Start (UTC)', 'Empty: now.', 'datetime-local')}
-        ${textInput(
-          fields,
-          'ttlSeconds',
-          'TTL in seconds',
-          `How long push services keep it for a browser that is away. Empty: ${defaultTtlSeconds}, four weeks.`,
-        )}
-        ${choice(fields, 'urgency', 'Urgency', [
-          ['', 'normal'],
-          ...urgencies
-            .filter((urgency) => urgency !== 'normal')
-            .map((urgency) => [urgency, urgency] as const),
-        ])}
-        ${textInput(fields, 'topic', 'Topic', 'A later message with the same one replaces an undelivered one.')}
-        ${textInput(fields, 'perPerson', 'At most per person', 'Such as 3/day; also per hour or week. Counts broadcasts with a cap.')}
-      </div>
-      ${checkbox(fields, 'receipts', 'Ask browsers to report what was shown and clicked')}`,
+    ['startAt', ...Object.keys(deliveryOptions)],
+    renderInputs(Object.entries({ startAt: startInput, ...deliveryOptions }), fields),
   );

@@ -6,21 +6,13 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
-import { urgencies } from '../../protocol/request.ts';
+import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import { optionalField, textField, textFields, type Fields } from './forms.ts';
 
 export const actionCount = 3;
 
 const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids'];
-const deliveryNames = [
-  'ttlSeconds',
-  'urgency',
-  'topic',
-  'receipts',
-  'perPerson',
-  'startAt',
-  'idempotencyKey',
-];
+const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', 'idempotencyKey'];
 const actionNames = ['actionTitle', 'actionUrl', 'actionIcon', 'actionName'];
 
 /** Every field of the form. */
@@ -76,12 +68,9 @@ function toActions(fields: Fields): readonly MessageAction[] | undefined {
 }
 
 export function toOptions(fields: Fields): BroadcastOptions {
+  const options = Object.entries<OptionDescription>(deliveryOptions);
   return {
-    ttlSeconds: toNumber(fields, 'ttlSeconds'),
-    urgency: urgencies.find((urgency) => urgency === fields['urgency']),
-    topic: optionalField(fields, 'topic'),
-    receipts: toFlag(fields, 'receipts'),
-    perPerson: optionalField(fields, 'perPerson'),
+    ...Object.fromEntries(options.map(([name, { schema }]) => [name, toValue(fields, name, schema)])),
     startAt: toTime(fields, 'startAt'),
     idempotencyKey: optionalField(fields, 'idempotencyKey'),
   };

@@ -1,4 +1,5 @@
 // Broadcasts in PostgreSQL: what stands in its own way of creating them, and their audiences.
+import { toOptionRow } from '../delivery-options.ts';
 import { randomUUID } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
@@ -22,12 +23,9 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
       p_key: draft.idempotencyKey ?? null,
       p_hash: Buffer.from(draft.contentHash),
       p_payload: Buffer.from(draft.payload),
-      p_ttl: draft.ttlSeconds,
-      p_urgency: draft.urgency,
-      p_topic: draft.topic ?? null,
+      p_options: JSON.stringify(toOptionRow(draft)),
       p_audience_id: draft.audienceId ?? null,
       p_user: draft.user ?? null,
-      p_per_person: draft.perPerson ?? null,
       p_receipt_actions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
       p_rows_in: rowsIn,
       p_audience: rows,

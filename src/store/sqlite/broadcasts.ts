@@ -1,6 +1,8 @@
 // Broadcasts in SQLite: what stands in its own way of creating them, and their audiences.
+import type { SQLInputValue } from 'node:sqlite';
 import type { BroadcastWriter } from '../broadcast-control.ts';
 import type { BroadcastState, NewBroadcast } from '../broadcasts.ts';
+import { optionColumns, toOptionRow } from '../delivery-options.ts';
 import { cutSlices } from '../slices.ts';
 import { receiptWindowMs } from '../receipts.ts';
 import { createAttemptLog } from './attempt-log.ts';
@@ -20,12 +22,9 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
       idempotencyKey: draft.idempotencyKey ?? null,
       contentHash: draft.contentHash,
       payload: draft.payload,
-      ttlSeconds: draft.ttlSeconds,
-      urgency: draft.urgency,
-      topic: draft.topic ?? null,
+      ...toOptionRow(draft),
       audienceId: draft.audienceId ?? null,
       user: draft.user ?? null,
-      perPerson: draft.perPerson ?? null,
       hasList: draft.audienceId === undefined ? 0 : 1,
       audience: extent.rows,
       nowMs: database.now(),
@@ -63,17 +62,13 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
 function prepareStatements(database: SqliteDatabase) {
   return {
     insert: database.prepare<
-      {
+      Readonly<Record<string, SQLInputValue>> & {
         idempotencyKey: string | null;
         contentHash: Uint8Array;
         state: BroadcastState;
         payload: Uint8Array;
-        ttlSeconds: number;
-        urgency: string;
-        topic: string | null;
         audienceId: number | null;
         user: string | null;
-        perPerson: string | null;
         hasList: 0 | 1;
         audience: number;
         nowMs: number;
@@ -85,13 +80,13 @@ function prepareStatements(database: SqliteDatabase) {
       { id: number }
     >(`
         insert into broadcasts (
-          idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic,
+          idempotency_key, content_hash, state, payload,
           audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
-          receipt_actions, per_person
+          receipt_actions, ${optionColumns.join(', ')}
         ) values (
-          :idempotencyKey, :contentHash, :state, :payload, :ttlSeconds, :urgency, :topic,
+          :idempotencyKey, :contentHash, :state, :payload,
           :audienceId, :user, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
-          :receiptActions, :perPerson
+          :receiptActions, ${optionColumns.map((column) => `:${column}`).join(', ')}
         ) on conflict (idempotency_key) do nothing returning id
       `),
     insertSlice: database.prepare<{

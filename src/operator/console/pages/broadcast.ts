@@ -4,6 +4,11 @@ import { formatCount, stateOf } from '../../../delivery/broadcast/format-broadca
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
 import { isOver, type Broadcast } from '../../../store/broadcasts.ts';
+import {
+  deliveryOptions,
+  pickDeliveryOptions,
+  type DeliveryOptions,
+} from '../../../store/delivery-options.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
@@ -114,8 +119,7 @@ function renderConfirmation(broadcast: Broadcast, session: ConsoleSession) {
 }
 
 function renderMessage(broadcast: Broadcast): Html {
-  const { payload, ttlSeconds, urgency, topic, perPerson, idempotencyKey, createdAtMs, expiresAtMs } =
-    broadcast;
+  const { payload, idempotencyKey, createdAtMs, expiresAtMs } = broadcast;
   const { title, message } = readPayloadTexts(payload);
   const whole = Buffer.from(payload).toString();
   return card(
@@ -131,10 +135,7 @@ function renderMessage(broadcast: Broadcast): Html {
       ${facts([
         ['Created', time(createdAtMs)],
         ['Until', time(expiresAtMs)],
-        ['TTL', `${formatCount(ttlSeconds)} s`],
-        ['Urgency', urgency],
-        ...(topic === undefined ? [] : [['Topic', untrusted(topic)] as const]),
-        ...(perPerson === undefined ? [] : [['At most per person', perPerson] as const]),
+        ...renderOptions(broadcast),
         ...(idempotencyKey === undefined ? [] : [['Idempotency key', untrusted(idempotencyKey)] as const]),
       ])}
       <details>
@@ -143,3 +144,9 @@ function renderMessage(broadcast: Broadcast): Html {
       </details>`,
   );
 }
+
+const renderOptions = ({ receipts: _counts, ...broadcast }: Broadcast) =>
+  Object.entries(pickDeliveryOptions(broadcast)).map(
+    ([name, value]) =>
+      [deliveryOptions[name as keyof DeliveryOptions].field.label, untrusted(String(value))] as const,
+  );

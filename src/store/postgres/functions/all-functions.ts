@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { attemptLogLimits } from '../../attempt-log.ts';
 import { clientPlaces } from '../../client-requests.ts';
 import { deletionGuardPolicy, heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
+import { optionColumns } from '../../delivery-options.ts';
 import { suspensionPolicy } from '../../push-services.ts';
 import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
 import { addColumns, listColumns, outcomeColumns, settledRows } from '../../outcome-columns.ts';
@@ -66,6 +67,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   partitions,
   receiptWindowMs,
   workChannel,
+  optionColumns: { sql: optionColumns.join(', ') },
   outcomeColumns: { sql: listColumns },
   addOutcomes: { sql: addColumns },
   settledRows: { sql: settledRows },

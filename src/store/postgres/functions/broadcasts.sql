@@ -2,8 +2,8 @@
 
 -- Writes a broadcast and its slices, or finds the one that has the key.
 create function deskbell_functions.create_broadcast(
-  p_now_ms bigint, p_creation text, p_key text, p_hash bytea, p_payload bytea, p_ttl bigint,
-  p_urgency text, p_topic text, p_audience_id bigint, p_user text, p_per_person text,
+  p_now_ms bigint, p_creation text, p_key text, p_hash bytea, p_payload bytea,
+  p_options jsonb, p_audience_id bigint, p_user text,
   p_receipt_actions text, p_rows_in text, p_audience bigint,
   p_start bigint, p_expiry bigint, numbers int[], cursors bigint[], throughs bigint[]
 ) returns table (id bigint, is_new boolean) language plpgsql as $$
@@ -13,14 +13,15 @@ declare
   made bigint;
 begin
   insert into deskbell.broadcasts (
-    creation, idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic, audience_id, user_name,
-    per_person, receipt_actions, rows_in, audience,
-    created_at_ms, start_at_ms, expires_at_ms, finished_at_ms
-  ) values (
-    p_creation, p_key, p_hash, case when p_audience = 0 then 'done' else 'running' end, p_payload, p_ttl,
-    p_urgency, p_topic, p_audience_id, p_user, p_per_person, p_receipt_actions, p_rows_in, p_audience,
-    now_ms, p_start, p_expiry, case when p_audience = 0 then now_ms end
-  ) on conflict do nothing returning broadcasts.id into made;
+    creation, idempotency_key, content_hash, state, payload, audience_id, user_name,
+    receipt_actions, rows_in, audience,
+    created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, :optionColumns
+  ) select
+    p_creation, p_key, p_hash, case when p_audience = 0 then 'done' else 'running' end, p_payload,
+    p_audience_id, p_user, p_receipt_actions, p_rows_in, p_audience,
+    now_ms, p_start, p_expiry, case when p_audience = 0 then now_ms end, :optionColumns
+  from jsonb_populate_record(null::deskbell.broadcasts, p_options)
+  on conflict do nothing returning broadcasts.id into made;
   if made is null then
     return query select b.id, b.creation = p_creation from deskbell.broadcasts b
       where b.creation = p_creation or b.idempotency_key = p_key;
