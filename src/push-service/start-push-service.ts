@@ -15,8 +15,8 @@ import { listen } from './http/listener.ts';
 import { route, type Routes } from './routing.ts';
 import { createSenderApi } from './sender-side/sender-api.ts';
 import type { PushService, PushServiceOptions, SinkOptions } from './push-service.ts';
-import { Sinks } from './sender-side/sinks.ts';
-import { UserAgents } from './browser-side/user-agents.ts';
+import { createSinkBatches } from './sender-side/sinks.ts';
+import { createUserAgents } from './browser-side/user-agents.ts';
 import { createVapidVerifier } from './sender-side/vapid-verification.ts';
 
 const optionNames: Names<PushServiceOptions> = {
@@ -89,16 +89,16 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
   // nothing is awaited from here on, so that no request comes before all of this is there
   const addresses = createAddresses(givenOrigin ?? originOf(tls ? 'https' : 'http', host, listener.port));
   const faults = createFaults(now);
-  const agents = new UserAgents(limits, log, now);
-  const sinks = new Sinks(limits, addresses);
+  const agents = createUserAgents(limits, log, now);
+  const sinks = createSinkBatches(limits, addresses);
   const api = createSenderApi({
     limits,
     checksBodies: options.checksBodies ?? true,
     now,
     verifyVapid: createVapidVerifier(addresses.origin, now),
     lookUp: (token) => agents.lookUp(token) ?? sinks.lookUp(token),
-    messageUrl: (version) => addresses.messageUrl(version),
-    withdraw: (version) => agents.withdraw(version),
+    messageUrl: addresses.messageUrl,
+    withdraw: agents.withdraw,
   });
   const service: PushService = {
     origin: addresses.origin,
@@ -116,13 +116,13 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
       }
       return sinks.create(count, key?.text);
     },
-    tallySinks: () => sinks.tally(),
-    clearSinks: () => sinks.clear(),
+    tallySinks: sinks.tally,
+    clearSinks: sinks.clear,
     expire(endpoint) {
       const token = tokenOf(endpoint);
       return agents.expire(token) || sinks.expire(token);
     },
-    disconnectUserAgents: () => agents.disconnectAll(),
+    disconnectUserAgents: agents.disconnectAll,
     statistics: () => ({ ...log.counts(), ...agents.statistics(), sinks: sinks.size }),
     close() {
       for (const webSocket of webSockets.clients) webSocket.close(1001, 'the push service ends');

@@ -5,114 +5,107 @@ import type { Limits } from '../limits.ts';
 import type { PushMessage } from '../push-message.ts';
 
 /** Whose message it is: the mailbox needs its name only. */
-export interface MailboxOwner {
+interface MailboxOwner {
   readonly name: string;
 }
 
-export interface StoredMessage<Owner extends MailboxOwner> {
+interface StoredMessage<Owner> {
   readonly owner: Owner;
   readonly message: PushMessage;
 }
 
 const overheadBytes = 512; // what a stored message costs beside its body, roughly
 
-export class Mailbox<Owner extends MailboxOwner> {
-  readonly #byVersion = new Map<string, StoredMessage<Owner>>();
-  readonly #byOwner = new Map<Owner, Map<string, PushMessage>>();
-  readonly #limits: Limits;
-  readonly #log: EventLog;
-  readonly #now: () => number;
-  #bytes = 0;
+export function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog, now: () => number) {
+  const byVersion = new Map<string, StoredMessage<Owner>>();
+  const byOwner = new Map<Owner, Map<string, PushMessage>>();
+  let storedBytes = 0;
 
-  constructor(limits: Limits, log: EventLog, now: () => number) {
-    this.#limits = limits;
-    this.#log = log;
-    this.#now = now;
+  /** Takes out a message that has arrived, or will not. */
+  function take({ owner, message }: StoredMessage<Owner>): void {
+    const messages = byOwner.get(owner);
+    if (messages?.delete(message.version) !== true) return;
+    if (messages.size === 0) byOwner.delete(owner);
+    byVersion.delete(message.version);
+    storedBytes -= sizeOf(message);
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get size(): number {
-    return this.#byVersion.size;
-  }
-
-  /** Keeps a message; it replaces one with the same topic that has not been acknowledged (RFC 8030 §5.4). */
-  add(owner: Owner, message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull' {
-    const kept = this.of(owner);
-    const replaced = kept.find(({ topic }) => topic !== undefined && topic === message.topic);
-    if (kept.length - (replaced ? 1 : 0) >= this.#limits.maxMessagesPerSubscription)
-      return 'subscriptionFull';
-    const bytes = sizeOf(message) - (replaced ? sizeOf(replaced) : 0);
-    if (this.#bytes + bytes > this.#limits.maxStoredBytes) this.#dropAllExpired();
-    if (this.#bytes + bytes > this.#limits.maxStoredBytes) return 'serviceFull';
-    if (replaced) this.#drop(owner, replaced, 'replaced');
-    let messages = this.#byOwner.get(owner);
-    if (messages === undefined) this.#byOwner.set(owner, (messages = new Map()));
-    messages.set(message.version, message);
-    this.#byVersion.set(message.version, { owner, message });
-    this.#bytes += sizeOf(message);
-    return 'accepted';
-  }
-
-  /** Drops what a message that is not itself kept (TTL 0) replaces. */
-  dropTopic(owner: Owner, topic: string): void {
-    for (const message of this.of(owner)) {
-      if (message.topic === topic) this.#drop(owner, message, 'replaced');
-    }
-  }
-
-  find(version: string): StoredMessage<Owner> | undefined {
-    const stored = this.#byVersion.get(version);
-    if (stored === undefined || stored.message.expiresAtMs > this.#now()) return stored;
-    this.#drop(stored.owner, stored.message, 'expired');
-    return undefined;
+  function drop(
+    owner: Owner,
+    message: PushMessage,
+    why: 'expired' | 'replaced' | 'removed' | 'unregistered',
+  ): void {
+    take({ owner, message });
+    log.record({ type: 'dropped', subscription: owner.name, version: message.version, why });
   }
 
   /** Messages of one owner that have not expired, oldest first. */
-  of(owner: Owner): PushMessage[] {
-    const messages = [...(this.#byOwner.get(owner)?.values() ?? [])];
-    const now = this.#now();
+  function of(owner: Owner): PushMessage[] {
+    const messages = [...(byOwner.get(owner)?.values() ?? [])];
+    const nowMs = now();
     return messages.filter((message) => {
-      if (message.expiresAtMs > now) return true;
-      this.#drop(owner, message, 'expired');
+      if (message.expiresAtMs > nowMs) return true;
+      drop(owner, message, 'expired');
       return false;
     });
   }
 
-  /** Takes out a message that has arrived. */
-  take(stored: StoredMessage<Owner>): void {
-    this.#remove(stored.owner, stored.message);
+  function find(version: string): StoredMessage<Owner> | undefined {
+    const stored = byVersion.get(version);
+    if (stored === undefined || stored.message.expiresAtMs > now()) return stored;
+    drop(stored.owner, stored.message, 'expired');
+    return undefined;
   }
 
-  /** Drops a message that its sender has withdrawn. */
-  withdraw(stored: StoredMessage<Owner>): void {
-    this.#drop(stored.owner, stored.message, 'removed');
-  }
+  return {
+    of,
+    find,
+    take,
 
-  /** Drops everything of an owner that is no more. */
-  empty(owner: Owner): void {
-    for (const message of this.#byOwner.get(owner)?.values() ?? [])
-      this.#drop(owner, message, 'unregistered');
-  }
+    /** How much is kept, in bytes. */
+    get bytes() {
+      return storedBytes;
+    },
 
-  #dropAllExpired(): void {
-    for (const owner of this.#byOwner.keys()) this.of(owner);
-  }
+    /** How many messages are kept. */
+    get size() {
+      return byVersion.size;
+    },
 
-  #drop(owner: Owner, message: PushMessage, why: 'expired' | 'replaced' | 'removed' | 'unregistered'): void {
-    this.#remove(owner, message);
-    this.#log.record({ type: 'dropped', subscription: owner.name, version: message.version, why });
-  }
+    /** Keeps a message; it replaces one with the same topic that has not been acknowledged (RFC 8030 §5.4). */
+    add(owner: Owner, message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull' {
+      const kept = of(owner);
+      const replaced = kept.find(({ topic }) => topic !== undefined && topic === message.topic);
+      if (kept.length - (replaced ? 1 : 0) >= limits.maxMessagesPerSubscription) return 'subscriptionFull';
+      const bytes = sizeOf(message) - (replaced ? sizeOf(replaced) : 0);
+      if (storedBytes + bytes > limits.maxStoredBytes) for (const other of byOwner.keys()) of(other);
+      if (storedBytes + bytes > limits.maxStoredBytes) return 'serviceFull';
+      if (replaced) drop(owner, replaced, 'replaced');
+      let messages = byOwner.get(owner);
+      if (messages === undefined) byOwner.set(owner, (messages = new Map()));
+      messages.set(message.version, message);
+      byVersion.set(message.version, { owner, message });
+      storedBytes += sizeOf(message);
+      return 'accepted';
+    },
 
-  #remove(owner: Owner, message: PushMessage): void {
-    const messages = this.#byOwner.get(owner);
-    if (messages?.delete(message.version) !== true) return;
-    if (messages.size === 0) this.#byOwner.delete(owner);
-    this.#byVersion.delete(message.version);
-    this.#bytes -= sizeOf(message);
-  }
+    /** Drops what a message that is not itself kept (TTL 0) replaces. */
+    dropTopic(owner: Owner, topic: string): void {
+      for (const message of of(owner)) if (message.topic === topic) drop(owner, message, 'replaced');
+    },
+
+    /** Drops a message that its sender withdraws. False where it is not waiting. */
+    withdraw(version: string): boolean {
+      const stored = find(version);
+      if (stored !== undefined) drop(stored.owner, stored.message, 'removed');
+      return stored !== undefined;
+    },
+
+    /** Drops everything of an owner that is no more. */
+    empty(owner: Owner): void {
+      for (const message of byOwner.get(owner)?.values() ?? []) drop(owner, message, 'unregistered');
+    },
+  };
 }
 
 function sizeOf(message: PushMessage): number {

@@ -34,86 +34,80 @@ interface Batch {
 const goneMark = 0xffffffff;
 const tokenForm = /^([0-9a-f]{16})-(0|[1-9][0-9]{0,9})$/;
 
-export class Sinks {
-  readonly #batches = new Map<string, Batch>();
-  readonly #addresses: Addresses;
-  readonly #limits: Limits;
-  #size = 0;
+export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
+  const batches = new Map<string, Batch>();
+  let size = 0;
 
-  constructor(limits: Limits, addresses: Addresses) {
-    this.#limits = limits;
-    this.#addresses = addresses;
-  }
-
-  get size(): number {
-    return this.#size;
-  }
-
-  /**
-   * Makes a batch of sinks. Each gets a key pair of its own when it is read; the private half is not kept, so what
-   * they are sent cannot be decrypted by anybody.
-   *
-   * @throws {RangeError} `count` is not a positive integer, or too many sinks
-   */
-  create(count: number, applicationServerKey: string | undefined): Iterable<PushSubscriptionJson> {
-    const capacity = this.#limits.maxSinks - this.#size;
-    if (!Number.isSafeInteger(count) || count < 1 || count > capacity) {
-      throw new RangeError(`the number of sinks must be an integer from 1 to ${capacity}, not ${count}`);
-    }
-    const name = randomBytes(8).toString('hex');
-    this.#batches.set(name, { name, applicationServerKey, counts: new Uint32Array(count) });
-    this.#size += count;
-    return subscriptionsOf(count, (index) => this.#addresses.endpoint(`${name}-${index}`));
-  }
-
-  lookUp(token: string): RecipientLookup {
-    const slot = this.#slotOf(token);
-    if (slot === undefined) return undefined;
-    const { batch, index } = slot;
-    const count = batch.counts[index] ?? goneMark;
-    if (count === goneMark) return 'gone';
-    return {
-      applicationServerKey: batch.applicationServerKey,
-      accept() {
-        batch.counts[index] = count + 1;
-        return 'accepted';
-      },
-    };
-  }
-
-  /** From now on this sink is gone (410). */
-  expire(token: string): boolean {
-    const slot = this.#slotOf(token);
-    if (slot === undefined || slot.batch.counts[slot.index] === goneMark) return false;
-    slot.batch.counts[slot.index] = goneMark;
-    return true;
-  }
-
-  tally(): SinkTally[] {
-    return [...this.#batches.values()].map(({ name, counts }) => {
-      let messages = 0;
-      const sinksByMessages: Record<number, number> = {};
-      for (const count of counts) {
-        if (count === goneMark) continue;
-        messages += count;
-        sinksByMessages[count] = (sinksByMessages[count] ?? 0) + 1;
-      }
-      return { batch: name, sinks: counts.length, messages, sinksByMessages };
-    });
-  }
-
-  /** Forgets every batch; its endpoints are then unknown (404). */
-  clear(): void {
-    this.#batches.clear();
-    this.#size = 0;
-  }
-
-  #slotOf(token: string): { batch: Batch; index: number } | undefined {
+  function find(token: string): { batch: Batch; index: number; count: number } | undefined {
     const [, name = '', digits = ''] = tokenForm.exec(token) ?? [];
-    const batch = this.#batches.get(name);
+    const batch = batches.get(name);
     const index = Number(digits);
-    return batch !== undefined && index < batch.counts.length ? { batch, index } : undefined;
+    const count = batch?.counts[index];
+    return batch === undefined || count === undefined ? undefined : { batch, index, count };
   }
+
+  return {
+    get size() {
+      return size;
+    },
+
+    /**
+     * Makes a batch of sinks. Each gets a key pair of its own when it is read; the private half is not kept, so what
+     * they are sent cannot be decrypted by anybody.
+     *
+     * @throws {RangeError} `count` is not a positive integer, or too many sinks
+     */
+    create(count: number, applicationServerKey: string | undefined): Iterable<PushSubscriptionJson> {
+      const capacity = maxSinks - size;
+      if (!Number.isSafeInteger(count) || count < 1 || count > capacity) {
+        throw new RangeError(`the number of sinks must be an integer from 1 to ${capacity}, not ${count}`);
+      }
+      const name = randomBytes(8).toString('hex');
+      batches.set(name, { name, applicationServerKey, counts: new Uint32Array(count) });
+      size += count;
+      return subscriptionsOf(count, (index) => addresses.endpoint(`${name}-${index}`));
+    },
+
+    lookUp(token: string): RecipientLookup {
+      const sink = find(token);
+      if (sink === undefined) return undefined;
+      const { batch, index, count } = sink;
+      if (count === goneMark) return 'gone';
+      return {
+        applicationServerKey: batch.applicationServerKey,
+        accept() {
+          batch.counts[index] = count + 1;
+          return 'accepted';
+        },
+      };
+    },
+
+    /** From now on this sink is gone (410). */
+    expire(token: string): boolean {
+      const sink = find(token);
+      if (sink === undefined || sink.count === goneMark) return false;
+      sink.batch.counts[sink.index] = goneMark;
+      return true;
+    },
+
+    tally: (): SinkTally[] =>
+      [...batches.values()].map(({ name, counts }) => {
+        let messages = 0;
+        const sinksByMessages: Record<number, number> = {};
+        for (const count of counts) {
+          if (count === goneMark) continue;
+          messages += count;
+          sinksByMessages[count] = (sinksByMessages[count] ?? 0) + 1;
+        }
+        return { batch: name, sinks: counts.length, messages, sinksByMessages };
+      }),
+
+    /** Forgets every batch; its endpoints are then unknown (404). */
+    clear(): void {
+      batches.clear();
+      size = 0;
+    },
+  };
 }
 
 function* subscriptionsOf(
