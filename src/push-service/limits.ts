@@ -2,36 +2,28 @@
 // that names it.
 import { checkNames } from './check-names.ts';
 
-/** What the push service stores and takes at most. */
-export interface Limits {
+/** Where a caller does not say otherwise. */
+export const defaultLimits = {
   /** Body of one push message, bytes (RFC 8030 §7.2: at least 4096). Over it: 413, errno 104. */
-  readonly maxBodyBytes: number;
-  /** Undelivered messages of one subscription. Over it: 429, errno 201. */
-  readonly maxMessagesPerSubscription: number;
-  /** All undelivered messages together, bytes. Over it: 503, errno 201. */
-  readonly maxStoredBytes: number;
-  /** Subscriptions of user agents. Over it: a `register` is answered with status 503. */
-  readonly maxSubscriptions: number;
-  /** Subscriptions without a user agent, of all batches together (4 bytes each). Over it: a RangeError. */
-  readonly maxSinks: number;
-  /** Open connections of senders and user agents together. Over it: the connection is dropped. */
-  readonly maxConnections: number;
-  /** Streams open at a time on one HTTP/2 connection, announced in SETTINGS. */
-  readonly maxConcurrentStreams: number;
-  /** TTL, seconds; a longer one is cut to it and the answer's `ttl` says so (RFC 8030 §5.2). */
-  readonly maxTtlSeconds: number;
-}
-
-export const defaultLimits: Limits = {
   maxBodyBytes: 4096,
+  /** Undelivered messages of one subscription. Over it: 429, errno 201. */
   maxMessagesPerSubscription: 100,
+  /** All undelivered messages together, bytes. Over it: 503, errno 201. */
   maxStoredBytes: 64 * 1024 * 1024,
+  /** Subscriptions of user agents. Over it: a `register` is answered with status 503. */
   maxSubscriptions: 100_000,
+  /** Subscriptions without a user agent, of all batches together (4 bytes each). Over it: a RangeError. */
   maxSinks: 10_000_000,
+  /** Open connections of senders and user agents together. Over it: the connection is dropped. */
   maxConnections: 10_000,
+  /** Streams open at a time on one HTTP/2 connection, announced in SETTINGS. */
   maxConcurrentStreams: 100,
+  /** TTL, seconds; a longer one is cut to it and the answer's `ttl` says so (RFC 8030 §5.2). */
   maxTtlSeconds: 30 * 24 * 60 * 60,
 };
+
+/** What the push service stores and takes at most. */
+export type Limits = Readonly<typeof defaultLimits>;
 
 /**
  * Puts given limits in the place of the defaults.

@@ -49,9 +49,7 @@ export function serveCommand(context: Context): Command {
     assertListenerIsAskedFor(configuration);
     const { host, port, data, prefix, pushOnly, logFile, trustProxy, maxSubscriptions } = configuration;
     const subscriptionLimit =
-      maxSubscriptions === undefined
-        ? undefined
-        : { maxSubscriptions, onWarning: (warning: string) => output.diagnostic(warning) };
+      maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning: output.diagnostic };
     await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
       const { store, databasePath, vapidKeys, sessionKey } = opened;
       const subscriberTokens = await readSubscriberTokens(configuration, opened);
@@ -62,21 +60,18 @@ export function serveCommand(context: Context): Command {
       if (logFile === undefined) ignoreHangup(context);
       else context.onHangup(() => reopen(log, context));
       const readWarnings = createWarningReader(store, vapidKeys.keyDirectory);
-      for (const { detail, remedy } of await readWarnings())
-        log.error({ event: 'warning', detail: `${detail} ${remedy}` });
+      const onWarning = (detail: string): void => log.error({ event: 'warning', detail });
+      for (const { detail, remedy } of await readWarnings()) onWarning(`${detail} ${remedy}`);
       const exampleUsers = pushOnly
         ? undefined
         : openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
       const server = createServer({
         store,
-        ...pick(configuration, serviceSettings),
+        ...pick(configuration, [...serviceSettings, 'pushServices', 'logging', 'redactSubscriptions']),
         exampleUsers,
         vapidPublicKey: vapidKeys.publicKey,
         sessionKey,
         sendCommand: sendCommandFor(configuration, { ...flags }, context),
-        pushServices: configuration.pushServices,
-        logging: configuration.logging,
-        redactSubscriptions: configuration.redactSubscriptions,
         receiptKey: configuration.receipts ? opened.receiptKey : undefined,
         subscriberTokens,
         trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
@@ -86,23 +81,16 @@ export function serveCommand(context: Context): Command {
       const metrics = configuration.operator === undefined ? undefined : createMetrics(store);
       if (metrics !== undefined) countRegistrations(server, prefix, metrics);
       const needsSender = configuration.deliver || configuration.operator !== undefined;
+      const onFigures = metrics?.recordFigures;
       const sender = needsSender
-        ? await openSender(configuration, opened, context, {
-            onWarning: (detail) => log.error({ event: 'warning', detail }),
-            onFigures: metrics?.recordFigures,
-          })
+        ? await openSender(configuration, opened, context, { onWarning, onFigures })
         : undefined;
       let operator: OpenOperator | undefined;
       try {
-        operator =
-          sender &&
-          metrics &&
-          (await openConfiguredOperator(
-            configuration,
-            opened,
-            { sender, metrics, log, readWarnings },
-            environment,
-          ));
+        if (sender && metrics) {
+          const parts = { sender, metrics, log, readWarnings };
+          operator = await openConfiguredOperator(configuration, opened, parts, environment);
+        }
         await listenOn({ host, port }, () => server.listen({ host, port }));
         const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
         await output.result(
@@ -115,8 +103,7 @@ export function serveCommand(context: Context): Command {
         }
         const onError = (error: unknown): void =>
           log.error({ event: 'retention interrupted', detail: formatError(error) });
-        const logReason = (detail: string): void => log.error({ event: 'warning', detail });
-        await underSystemd(context, logReason, () =>
+        await underSystemd(context, onWarning, () =>
           withRetention(store, configuration, { onError }, () => {
             const report = reportTo(log);
             if (sender === undefined || !configuration.deliver)

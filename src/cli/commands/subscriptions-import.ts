@@ -3,8 +3,8 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import type { DataDirectory } from '../data/data-directory.ts';
-import { createEndpointPolicy, type EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import type { SubscriptionStore } from '../../store/subscriptions.ts';
+import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
@@ -31,12 +31,6 @@ interface Fault {
 /** A fault with the row itself, as JSON; without it for one that is too long. */
 interface Refused extends Fault {
   readonly text: string | undefined;
-}
-
-/** How rows are read. */
-interface Reading {
-  readonly policy: EndpointPolicy;
-  readonly userColumn: string;
 }
 
 interface Flags {
@@ -71,7 +65,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     .action(async (file: string, { json, refused, userColumn, ...flags }: Flags) => {
       const configuration = await readConfiguration({ flags, environment });
       const policy = createEndpointPolicy(configuration.pushServices);
-      await withExistingData(configuration, async (directory) => {
+      await withExistingData(configuration, async ({ store, vapidKeys }) => {
         const counts: Counts = { imported: 0, refused: 0 };
         const lines = readRows(readInput(file, { input, stop }), { maxLineBytes, userColumn });
         await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
@@ -81,11 +75,11 @@ export function importCommand({ environment, input, output, stop }: Context): Co
           else output.diagnostic(describe(fault));
         };
         let failure: unknown;
-        await importLines(lines, directory, { policy, userColumn }, counts, report).catch(
-          (error: unknown) => {
-            failure = error;
-          },
-        );
+        const parse = ({ text }: Line): ImportedRow =>
+          parseLine(text, policy, vapidKeys.publicKey, userColumn);
+        await importLines(lines, parse, store.subscriptions, counts, report).catch((error: unknown) => {
+          failure = error;
+        });
         if (!failure || counts.imported + counts.refused > 0) {
           await output.result({ json }, counts, `Imported ${counts.imported}, refused ${counts.refused}.`);
         }
@@ -103,8 +97,8 @@ export function importCommand({ environment, input, output, stop }: Context): Co
 /** Stores valid lines in batches. Lines that were read before an error are stored before it is thrown. */
 async function importLines(
   lines: AsyncIterable<Line>,
-  { store, vapidKeys }: DataDirectory,
-  reading: Reading,
+  parse: (line: Line) => ImportedRow,
+  subscriptions: SubscriptionStore,
   counts: Counts,
   report: (refused: Refused) => Promise<void>,
 ): Promise<void> {
@@ -112,12 +106,12 @@ async function importLines(
   const flush = async (): Promise<void> => {
     const rows = batch;
     batch = [];
-    await store.subscriptions.putAll(rows);
+    await subscriptions.putAll(rows);
     counts.imported += rows.length;
   };
   try {
     for await (const line of lines) {
-      const result = readRow(line, reading, vapidKeys.publicKey);
+      const result = readRow(line, parse);
       if ('errors' in result) {
         counts.refused += 1;
         await report(result);
@@ -130,18 +124,14 @@ async function importLines(
   }
 }
 
-function readRow(
-  { number, text }: Line,
-  { policy, userColumn }: Reading,
-  publicKey: string,
-): ImportedRow | Refused {
+function readRow(line: Line, parse: (line: Line) => ImportedRow): ImportedRow | Refused {
   try {
-    return parseLine(text, policy, publicKey, userColumn);
+    return parse(line);
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     const { code, message, fields } = error;
     const errors = fields.length > 0 ? fields : [{ pointer: '', code, detail: message }];
-    return { line: number, errors, text };
+    return { line: line.number, errors, text: line.text };
   }
 }
 
