@@ -5,7 +5,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import type { AuditRecord } from '../../store/audit.ts';
 import type { View } from '../../views/view.ts';
 import type { OperatorContext } from '../context.ts';
-import { addList } from './add-operation.ts';
+import { operationsOf } from './operations.ts';
 import { readPage } from './page.ts';
 
 const auditView: View<AuditRecord> = {
@@ -31,11 +31,12 @@ const auditView: View<AuditRecord> = {
 };
 
 export function addAuditRoutes(app: ServiceApp, { store }: OperatorContext): void {
-  addList(
-    app,
-    '/v1/audit',
-    { tag: 'Installation', summary: 'What operators have changed, newest first', view: auditView },
-    (_request, { limit, cursor }) =>
+  const operations = operationsOf(app, 'Installation');
+
+  operations.addList('/v1/audit', {
+    summary: 'What operators have changed, newest first',
+    view: auditView,
+    read: (_request, { limit, cursor }) =>
       readPage(limit, (count) => store.audit.list({ beforeId: cursor, limit: count })),
-  );
+  });
 }

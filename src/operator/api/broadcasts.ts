@@ -11,7 +11,7 @@ import { broadcastToJson, broadcastView } from '../../views/broadcast.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
-import { addList, addOperation, idParams } from './add-operation.ts';
+import { idParams, operationsOf } from './operations.ts';
 import { attemptsQuery, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
 import { readPage } from './page.ts';
 
@@ -42,32 +42,28 @@ const eventsOperation: Operation = {
 };
 
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
+  const operations = operationsOf(app, 'Sending');
   const { sender } = parts;
   const { broadcasts, operators } = parts.store;
-  addOperation(
-    app,
-    'POST /v1/broadcasts',
-    {
-      tag: 'Sending',
-      summary: 'Makes a broadcast',
-      description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
-      headers: idempotencyKey,
-      body: createBody,
-      bodyLimit: listLimitBytes,
-      answer: broadcastView,
-      statuses: [201, 200],
-      errors: [
-        'ERR_MESSAGE_INVALID',
-        'ERR_PAYLOAD_TOO_LARGE',
-        'ERR_SUBSCRIPTION_INVALID',
-        'ERR_FIELD_VALUE',
-        'ERR_FIELD_TYPE',
-        'ERR_CONFIGURATION',
-        'ERR_IDEMPOTENCY_KEY',
-      ],
-      audit: { action: 'broadcast.create' },
-    },
-    async (request, reply) => {
+  operations.add('POST /v1/broadcasts', {
+    summary: 'Makes a broadcast',
+    description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
+    headers: idempotencyKey,
+    body: createBody,
+    bodyLimit: listLimitBytes,
+    answer: broadcastView,
+    statuses: [201, 200],
+    errors: [
+      'ERR_MESSAGE_INVALID',
+      'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_SUBSCRIPTION_INVALID',
+      'ERR_FIELD_VALUE',
+      'ERR_FIELD_TYPE',
+      'ERR_CONFIGURATION',
+      'ERR_IDEMPOTENCY_KEY',
+    ],
+    audit: { action: 'broadcast.create' },
+    handle: async (request, reply) => {
       const { audience, message, startAt, ...options } = request.body;
       const key = request.headers['idempotency-key'];
       const { broadcast, isNew } = await sender.createBroadcast(audience, message, {
@@ -79,19 +75,14 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       reply.code(isNew ? 201 : 200).header('location', `/v1/broadcasts/${broadcast.id}`);
       return broadcastToJson(broadcast);
     },
-  );
+  });
 
-  addList(
-    app,
-    '/v1/broadcasts',
-    {
-      tag: 'Sending',
-      summary: 'Broadcasts, newest first',
-      description: 'A page of a search may have fewer items than asked for, and yet a next one.',
-      query: listQuery,
-      view: broadcastView,
-    },
-    async ({ query: { text, state, since, until } }, { limit, cursor }) => {
+  operations.addList('/v1/broadcasts', {
+    summary: 'Broadcasts, newest first',
+    description: 'A page of a search may have fewer items than asked for, and yet a next one.',
+    query: listQuery,
+    view: broadcastView,
+    read: async ({ query: { text, state, since, until } }, { limit, cursor }) => {
       const filter = {
         text,
         state,
@@ -101,40 +92,30 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       const found = await searchBroadcasts(broadcasts, filter, { beforeId: cursor, limit });
       return { items: found.broadcasts, next: found.nextBeforeId ?? null };
     },
-  );
+  });
 
-  addOperation(
-    app,
-    'GET /v1/broadcasts/:id',
-    {
-      tag: 'Sending',
-      summary: 'One broadcast with its counts',
-      params: idParams,
-      answer: broadcastView,
-      errors: ['ERR_BROADCAST_NOT_FOUND'],
-    },
-    async ({ params: { id } }) => broadcastToJson(await broadcasts.get(id)),
-  );
+  operations.add('GET /v1/broadcasts/:id', {
+    summary: 'One broadcast with its counts',
+    params: idParams,
+    answer: broadcastView,
+    errors: ['ERR_BROADCAST_NOT_FOUND'],
+    handle: async ({ params: { id } }) => broadcastToJson(await broadcasts.get(id)),
+  });
 
-  addList(
-    app,
-    '/v1/broadcasts/:id/attempts',
-    {
-      tag: 'Sending',
-      summary: 'The attempts of a broadcast, newest first',
-      description:
-        'A thousand accepted ones and ten thousand others are kept of each of the newest hundred broadcasts.',
-      params: idParams,
-      query: attemptsQuery,
-      view: attemptView,
-      errors: ['ERR_BROADCAST_NOT_FOUND'],
-    },
-    async ({ params: { id }, query: { outcome, subscription } }, { limit, cursor }) => {
+  operations.addList('/v1/broadcasts/:id/attempts', {
+    summary: 'The attempts of a broadcast, newest first',
+    description:
+      'A thousand accepted ones and ten thousand others are kept of each of the newest hundred broadcasts.',
+    params: idParams,
+    query: attemptsQuery,
+    view: attemptView,
+    errors: ['ERR_BROADCAST_NOT_FOUND'],
+    read: async ({ params: { id }, query: { outcome, subscription } }, { limit, cursor }) => {
       await broadcasts.get(id);
       const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
       return readPage(limit, (count) => broadcasts.attempts({ ...filter, limit: count }));
     },
-  );
+  });
 
   app.get(
     '/v1/broadcasts/:id/events',
@@ -157,19 +138,14 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
   );
 
   const change = (name: 'pause' | 'resume' | 'cancel', summary: string): void =>
-    addOperation(
-      app,
-      `POST /v1/broadcasts/:id/${name}`,
-      {
-        tag: 'Sending',
-        summary,
-        params: idParams,
-        answer: broadcastView,
-        errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_BROADCAST_STATE'],
-        audit: { action: `broadcast.${name}`, target: ({ params: { id } }) => `broadcast ${id}` },
-      },
-      async ({ params: { id } }) => broadcastToJson(await broadcasts[name](id)),
-    );
+    operations.add(`POST /v1/broadcasts/:id/${name}`, {
+      summary,
+      params: idParams,
+      answer: broadcastView,
+      errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_BROADCAST_STATE'],
+      audit: { action: `broadcast.${name}`, target: ({ params: { id } }) => `broadcast ${id}` },
+      handle: async ({ params: { id } }) => broadcastToJson(await broadcasts[name](id)),
+    });
   change('pause', 'Pauses a broadcast');
   change('resume', 'Resumes a broadcast that is paused');
   change('cancel', 'Cancels a broadcast');

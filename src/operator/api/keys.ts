@@ -4,7 +4,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import type { StoredVapidKey } from '../../store/vapid-keys.ts';
 import type { View } from '../../views/view.ts';
 import type { OperatorContext } from '../context.ts';
-import { addNamedList } from './add-operation.ts';
+import { operationsOf } from './operations.ts';
 
 const keyView: View<StoredVapidKey> = {
   schema: Type.Object({
@@ -23,11 +23,12 @@ const keyView: View<StoredVapidKey> = {
 };
 
 export function addKeyRoutes(app: ServiceApp, { store }: OperatorContext): void {
-  addNamedList(
-    app,
-    '/v1/keys',
-    { tag: 'Installation', summary: 'The public VAPID keys', view: keyView },
-    ({ publicKey }) => publicKey,
-    async () => (await store.vapidKeys.list()).filter(({ state }) => state !== undefined),
-  );
+  const operations = operationsOf(app, 'Installation');
+
+  operations.addNamedList('/v1/keys', {
+    summary: 'The public VAPID keys',
+    view: keyView,
+    nameOf: ({ publicKey }) => publicKey,
+    read: async () => (await store.vapidKeys.list()).filter(({ state }) => state !== undefined),
+  });
 }

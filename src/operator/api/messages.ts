@@ -7,7 +7,7 @@ import { sentMessageSchema } from '../../views/sent-message.ts';
 import type { OperatorContext } from '../context.ts';
 import { sendMessage } from '../send-message.ts';
 import { sendOnce } from '../send-once.ts';
-import { addOperation } from './add-operation.ts';
+import { operationsOf } from './operations.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { exampleMessage, messageSchema } from './message-schema.ts';
 
@@ -33,38 +33,35 @@ const body = Type.Object(
 );
 
 export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void {
-  addOperation(
-    app,
-    'POST /v1/messages',
-    {
-      tag: 'Sending',
-      summary: 'Sends one message and returns the push service’s answer',
-      description:
-        'The message is not stored or retried. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
-        'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null.',
-      headers: idempotencyKeyOf(
-        'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
-          'nothing and gets the first answer; while there is none, or where the process ended before there was one, a 409.',
-      ),
-      body,
-      answer: {
-        schema: Type.Object({ items: Type.Array(sentMessageSchema) }),
-        example: {
-          items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
-        },
+  const operations = operationsOf(app, 'Sending');
+
+  operations.add('POST /v1/messages', {
+    summary: 'Sends one message and returns the push service’s answer',
+    description:
+      'The message is not stored or retried. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
+      'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null.',
+    headers: idempotencyKeyOf(
+      'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
+        'nothing and gets the first answer; while there is none, or where the process ended before there was one, a 409.',
+    ),
+    body,
+    answer: {
+      schema: Type.Object({ items: Type.Array(sentMessageSchema) }),
+      example: {
+        items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
       },
-      errors: [
-        'ERR_MESSAGE_INVALID',
-        'ERR_PAYLOAD_TOO_LARGE',
-        'ERR_SUBSCRIPTION_INVALID',
-        'ERR_SUBSCRIPTION_NOT_FOUND',
-        'ERR_FIELD_VALUE',
-        'ERR_IDEMPOTENCY_KEY',
-        'ERR_MESSAGE_IN_DOUBT',
-      ],
-      audit: { action: 'message.send' },
     },
-    async (request) => {
+    errors: [
+      'ERR_MESSAGE_INVALID',
+      'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_SUBSCRIPTION_INVALID',
+      'ERR_SUBSCRIPTION_NOT_FOUND',
+      'ERR_FIELD_VALUE',
+      'ERR_IDEMPOTENCY_KEY',
+      'ERR_MESSAGE_IN_DOUBT',
+    ],
+    audit: { action: 'message.send' },
+    handle: async (request) => {
       const { to, message, ...options } = request.body;
       request.auditTarget = describeTarget(to, parts);
       const key = request.headers['idempotency-key'];
@@ -73,7 +70,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
       );
       return { items };
     },
-  );
+  });
 }
 
 function describeTarget(

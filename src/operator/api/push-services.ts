@@ -6,7 +6,7 @@ import type { StoredSenderReport } from '../../store/senders.ts';
 import type { View } from '../../views/view.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPushServices, type PushServiceView } from '../push-services.ts';
-import { addNamedList } from './add-operation.ts';
+import { operationsOf } from './operations.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -85,26 +85,22 @@ const senderView: View<StoredSenderReport> = {
 };
 
 export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext): void {
-  addNamedList(
-    app,
-    '/v1/push-services',
-    {
-      tag: 'Push services',
-      summary: 'The current state of sending to each push service',
-      description:
-        'Over all senders on this store, in all processes, as reported in the last seconds. Push services that nobody sends to ' +
-        'are left out, unless they refuse a key or have held deletions.',
-      view: pushServiceView,
-    },
-    ({ origin }) => origin,
-    () => readPushServices(store),
-  );
+  const operations = operationsOf(app, 'Push services');
 
-  addNamedList(
-    app,
-    '/v1/senders',
-    { tag: 'Push services', summary: 'Who sends now', view: senderView },
-    ({ id }) => id,
-    () => store.senders.list(),
-  );
+  operations.addNamedList('/v1/push-services', {
+    summary: 'The current state of sending to each push service',
+    description:
+      'Over all senders on this store, in all processes, as reported in the last seconds. Push services that nobody sends to ' +
+      'are left out, unless they refuse a key or have held deletions.',
+    view: pushServiceView,
+    nameOf: ({ origin }) => origin,
+    read: () => readPushServices(store),
+  });
+
+  operations.addNamedList('/v1/senders', {
+    summary: 'Who sends now',
+    view: senderView,
+    nameOf: ({ id }) => id,
+    read: () => store.senders.list(),
+  });
 }

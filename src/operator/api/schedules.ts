@@ -6,7 +6,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
 import { scheduleView } from '../../views/schedule.ts';
 import type { OperatorContext } from '../context.ts';
-import { addList, addOperation, idParams } from './add-operation.ts';
+import { idParams, operationsOf } from './operations.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
 import { exampleMessage, messageSchema } from './message-schema.ts';
 import { readPage } from './page.ts';
@@ -29,57 +29,48 @@ const body = Type.Object(
 );
 
 export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sender }: OperatorContext): void {
-  addOperation(
-    app,
-    'POST /v1/schedules',
-    {
-      tag: 'Sending',
-      summary: 'Has a broadcast recur',
-      body,
-      answer: scheduleView,
-      statuses: [201],
-      errors: [
-        'ERR_SCHEDULE_INVALID',
-        'ERR_MESSAGE_INVALID',
-        'ERR_PAYLOAD_TOO_LARGE',
-        'ERR_FIELD_VALUE',
-        'ERR_FIELD_TYPE',
-        'ERR_CONFIGURATION',
-      ],
-      audit: { action: 'schedule.create' },
-    },
-    async (request) => {
+  const operations = operationsOf(app, 'Sending');
+
+  operations.add('POST /v1/schedules', {
+    summary: 'Has a broadcast recur',
+    body,
+    answer: scheduleView,
+    statuses: [201],
+    errors: [
+      'ERR_SCHEDULE_INVALID',
+      'ERR_MESSAGE_INVALID',
+      'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_FIELD_VALUE',
+      'ERR_FIELD_TYPE',
+      'ERR_CONFIGURATION',
+    ],
+    audit: { action: 'schedule.create' },
+    handle: async (request) => {
       const { audience, message, ...options } = request.body;
       const schedule = await sender.createSchedule(audience, message, options);
       request.auditTarget = `schedule ${schedule.id}`;
       return scheduleView.toJson(schedule);
     },
-  );
+  });
 
-  addList(
-    app,
-    '/v1/schedules',
-    { tag: 'Sending', summary: 'Schedules, oldest first', view: scheduleView },
-    async (_request, { limit, cursor = 0 }) => {
+  operations.addList('/v1/schedules', {
+    summary: 'Schedules, oldest first',
+    view: scheduleView,
+    read: async (_request, { limit, cursor = 0 }) => {
       const later = (await schedules.list()).filter(({ id }) => id > cursor);
       return readPage(limit, async (count) => later.slice(0, count));
     },
-  );
+  });
 
-  addOperation(
-    app,
-    'DELETE /v1/schedules/:id',
-    {
-      tag: 'Sending',
-      summary: 'Removes a schedule',
-      description: 'Broadcasts that it has made stay.',
-      params: idParams,
-      errors: ['ERR_SCHEDULE_NOT_FOUND'],
-      audit: { action: 'schedule.remove', target: ({ params: { id } }) => `schedule ${id}` },
-    },
-    async ({ params: { id } }) => {
+  operations.add('DELETE /v1/schedules/:id', {
+    summary: 'Removes a schedule',
+    description: 'Broadcasts that it has made stay.',
+    params: idParams,
+    errors: ['ERR_SCHEDULE_NOT_FOUND'],
+    audit: { action: 'schedule.remove', target: ({ params: { id } }) => `schedule ${id}` },
+    handle: async ({ params: { id } }) => {
       if (await schedules.remove(id)) return;
       throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}.`);
     },
-  );
+  });
 }

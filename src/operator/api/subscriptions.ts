@@ -8,7 +8,7 @@ import { subscriptionView } from '../../views/subscription.ts';
 import type { OperatorContext } from '../context.ts';
 import { findSubscriptions } from '../find-subscriptions.ts';
 import { removePerson } from '../remove-person.ts';
-import { addList, addOperation, idParams } from './add-operation.ts';
+import { idParams, operationsOf } from './operations.ts';
 import { readPage } from './page.ts';
 
 const tagList = (description: string) =>
@@ -53,20 +53,17 @@ const removedSchema = Type.Object({
 });
 
 export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): void {
+  const operations = operationsOf(app, 'Subscriptions');
+
   const { subscriptions, people, broadcasts } = parts.store;
   const find = async (id: number) => requireSubscription(await subscriptions.findById(id), id);
 
-  addList(
-    app,
-    '/v1/subscriptions',
-    {
-      tag: 'Subscriptions',
-      summary: 'Subscriptions, oldest first',
-      description: 'A page by push service may have fewer items than asked for, and yet a next one.',
-      query: listQuery,
-      view: subscriptionView,
-    },
-    async ({ query: { user, tag, anyTag, notTag, pushService } }, { limit, cursor }) => {
+  operations.addList('/v1/subscriptions', {
+    summary: 'Subscriptions, oldest first',
+    description: 'A page by push service may have fewer items than asked for, and yet a next one.',
+    query: listQuery,
+    view: subscriptionView,
+    read: async ({ query: { user, tag, anyTag, notTag, pushService } }, { limit, cursor }) => {
       const tags = { all: split(tag), any: split(anyTag), none: split(notTag) };
       const isFiltered = [user, tag, anyTag, notTag].some((part) => part !== undefined);
       const matching = isFiltered ? checkExpression({ user, tags }) : undefined;
@@ -77,100 +74,75 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
       );
       return { items: page.subscriptions, next: page.nextAfterId ?? null };
     },
-  );
+  });
 
-  addOperation(
-    app,
-    'GET /v1/subscriptions/:id',
-    {
-      tag: 'Subscriptions',
-      summary: 'One subscription',
-      params: idParams,
-      answer: subscriptionView,
-      errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
-    },
-    async ({ params: { id } }) => subscriptionView.toJson(await find(id)),
-  );
+  operations.add('GET /v1/subscriptions/:id', {
+    summary: 'One subscription',
+    params: idParams,
+    answer: subscriptionView,
+    errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
+    handle: async ({ params: { id } }) => subscriptionView.toJson(await find(id)),
+  });
 
-  addList(
-    app,
-    '/v1/subscriptions/:id/attempts',
-    {
-      tag: 'Subscriptions',
-      summary: 'What broadcasts sent to a subscription, newest first',
-      params: idParams,
-      view: attemptView,
-    },
-    ({ params: { id } }, { limit, cursor }) =>
+  operations.addList('/v1/subscriptions/:id/attempts', {
+    summary: 'What broadcasts sent to a subscription, newest first',
+    params: idParams,
+    view: attemptView,
+    read: ({ params: { id } }, { limit, cursor }) =>
       readPage(limit, (count) => broadcasts.attempts({ subscriptionId: id, beforeId: cursor, limit: count })),
-  );
+  });
 
-  addOperation(
-    app,
-    'PATCH /v1/subscriptions/:id',
-    {
-      tag: 'Subscriptions',
-      summary: 'Sets user and tags of a subscription',
-      params: idParams,
-      body: assignBody,
-      answer: subscriptionView,
-      errors: ['ERR_SUBSCRIPTION_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
-      audit: { action: 'subscription.assign', target: ({ params: { id } }) => `subscription ${id}` },
-    },
-    async ({ params: { id }, body }) => {
+  operations.add('PATCH /v1/subscriptions/:id', {
+    summary: 'Sets user and tags of a subscription',
+    params: idParams,
+    body: assignBody,
+    answer: subscriptionView,
+    errors: ['ERR_SUBSCRIPTION_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
+    audit: { action: 'subscription.assign', target: ({ params: { id } }) => `subscription ${id}` },
+    handle: async ({ params: { id }, body }) => {
       const row = await find(id);
       const user = body.user === undefined ? row.user : (body.user ?? undefined);
       await people.assign(id, checkUserAndTags({ user, tags: body.tags ?? row.tags }));
       return subscriptionView.toJson(await find(id));
     },
-  );
+  });
 
-  addOperation(
-    app,
-    'DELETE /v1/subscriptions/:id',
-    {
-      tag: 'Subscriptions',
-      summary: 'Removes a subscription',
-      description: 'A browser registers again when its page is next opened.',
-      params: idParams,
-      errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
-      audit: { action: 'subscription.remove', target: ({ params: { id } }) => `subscription ${id}` },
-    },
-    async ({ params: { id } }) => {
+  operations.add('DELETE /v1/subscriptions/:id', {
+    summary: 'Removes a subscription',
+    description: 'A browser registers again when its page is next opened.',
+    params: idParams,
+    errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
+    audit: { action: 'subscription.remove', target: ({ params: { id } }) => `subscription ${id}` },
+    handle: async ({ params: { id } }) => {
       if (!(await subscriptions.removeById(id))) requireSubscription(undefined, id);
     },
-  );
+  });
 
-  addOperation(
-    app,
-    'DELETE /v1/subscriptions',
-    {
-      tag: 'Subscriptions',
-      summary: 'Removes a person',
-      description:
-        'Deletes all data of this user from the store. The audit keeps a keyed hash of the user; backups and logs are not ' +
-        'touched.',
-      query: { user: Type.String({ description: 'Whom to remove.' }) },
-      answer: {
-        schema: removedSchema,
-        example: {
-          subscriptions: 2,
-          ended: 0,
-          broadcasts: 0,
-          schedules: 0,
-          recipients: 3,
-          attempts: 5,
-          receipts: 4,
-        },
-      },
-      errors: ['ERR_FIELD_VALUE'],
-      audit: {
-        action: 'person.remove',
-        target: ({ query: { user } }) => `user ${parts.hashPerson(user)}`,
+  operations.add('DELETE /v1/subscriptions', {
+    summary: 'Removes a person',
+    description:
+      'Deletes all data of this user from the store. The audit keeps a keyed hash of the user; backups and logs are not ' +
+      'touched.',
+    query: { user: Type.String({ description: 'Whom to remove.' }) },
+    answer: {
+      schema: removedSchema,
+      example: {
+        subscriptions: 2,
+        ended: 0,
+        broadcasts: 0,
+        schedules: 0,
+        recipients: 3,
+        attempts: 5,
+        receipts: 4,
       },
     },
-    ({ query: { user } }) => removePerson(parts, user),
-  );
+    errors: ['ERR_FIELD_VALUE'],
+    audit: {
+      action: 'person.remove',
+      target: ({ query: { user } }) => `user ${parts.hashPerson(user)}`,
+    },
+    handle: ({ query: { user } }) => removePerson(parts, user),
+  });
 }
 
 const split = (text: string | undefined): readonly string[] =>

@@ -1,0 +1,153 @@
+// An operation of the API, described once: its route, its checks, its audit record and its part of the description follow.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { sendJson } from '../../http/json-text.ts';
+import { Type, type ObjectValue, type Properties, type Schema } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import type { View } from '../../views/view.ts';
+import type { AuditedAction } from '../audit-changes.ts';
+import { cutPage, defaultLimit, namedPageQuery, pageOf, pageQuery, type Page } from './page.ts';
+
+/** `GET /v1/things` */
+type Route = `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;
+
+type Request<Params extends Properties, Query extends Properties, Body> = FastifyRequest & {
+  readonly params: ObjectValue<Params>;
+  readonly query: ObjectValue<Query>;
+  readonly body: Body;
+};
+
+interface Described<Params extends Properties, Query extends Properties> extends Pick<
+  Operation,
+  'summary' | 'description' | 'headers' | 'errors'
+> {
+  readonly params?: Params;
+  readonly query?: Query;
+}
+
+interface ApiOperation<Params extends Properties, Query extends Properties, Body> extends Described<
+  Params,
+  Query
+> {
+  readonly body?: Schema<Body>;
+  readonly bodyLimit?: number;
+  /** What is answered as JSON. Default: nothing, with status 204. */
+  readonly answer?: Pick<View<never>, 'schema' | 'example'>;
+  /** Of a success, the usual one first. Default: 200. */
+  readonly statuses?: readonly number[];
+  /** What an unsafe method changes, and to what, where that is known beforehand. */
+  readonly audit?: {
+    readonly action: string;
+    target?(request: Request<Params, Query, Body>): string;
+  };
+  /** Gives what is answered. */
+  handle(request: Request<Params, Query, Body>, reply: FastifyReply): Promise<unknown>;
+}
+
+interface List<Item, Params extends Properties, Query extends Properties> extends Described<Params, Query> {
+  /** How each item is shown. */
+  readonly view: View<Item>;
+  /** Reads a page, in the order of ids. */
+  read(
+    request: Request<Params, Query, unknown>,
+    range: { readonly limit: number; readonly cursor: number | undefined },
+  ): Promise<Page<Item>>;
+}
+
+interface NamedList<Item> extends Described<Properties, Properties> {
+  readonly view: View<Item>;
+  /** It comes in the order of names. */
+  nameOf(item: Item): string;
+  /** Reads all of it: it is short. */
+  read(): Promise<readonly Item[]>;
+}
+
+/** Adds operations to the API. */
+export interface Operations {
+  /** `add('GET /v1/things/:id', …)` */
+  add<Params extends Properties, Query extends Properties, Body>(
+    route: Route,
+    operation: ApiOperation<Params, Query, Body>,
+  ): void;
+  /** A GET that gives a list, page by page. */
+  addList<Item, Params extends Properties, Query extends Properties>(
+    path: `/${string}`,
+    list: List<Item, Params, Query>,
+  ): void;
+  addNamedList<Item>(path: `/${string}`, list: NamedList<Item>): void;
+}
+
+/** Of a path that names one thing by its number. */
+export const idParams = { id: Type.Integer({ minimum: 1 }) };
+
+/** @param tag groups the operations in the description */
+export function operationsOf(app: ServiceApp, tag: string): Operations {
+  const add: Operations['add'] = (route, operation) => {
+    const {
+      params,
+      query,
+      body,
+      bodyLimit,
+      answer,
+      statuses = [200],
+      audit,
+      handle,
+      ...described
+    } = operation;
+    const [method, url] = route.split(' ') as [string, string];
+    const success =
+      answer && contentResponse('application/json', `${described.summary}.`, answer.schema, answer.example);
+    app.route({
+      method,
+      url,
+      ...(bodyLimit !== undefined && { bodyLimit }),
+      schema: {
+        ...(params && { params: Type.Object(params) }),
+        ...(query && { querystring: Type.Object(query, { additionalProperties: false }) }),
+        ...(body && { body }),
+      },
+      config: {
+        operation: {
+          tag,
+          ...described,
+          responses: success
+            ? Object.fromEntries(statuses.map((status) => [status, success]))
+            : { 204: emptyResponse('Done.') },
+          security: [{ token: [] }],
+        },
+        audit: audit as AuditedAction | undefined,
+      },
+      handler: async (request, reply) => {
+        reply.code(success ? statuses[0]! : 204);
+        const value = await handle(request as Parameters<typeof handle>[0], reply);
+        return success ? sendJson(reply, value) : reply.send();
+      },
+    });
+  };
+
+  return {
+    add,
+    addList: (path, { view, query, read, ...list }) =>
+      add(`GET ${path}`, {
+        ...list,
+        query: { ...pageQuery, ...query },
+        answer: pageOf(view),
+        handle: async (request) => {
+          const { limit = defaultLimit, cursor } = request.query;
+          const page = await read(request as unknown as Parameters<typeof read>[0], { limit, cursor });
+          return { ...page, items: page.items.map(view.toJson) };
+        },
+      }),
+    addNamedList: (path, { view, nameOf, read, ...list }) =>
+      add(`GET ${path}`, {
+        ...list,
+        query: namedPageQuery,
+        answer: pageOf(view, 'string'),
+        handle: async ({ query }) => {
+          const page = cutPage(await read(), nameOf, query);
+          return { ...page, items: page.items.map(view.toJson) };
+        },
+      }),
+  };
+}
