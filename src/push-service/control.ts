@@ -9,20 +9,8 @@ import type { PushService } from './push-service.ts';
 
 const maxControlBytes = 64 * 1024;
 
-type Controlled = Pick<
-  PushService,
-  | 'origin'
-  | 'faults'
-  | 'createSinks'
-  | 'tallySinks'
-  | 'clearSinks'
-  | 'expire'
-  | 'disconnectUserAgents'
-  | 'statistics'
->;
-
 /** Serves one request below `/control`. */
-export async function serveControl(service: Controlled, exchange: Exchange): Promise<void> {
+export async function serveControl(service: PushService, exchange: Exchange): Promise<void> {
   const body = await exchange.readBody(maxControlBytes);
   if (body === 'aborted') return;
   const denial = checkAccess(exchange, service.origin);
@@ -47,7 +35,7 @@ export async function serveControl(service: Controlled, exchange: Exchange): Pro
 }
 
 function control(
-  service: Controlled,
+  service: PushService,
   method: string,
   resource: string,
   name: string | undefined,

@@ -3,6 +3,7 @@
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { Breaker } from './breaker.ts';
 import type { Clock } from './clock.ts';
+import { HttpFaults } from './http-faults.ts';
 import { Pacing } from './pacing.ts';
 import type { Answer, OriginSnapshot } from './transport.ts';
 
@@ -18,15 +19,6 @@ export interface Deferral {
   /** It breaks HTTP again and again. */
   readonly isIncompatible: boolean;
 }
-
-// A push service that breaks HTTP may still answer many requests, so successes between the faults do not clear them.
-// From the third fault on, sending pauses, each time twice as long. After many answers or a long time without a fault,
-// the count starts again.
-const toleratedFaults = 2;
-const firstPauseMs = 60_000;
-const maxPauseMs = 3_600_000;
-const answersToForget = 10_000;
-const forgetAfterMs = 2 * maxPauseMs;
 
 /** Tries that all fail over such a time are no accident. */
 const unreachableAfterMs = 15_000;
@@ -44,11 +36,7 @@ export class Admission {
   readonly #settings: AdmissionSettings;
   readonly #pacing = new Pacing();
   readonly #breaker = new Breaker();
-  /** HTTP faults, each once however many requests it ended. */
-  #faults = 0;
-  #lastFault: DeskbellError | undefined;
-  #lastFaultMs = 0;
-  #answersSinceFault = 0;
+  readonly #httpFaults = new HttpFaults();
   #answers = 0;
   #throttled = 0;
   #latencyMs = 0;
@@ -96,10 +84,10 @@ export class Admission {
   /** @returns why nothing may be sent; `undefined` where something may */
   deferral(): Deferral | undefined {
     if (this.#settings.hasBreaker === false) return undefined;
-    const waitMs = this.#breaker.waitMs(this.#settings.monotonicNow());
+    const nowMs = this.#settings.monotonicNow();
+    const waitMs = this.#breaker.waitMs(nowMs);
     if (waitMs === 0) return undefined;
-    const isIncompatible = this.#faults > toleratedFaults && !this.#isForgotten();
-    return { waitMs, reason: this.#breaker.reason, isIncompatible };
+    return { waitMs, reason: this.#breaker.reason, isIncompatible: this.#httpFaults.areTooMany(nowMs) };
   }
 
   /** How long the push service has asked to wait, from now; 0 where this is known already. */
@@ -122,7 +110,7 @@ export class Admission {
   recordAnswer({ response, outcome }: Answer, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
     this.#failures = undefined;
-    this.#answersSinceFault += 1;
+    this.#httpFaults.recordAnswer();
     this.#latencyMs =
       this.#answers === 0 ? latencyMs : this.#latencyMs + (latencyMs - this.#latencyMs) / averageOver;
     this.#answers += 1;
@@ -153,21 +141,9 @@ export class Admission {
 
   /** A connection ended. @returns true where nothing may be sent from now on, since it was for yet another HTTP fault */
   recordHttpFault(error: DeskbellError): boolean {
-    if (error.code !== 'ERR_PROTOCOL' || error === this.#lastFault) return false;
     const nowMs = this.#settings.monotonicNow();
-    this.#faults = this.#isForgotten() ? 1 : this.#faults + 1;
-    this.#lastFault = error;
-    this.#lastFaultMs = nowMs;
-    this.#answersSinceFault = 0;
-    const pauses = this.#faults - toleratedFaults;
-    if (pauses < 1) return false;
-    return this.#breaker.open(error.message, nowMs, Math.min(firstPauseMs * 2 ** (pauses - 1), maxPauseMs));
-  }
-
-  /** The last HTTP fault is too long ago to count. */
-  #isForgotten(): boolean {
-    const ageMs = this.#settings.monotonicNow() - this.#lastFaultMs;
-    return this.#answersSinceFault >= answersToForget || ageMs >= forgetAfterMs;
+    const pauseMs = this.#httpFaults.record(error, nowMs);
+    return pauseMs > 0 && this.#breaker.open(error.message, nowMs, pauseMs);
   }
 
   /** No connection could be made, and there is no other one. */

@@ -4,12 +4,13 @@ import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { checkOptions } from '../errors/check-options.ts';
 import { transportChecks } from './check-options.ts';
+import { checkRequest } from './check-request.ts';
 import type { ConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
 import { defaultCloseGraceMs, defaultTimeouts } from './timeouts.ts';
 import { Origin, type OriginSettings } from './origin.ts';
 import { parseProxy } from './proxy.ts';
-import type { PushHeaders, PushRequest, Transport, TransportOptions, TransportRules } from './transport.ts';
+import type { Transport, TransportOptions, TransportRules } from './transport.ts';
 import { createTrust } from './trust.ts';
 
 const maxOrigins = 1000;
@@ -126,31 +127,4 @@ function checkOrigin(origin: string, { isNamedOrigin }: ConnectSettings): URL | 
     'ERR_ENDPOINT_HOST_REFUSED',
     `${origin} is not https. If this push service is yours, add its origin to "pushServices".`,
   );
-}
-
-/** Header objects that were found to be legal; many messages share one. */
-const legalHeaders = new WeakSet<PushHeaders>();
-/** What HTTP itself writes: RFC 9113 §8.2.2 and the length. */
-const ownFields =
-  /^(?:host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te)$/;
-
-/** Text that could end a line or a request early must never reach the wire. */
-function checkRequest({ path, headers }: PushRequest): DeskbellError | undefined {
-  if (!/^\/[\x21-\x7e]*$/.test(path)) {
-    return new DeskbellError(
-      'ERR_ENDPOINT_INVALID',
-      'The path holds white space or characters to be escaped.',
-    );
-  }
-  if (legalHeaders.has(headers)) return undefined;
-  for (const [name, value] of Object.entries(headers)) {
-    if (!/^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name) || ownFields.test(name) || !/^[\x20-\x7e]*$/.test(value)) {
-      return new DeskbellError(
-        'ERR_MESSAGE_INVALID',
-        `The header field ${JSON.stringify(name)} is not legal.`,
-      );
-    }
-  }
-  legalHeaders.add(headers);
-  return undefined;
 }
