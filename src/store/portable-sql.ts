@@ -57,6 +57,8 @@ export interface PortableDatabase {
    * @param lock names what only one transaction at a time does
    */
   transaction<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
+  /** The same for what must not be found in the database's files any more: SQLite overwrites it, PostgreSQL with its next vacuum. */
+  erase<Result>(work: () => Work<Result>): Promise<Result>;
 }
 
 /** One statement of a transaction. @returns its rows */

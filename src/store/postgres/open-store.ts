@@ -85,7 +85,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return {
     ...createPortableRoles(portable),
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
-    people: createPostgresPeople(database, functions),
+    people: createPostgresPeople(database, portable, functions),
     broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database, functions)),
     leases: createPostgresLeases(database, functions, notices, reader),
     ledger: createPostgresLedger(database, functions),

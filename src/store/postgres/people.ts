@@ -2,12 +2,31 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { maxTags } from '../../audience/user-and-tags.ts';
 import type { PeopleStore } from '../people.ts';
+import type { PortableDatabase } from '../portable-sql.ts';
+import { removePerson, type PersonColumns } from '../remove-person.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { PostgresDatabase } from './database.ts';
-import { removePerson } from './remove-person.ts';
 
 /** @param functions the schema of the database's functions */
-export function createPostgresPeople(database: PostgresDatabase, functions: string): PeopleStore {
+export function createPostgresPeople(
+  database: PostgresDatabase,
+  portable: PortableDatabase,
+  functions: string,
+): PeopleStore {
+  const columns: PersonColumns = {
+    user: 'user_name',
+    lock: 'for update',
+    isForAll: "rows_in <> 'list'",
+    hasEndpoint: 'm.endpoint_hash = :endpoint and m.endpoint is not null',
+    toEndpoint: hashEndpoint,
+    finishIfOver: (broadcastId) => [
+      {
+        sql: `select ${functions}.finish_if_over(:broadcastId, ${functions}.clock(:nowMs))`,
+        values: { broadcastId, nowMs: database.now() },
+      },
+    ],
+  };
+
   return {
     assign: async (id, { user, tags }) => {
       const changed = await database.run(
@@ -54,6 +73,6 @@ export function createPostgresPeople(database: PostgresDatabase, functions: stri
         where s.tags is not null group by tag order by tag collate "C"
       `),
 
-    remove: (user) => database.transaction((query) => removePerson(query, functions, user, database.now())),
+    remove: (user) => portable.erase(() => removePerson(user, columns)),
   };
 }

@@ -23,6 +23,15 @@ const tables: OwnTables = {
 };
 
 export function createPortableDatabase(database: PostgresDatabase): PortableDatabase {
+  const transaction: PortableDatabase['transaction'] = (work, lock?: string) =>
+    database.transaction(async (query) => {
+      if (lock !== undefined)
+        await query('select pg_advisory_xact_lock(hashtext($1), 0)', [`deskbell ${lock}`]);
+      const running = work();
+      let step = running.next();
+      while (!step.done) step = running.next(await runWith(query, step.value));
+      return step.value;
+    });
   const runAlone = <Row>(sql: string, values = {}) => runWith<Row>(database.query, { sql, values });
 
   return {
@@ -49,15 +58,8 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
       }
       return changed;
     },
-    transaction: (work, lock) =>
-      database.transaction(async (query) => {
-        if (lock !== undefined)
-          await query('select pg_advisory_xact_lock(hashtext($1), 0)', [`deskbell ${lock}`]);
-        const running = work();
-        let step = running.next();
-        while (!step.done) step = running.next(await runWith(query, step.value));
-        return step.value;
-      }),
+    transaction,
+    erase: transaction,
   };
 }
 

@@ -47,7 +47,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return {
     ...createPortableRoles(portable),
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
-    people: createSqlitePeople(database),
+    people: createSqlitePeople(database, portable),
     broadcasts: createBroadcasts(portable, reader, createSqliteBroadcasts(database)),
     leases: createSqliteLeases(database, reader),
     ledger: createSqliteLedger(database),

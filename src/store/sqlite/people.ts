@@ -2,15 +2,28 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { maxTags } from '../../audience/user-and-tags.ts';
 import type { PeopleStore } from '../people.ts';
-import { createRemovePerson } from './remove-person.ts';
+import type { PortableDatabase } from '../portable-sql.ts';
+import { removePerson, type PersonColumns } from '../remove-person.ts';
+import { createBroadcastFinisher } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 import { createSubscriptionOwners } from './user-and-tags.ts';
 
-export function createSqlitePeople(database: SqliteDatabase): PeopleStore {
+export function createSqlitePeople(database: SqliteDatabase, portable: PortableDatabase): PeopleStore {
   const statements = prepareStatements(database);
   const owners = createSubscriptionOwners(database);
-  const removePerson = createRemovePerson(database);
+  const finish = createBroadcastFinisher(database);
+  const columns: PersonColumns = {
+    user: 'user',
+    lock: '',
+    isForAll: 'has_list = 0',
+    hasEndpoint: 'm.endpoint = :endpoint',
+    toEndpoint: String,
+    finishIfOver: (broadcastId) => {
+      finish.ifOver(broadcastId, database.now());
+      return [];
+    },
+  };
 
   const changeTags: PeopleStore['changeTags'] = (id, { add = [], remove = [] }) =>
     database.write(() => {
@@ -34,7 +47,7 @@ export function createSqlitePeople(database: SqliteDatabase): PeopleStore {
       }),
     changeTags,
     countTags: () => database.read(() => statements.countTags.all({}).map((row) => ({ ...row }))),
-    remove: (user) => database.erase(() => removePerson(user)),
+    remove: (user) => portable.erase(() => removePerson(user, columns)),
   };
 }
 

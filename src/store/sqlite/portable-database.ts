@@ -48,6 +48,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     },
     // one transaction writes at a time, so that no lock is needed
     transaction: (work) => database.write(() => finish(work(), runNow)),
+    erase: (work) => database.erase(() => finish(work(), runNow)),
   };
 }
 

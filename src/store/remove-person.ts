@@ -1,0 +1,91 @@
+// Deletes all that the database knows of a person, in one transaction.
+import type { RemovedPerson } from './people.ts';
+import {
+  run,
+  type PortableStatement,
+  type PortableValue,
+  type PortableValues,
+  type Work,
+} from './portable-sql.ts';
+
+/** What the databases name and find in ways of their own. */
+export interface PersonColumns {
+  /** Of subscriptions and of broadcasts: the user. */
+  readonly user: string;
+  /** At the end of a query whose rows nobody else changes until the transaction ends. */
+  readonly lock: string;
+  /** Of a broadcast: its positions are ids of subscriptions. */
+  readonly isForAll: string;
+  /** Of a member `m` of a list: it has this `:endpoint`, as `toEndpoint` gives it. */
+  readonly hasEndpoint: string;
+  toEndpoint(endpoint: string): PortableValue;
+  /** Finishes the broadcast where nothing of it is left to do. @returns statements that are to run for it */
+  finishIfOver(broadcastId: number): readonly PortableStatement[];
+}
+
+interface PersonRow {
+  readonly id: number;
+  readonly endpoint: string;
+}
+
+export function* removePerson(user: string, columns: PersonColumns): Work<RemovedPerson> {
+  const stored = yield* run<PersonRow>(
+    `select id, endpoint from deskbell.subscriptions where ${columns.user} = :user ${columns.lock}`,
+    { user },
+  );
+  const ended = yield* run<PersonRow>(
+    'select id, endpoint from deskbell.ended_subscriptions where user_name = :user',
+    { user },
+  );
+  const counts = { recipients: 0, attempts: 0, receipts: 0 };
+  const running = new Set<number>();
+  // where the person stands in lists of recipients
+  const members = `
+    select m.audience_id, m.position from deskbell.audiences a
+    join deskbell.audience_members m on m.audience_id = a.id and m.subscription_id = :id
+    union
+    select m.audience_id, m.position from deskbell.audiences a
+    join deskbell.audience_members m on m.audience_id = a.id and ${columns.hasEndpoint}`;
+  for (const row of [...stored, ...ended]) {
+    const id = { id: row.id };
+    const idAndEndpoint = { ...id, endpoint: columns.toEndpoint(row.endpoint) };
+    const retries = yield* run<{ readonly broadcast_id: number }>(
+      `delete from deskbell.retries where (broadcast_id, position) in (
+         select id, cast(:id as bigint) from deskbell.broadcasts
+         where ${columns.isForAll} and state in ('running', 'paused')
+         union
+         select b.id, m.position from deskbell.broadcasts b join (${members}) m on m.audience_id = b.audience_id
+         where b.state in ('running', 'paused')
+       ) returning broadcast_id`,
+      idAndEndpoint,
+    );
+    for (const { broadcast_id } of retries) running.add(broadcast_id);
+    counts.recipients += yield* drop(
+      `audience_members where (audience_id, position) in (${members})`,
+      idAndEndpoint,
+    );
+    counts.attempts += yield* drop('attempts where subscription_id = :id', id);
+    counts.receipts += yield* drop(
+      `receipts where subscription_id = :id
+         and broadcast_id in (select broadcast_id from deskbell.receipt_windows)`,
+      id,
+    );
+    yield* drop('accepted_subscriptions where subscription_id = :id', id);
+    yield* drop('person_reaches where person = :person', { person: `subscription:${row.id}` });
+    yield* drop('subscriptions where id = :id', id);
+  }
+  // those that were marked gone have ended by being deleted
+  yield* drop('ended_subscriptions where user_name = :user', { user });
+  yield* drop('webhook_events where user_name = :user', { user });
+  yield* drop('person_reaches where person = :person', { person: `user:${user}` });
+  const broadcasts = yield* drop(`broadcasts where ${columns.user} = :user`, { user });
+  const schedules = yield* drop('schedules where user_name = :user', { user });
+  // a retry may have been all that was left to do
+  for (const id of running) yield* columns.finishIfOver(id);
+  return { subscriptions: stored.length, ended: ended.length, broadcasts, schedules, ...counts };
+}
+
+/** @returns how many rows are deleted */
+function* drop(from: string, values: PortableValues): Work<number> {
+  return (yield* run(`delete from deskbell.${from} returning 1`, values)).length;
+}
