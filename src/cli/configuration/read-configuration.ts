@@ -10,7 +10,7 @@ import {
   type Configuration,
   type SettingName,
 } from './configuration.ts';
-import { readTextFile } from '../input/read-text-file.ts';
+import { readTextFile } from '../input/read-input.ts';
 import type { Setting } from './setting.ts';
 
 export interface ConfigurationSources {

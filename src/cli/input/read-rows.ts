@@ -1,7 +1,6 @@
 // Reads the rows of an import, whatever of three forms it has: JSON Lines, a JSON array, or CSV with a header. The first
 // line tells which.
-import { readJsonArray } from './read-json-array.ts';
-import { readLines, type Line } from './read-lines.ts';
+import { readJsonArray, readLines, type Line } from './read-lines.ts';
 import { isTableHeader, readCsv, type TableOptions } from './read-csv.ts';
 
 const byteOrderMark = '\ufeff';

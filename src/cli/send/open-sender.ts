@@ -1,6 +1,6 @@
 // Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
 import { X509Certificate } from 'node:crypto';
-import { readTextFile } from '../input/read-text-file.ts';
+import { readTextFile } from '../input/read-input.ts';
 import type { Sender, SenderOptions } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { pick, senderSettings, variableOf, type Configuration } from '../configuration/configuration.ts';

@@ -6,7 +6,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { TlsFiles } from '../../http/create-http-server.ts';
 import type { Log } from '../../http/log.ts';
 import type { ListenerOptions, OperatorOptions } from '../../operator/create-operator.ts';
-import { readTextFile } from '../input/read-text-file.ts';
+import { readTextFile } from '../input/read-input.ts';
 import { loadOrCreateSecret } from '../../keys/secret-files.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import type { Configuration } from '../configuration/configuration.ts';

@@ -2,7 +2,7 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { SubscriberTokens } from '../../service/push/subscriber-token.ts';
 import type { Configuration } from '../configuration/configuration.ts';
-import { readTextFile } from '../input/read-text-file.ts';
+import { readTextFile } from '../input/read-input.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 
 /**
