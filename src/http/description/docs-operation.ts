@@ -9,7 +9,7 @@ export function renderOperation(method: string, path: string, operation: Operati
   return html`<details class="operation" id="${operationId(method, path)}">
     <summary>
       <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
-      <span class="what">${summary}</span>
+      <span class="quiet">${summary}</span>
     </summary>
     <div class="inside">
       ${description !== undefined && renderText(description)} ${renderSecurity(operation)}
@@ -61,7 +61,7 @@ function renderSecurity({ security }: OperationObject): Html | undefined {
 function renderParameter({ name, in: place, required, description, schema }: ParameterObject): Html {
   const { description: meaning = '' } = schema as { description?: string };
   return html`<dt><code>${name}</code> <small>in the ${place}${required ? '' : ', optional'}</small></dt>
-    <dd>${description ?? meaning} <code class="schema">${JSON.stringify(schema)}</code></dd>`;
+    <dd>${description ?? meaning} <code class="quiet">${JSON.stringify(schema)}</code></dd>`;
 }
 
 function renderResponse(status: string, { description, content = {} }: ResponseDescription): Html {

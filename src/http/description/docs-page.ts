@@ -85,7 +85,7 @@ function renderIndex(name: string, entries: readonly Entry[]): Html {
         >
       </li>`,
   );
-  return html`<h2>${name}</h2>
+  return html`<h2 class="quiet">${name}</h2>
     <ul>
       ${links}
     </ul>`;
@@ -97,7 +97,7 @@ function renderGroup(
 ): Html {
   return html`<section>
     <h3>${name}</h3>
-    <p>${description}</p>
+    <p class="quiet">${description}</p>
     ${entries.map(({ method, path, operation }) => renderOperation(method, path, operation))}
   </section>`;
 }

@@ -4,12 +4,7 @@ import type { ObjectSchema, Schema } from '../schema.ts';
 
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { AnsweredErrors } from '../response-policy.ts';
-import {
-  bodyErrors,
-  describeProblems,
-  problemSchema,
-  type ResponseDescription,
-} from './openapi-responses.ts';
+import { bodyErrors, describeProblems, problemSchema } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 
 export type SecuritySchemes = Readonly<Record<string, object>>;
@@ -126,6 +121,8 @@ function toOperationObject(
       description: header.description,
     })),
   ];
+  const codes = [...errors, ...(body ? bodyErrors : []), ...errorsEverywhere];
+  const problems = describeProblems(codes, answered);
   return {
     tags: [tag],
     summary,
@@ -135,12 +132,11 @@ function toOperationObject(
       required: true,
       content: { 'application/json': { schema: body, example: body.examples?.[0] } },
     },
-    responses: withHeaders(
-      {
-        ...responses,
-        ...describeProblems([...errors, ...(body ? bodyErrors : []), ...errorsEverywhere], answered),
-      },
-      headersEverywhere,
+    responses: Object.fromEntries(
+      Object.entries({ ...responses, ...problems }).map(([status, response]) => [
+        status,
+        { ...response, headers: { ...headersEverywhere, ...response.headers } },
+      ]),
     ),
     security,
   };
@@ -148,16 +144,4 @@ function toOperationObject(
 
 function toParameter(place: ParameterObject['in'], name: string, schema: object): ParameterObject {
   return { name, in: place, required: place === 'path', schema };
-}
-
-function withHeaders(
-  responses: Readonly<Record<string, ResponseDescription>>,
-  everywhere: Readonly<Record<string, object>>,
-): Readonly<Record<string, ResponseDescription>> {
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, response]) => [
-      status,
-      { ...response, headers: { ...everywhere, ...response.headers } },
-    ]),
-  );
 }

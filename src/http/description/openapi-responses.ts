@@ -81,37 +81,33 @@ export const bodyErrors = [
 
 /** Error responses by status: those that a route names, and those that are possible everywhere. */
 export function describeProblems(codes: readonly ErrorCode[], errors: AnsweredErrors): Responses {
-  const entryOf = (code: ErrorCode): ServiceErrorEntry => {
+  const entries = Array.from(new Set([...codes, ...everywhere]), (code) => {
     const entry = errors[code];
     if (entry === undefined) throw new Error(`${code} is not answered here.`);
-    return entry;
-  };
-  const byStatus = Map.groupBy(new Set([...codes, ...everywhere]), (code) => entryOf(code).status);
+    return { ...entry, code };
+  });
+  const byStatus = Map.groupBy(entries, ({ status }) => status);
   return Object.fromEntries(
-    [...byStatus].map(([status, sameStatus]) => [
-      status,
-      describeProblem(status, sameStatus, errors, entryOf),
-    ]),
+    [...byStatus].map(([status, sameStatus]) => [status, describeProblem(status, sameStatus, errors)]),
   );
 }
 
 function describeProblem(
   status: number,
-  codes: readonly ErrorCode[],
+  entries: readonly (ServiceErrorEntry & { readonly code: ErrorCode })[],
   errors: AnsweredErrors,
-  entryOf: (code: ErrorCode) => ServiceErrorEntry,
 ): ResponseDescription {
   const retryAfter = { 'Retry-After': { schema: { type: 'string', pattern: '^[0-9]+$' } } };
   return {
-    description: codes.map((code) => `${code}: ${entryOf(code).title}.`).join(' '),
+    description: entries.map(({ code, title }) => `${code}: ${title}.`).join(' '),
     headers: status === 429 ? retryAfter : {},
     content: {
       [problemType]: {
         schema: { $ref: '#/components/schemas/Problem' },
         examples: Object.fromEntries(
-          codes.map((code) => [
+          entries.map(({ code, title, remedy }) => [
             code,
-            { summary: entryOf(code).remedy, value: exampleProblem(code, entryOf(code).title, errors) },
+            { summary: remedy, value: exampleProblem(code, title, errors) },
           ]),
         ),
       },

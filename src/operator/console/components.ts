@@ -40,7 +40,7 @@ export const notice = (variant: 'good' | 'warn' | 'bad', title: string, content?
     ${content}
   </div>`;
 
-export const empty = (text: string): Html => html`<p class="empty">${text}</p>`;
+export const empty = (text: string): Html => html`<p class="empty quiet">${text}</p>`;
 
 export function card(heading: string, content: Html, id = idOf(heading)): Html {
   return html`<section class="card" aria-labelledby="${id}">
@@ -142,7 +142,7 @@ export const selectField = (given: Fields, name: string, label: string, values: 
 
 /** The next page of a list, with the same filters. */
 export const older = (url: string, query: Query, text = 'Older'): Html =>
-  html`<p class="pager"><a class="button" rel="next" href="${urlWith(url, query)}">${text}</a></p>`;
+  html`<a class="button pager" rel="next" href="${urlWith(url, query)}">${text}</a>`;
 
 type Query = Readonly<Record<string, string | undefined>>;
 

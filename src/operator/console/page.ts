@@ -72,7 +72,7 @@ function renderPage(
             )}
           </ul>
         </nav>
-        <div class="who">
+        <div class="who small">
           <span>
             <span class="quiet">Signed in as</span>
             <strong><bdi>${session.operator.name}</bdi></strong>

@@ -92,7 +92,6 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
 }
 
 export function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
-  if (origins.length === 0) return empty('Nothing has been sent yet.');
   const suspendedRows = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
   const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
   const events = receipts === undefined ? [] : receiptEvents;
@@ -118,7 +117,8 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
       hostOf(counts.origin),
       ...figures.map(([, figureOf]) => formatCount(figureOf(counts))),
     ]);
-  return html`${table('Outcomes per push service', columns, rows)} ${moreHosts(origins.length - maxOrigins)}`;
+  return html`${table('Outcomes per push service', columns, rows, 'Nothing has been sent yet.')}
+  ${moreHosts(origins.length - maxOrigins)}`;
 }
 
 const maxOrigins = 20;

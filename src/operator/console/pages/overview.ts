@@ -51,7 +51,7 @@ export function addOverview(app: FastifyInstance, parts: OperatorContext, addLiv
         <section class="card" aria-labelledby="outcomes">
           <div class="head">
             <h2 id="outcomes">Outcomes per push service</h2>
-            <nav class="tabs" aria-label="Time">
+            <nav class="tabs small" aria-label="Time">
               ${Object.entries(ranges).map(([name, { text }]) =>
                 linkToCurrent(`/console/?range=${name}`, text, name === range),
               )}
