@@ -4,7 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkExpression, checkTags } from '../../audience/user-and-tags.ts';
 import type { Store } from '../../store/store.ts';
 import { parseIds } from '../flags/arguments.ts';
-import { createCommand } from '../command.ts';
+import { createCommand, type CommandDescription } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { withNamedData } from '../data/open-data.ts';
@@ -17,36 +17,25 @@ interface TagFlags extends PeopleFlags {
 }
 
 export const tagCommand = (context: Context): Command =>
-  createTagCommand(context, {
+  createTagCommand(context, 'Tags', 'add', {
     name: 'tag',
     description: 'Adds tags to subscriptions.',
     examples: ['deskbell subscriptions tag beta,de --user 42', 'deskbell subscriptions tag news --ids 17,18'],
-    verb: 'Tags',
-    change: (tags) => ({ add: tags }),
   });
 
 export const untagCommand = (context: Context): Command =>
-  createTagCommand(context, {
+  createTagCommand(context, 'Untags', 'remove', {
     name: 'untag',
     description: 'Removes tags from subscriptions.',
     examples: ['deskbell subscriptions untag beta --user 42', 'deskbell subscriptions untag beta --tag beta'],
-    verb: 'Untags',
-    change: (tags) => ({ remove: tags }),
   });
 
+/** @param verb begins the description of each flag */
 function createTagCommand(
   { environment, output, stop }: Context,
-  {
-    verb,
-    change,
-    ...description
-  }: {
-    readonly name: string;
-    readonly description: string;
-    readonly examples: readonly string[];
-    readonly verb: string;
-    readonly change: (tags: readonly string[]) => Parameters<Store['people']['changeTags']>[1];
-  },
+  verb: string,
+  change: 'add' | 'remove',
+  description: CommandDescription,
 ): Command {
   const command = createCommand({
     ...description,
@@ -56,7 +45,7 @@ function createTagCommand(
   return addPeopleFlags(command, verb, ['ids'])
     .option('--ids <ids>', `${verb} the subscriptions with these IDs, separated by commas.`, parseIds)
     .action(async (given: readonly string[], flags: TagFlags) => {
-      const changes = change(checkTags(given, '/tags'));
+      const changes = { [change]: checkTags(given, '/tags') };
       await withNamedData(flags, environment, async ({ store }) => {
         let subscriptions = 0;
         for await (const ids of idsOf(flags, store, stop)) {
