@@ -5,7 +5,7 @@ import { checkEncryptionArguments, encrypt } from './encrypt.ts';
 import { ensure } from './ensure.ts';
 import { createTokenCache } from './token-cache.ts';
 import { readOptions, type Defaults, type ReadOptions } from './request-options.ts';
-import type { PushSubscription, RequestDetails, RequestOptions } from './types.ts';
+import type { ContentEncoding, PushSubscription, RequestDetails, RequestOptions } from './types.ts';
 
 /** A payload that is still to be encrypted, with `aes128gcm`. */
 export interface Plaintext {
@@ -63,17 +63,15 @@ export function prepareRequest(
 /** The request with its body. @throws {Error} the key of the subscription is not a point on the curve */
 export function completeRequest({ details, plaintext }: PreparedRequest): RequestDetails {
   if (plaintext === undefined) return details;
-  const { payload, keys } = plaintext;
-  setBody(
-    details,
-    encrypt(keys.p256dh, keys.auth, payload, supportedContentEncodings.AES_128_GCM).cipherText,
-  );
+  encryptBody(details, plaintext, supportedContentEncodings.AES_128_GCM);
   return details;
 }
 
-function setBody(details: RequestDetails, body: Buffer): void {
-  details.headers['Content-Length'] = body.length;
-  details.body = body;
+function encryptBody(details: RequestDetails, { payload, keys }: Plaintext, encoding: ContentEncoding) {
+  const encrypted = encrypt(keys.p256dh, keys.auth, payload, encoding);
+  details.headers['Content-Length'] = encrypted.cipherText.length;
+  details.body = encrypted.cipherText;
+  return encrypted;
 }
 
 function checkSubscription(subscription: PushSubscription, hasPayload: boolean): void {
@@ -87,11 +85,10 @@ function checkSubscription(subscription: PushSubscription, hasPayload: boolean):
 }
 
 /** This draft of the encoding keeps its parameters in header fields. */
-function encryptAesgcm(details: RequestDetails, { payload, keys }: Plaintext): void {
-  const encrypted = encrypt(keys.p256dh, keys.auth, payload, supportedContentEncodings.AES_GCM);
-  details.headers['Encryption'] = `salt=${encrypted.salt}`;
-  details.headers['Crypto-Key'] = `dh=${encrypted.localPublicKey.toString('base64url')}`;
-  setBody(details, encrypted.cipherText);
+function encryptAesgcm(details: RequestDetails, plaintext: Plaintext): void {
+  const { salt, localPublicKey } = encryptBody(details, plaintext, supportedContentEncodings.AES_GCM);
+  details.headers['Encryption'] = `salt=${salt}`;
+  details.headers['Crypto-Key'] = `dh=${localPublicKey.toString('base64url')}`;
 }
 
 /** Google's endpoints of before VAPID take an API key; it is passed through. */

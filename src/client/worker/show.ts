@@ -29,11 +29,6 @@ export async function callBeforeShow(message: PushMessage): Promise<PushMessage>
 }
 
 async function showAndPassOn(message: PushMessage): Promise<void> {
-  await show(message);
-  await passOn(message);
-}
-
-async function show(message: PushMessage): Promise<void> {
   const options: Record<string, unknown> = {
     body: message.message,
     tag: 'deskbell',
@@ -45,6 +40,8 @@ async function show(message: PushMessage): Promise<void> {
   if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
   await worker.registration.showNotification(message.title, options);
   await showBadge(message.appBadge);
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Client has no such parameter
+  for (const page of await openPages()) page.postMessage({ deskbell: message });
 }
 
 /** What the payload says of the notification. A browser leaves out what it does not support. */
@@ -71,9 +68,4 @@ async function isOnScreen({ id, tag }: PushMessage): Promise<boolean> {
 export async function showBadge(count: number | undefined): Promise<void> {
   if (count === undefined) return;
   await navigator.setAppBadge?.(count).catch(() => undefined);
-}
-
-async function passOn(message: PushMessage): Promise<void> {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Client has no such parameter
-  for (const page of await openPages()) page.postMessage({ deskbell: message });
 }
