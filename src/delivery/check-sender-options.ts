@@ -2,8 +2,8 @@
 // its own.
 import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import {
-  checkEach,
   checkOptions,
+  isArrayOf,
   isCheckedElsewhere,
   isFunction,
   isNumber,
@@ -11,7 +11,6 @@ import {
   isSecret,
   isText,
   isWholeNumber,
-  kindOf,
   mustBe,
   wrong,
   type OptionCheck,
@@ -31,24 +30,18 @@ const vapidChecks: OptionChecks<SenderVapid> = {
   privateKey: isCheckedElsewhere,
   subject: isCheckedElsewhere,
   lifetimeSeconds: isCheckedElsewhere,
-  previousKeys(value, name) {
-    if (!Array.isArray(value)) throw wrong(name, `must be an array of key pairs, not ${kindOf(value)}`);
-    for (const [index, item] of value.entries()) isObject(item, `${name}[${index}]`);
-  },
+  previousKeys: isArrayOf('key pairs', isObject),
   keyDirectory: isText,
 };
 
 const isPositive = isNumber(1, Number.MAX_SAFE_INTEGER);
 
 /** Numbers under the names that `defaults` has. */
-const isPartOf =
-  (defaults: object): OptionCheck =>
-  (value, name) =>
-    checkOptions(value, checkEach(defaults, isPositive), {
-      name,
-      // what is given has a value
-      required: Object.keys(Object(value)),
-    });
+function isPartOf(defaults: object): OptionCheck {
+  const checks = Object.fromEntries(Object.keys(defaults).map((name) => [name, isPositive]));
+  // what is given has a value
+  return (value, name) => checkOptions(value, checks, { name, required: Object.keys(Object(value)) });
+}
 
 const senderChecks: OptionChecks<SenderOptions> = {
   vapid: (value, name) => checkOptions(value, vapidChecks, { name }),

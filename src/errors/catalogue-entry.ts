@@ -14,3 +14,14 @@ export const entry = (title: string, remedy: string, isRetryable = false): Catal
   title,
   remedy,
 });
+
+/** What a listener answers with. */
+export interface ServiceErrorEntry extends CatalogueEntry {
+  /** HTTP status of the response. */
+  readonly status: number;
+}
+
+export const answerEntry = (status: number, ...words: Parameters<typeof entry>): ServiceErrorEntry => ({
+  status,
+  ...entry(...words),
+});

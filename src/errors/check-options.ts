@@ -71,13 +71,17 @@ export const isSecret = (bytes: number): OptionCheck =>
     (value) => value instanceof Uint8Array && value.length === bytes,
   );
 
-/** @param expected of all options alike: their names are those of `defaults` */
-export function checkEach<Defaults extends object>(
-  defaults: Defaults,
-  check: OptionCheck,
-): OptionChecks<Defaults> {
-  return Object.fromEntries(Object.keys(defaults).map((name) => [name, check])) as OptionChecks<Defaults>;
-}
+/** @param items what the array has, as the message calls it. @param check of each */
+export const isArrayOf =
+  (items: string, check: OptionCheck): OptionCheck =>
+  (value, name) => {
+    if (!Array.isArray(value)) {
+      const isLoneText = typeof value === 'string' && items === 'strings';
+      const kind = isLoneText ? 'a string: put it in [ ]' : kindOf(value);
+      throw wrong(name, `must be an array of ${items}, not ${kind}`);
+    }
+    for (const [index, item] of value.entries()) check(item, `${name}[${index}]`);
+  };
 
 /** @param what completes a sentence that begins with the name */
 export function wrong(

@@ -1,14 +1,11 @@
 // The errors that the operator's listener answers with, each with its HTTP status: its own, and those of the public service
 // and of the library that its requests may meet.
-import type { CatalogueEntry } from './catalogue-entry.ts';
+import { answerEntry as entry, type CatalogueEntry, type ServiceErrorEntry } from './catalogue-entry.ts';
 import { fieldErrors } from './field-errors.ts';
 import { libraryErrors } from './library-errors.ts';
-import { serviceErrors, type ServiceErrorEntry } from './service-errors.ts';
+import { serviceErrors } from './service-errors.ts';
 
-const answer = (status: number, entry: CatalogueEntry): ServiceErrorEntry => ({ status, ...entry });
-
-const entry = (status: number, title: string, remedy: string, isRetryable = false): ServiceErrorEntry =>
-  answer(status, { title, remedy, isRetryable });
+const answer = (status: number, words: CatalogueEntry): ServiceErrorEntry => ({ status, ...words });
 
 /** Errors that only the operator's listener answers with. */
 export const ownOperatorErrors = {

@@ -1,17 +1,5 @@
 // The errors that the public service answers with, each with its HTTP status.
-import type { CatalogueEntry } from './catalogue-entry.ts';
-
-export interface ServiceErrorEntry extends CatalogueEntry {
-  /** HTTP status of the response. */
-  readonly status: number;
-}
-
-const entry = (status: number, title: string, remedy: string, isRetryable = false): ServiceErrorEntry => ({
-  status,
-  isRetryable,
-  title,
-  remedy,
-});
+import { answerEntry as entry, type ServiceErrorEntry } from './catalogue-entry.ts';
 
 export const serviceErrors = {
   ERR_SUBSCRIPTION_INVALID: entry(

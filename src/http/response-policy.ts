@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 
 import type { ErrorCode } from '../errors/catalogue.ts';
-import type { ServiceErrorEntry } from '../errors/service-errors.ts';
+import type { ServiceErrorEntry } from '../errors/catalogue-entry.ts';
 import type { Filter } from './filter.ts';
 
 /** The errors that a listener answers with, each with its status. Any other one is answered as ERR_INTERNAL. */

@@ -3,8 +3,9 @@
 import { X509Certificate } from 'node:crypto';
 
 import {
+  isArrayOf,
   isFunction,
-  kindOf,
+  isText,
   mustBe,
   wrong,
   type OptionCheck,
@@ -20,16 +21,14 @@ const isTimeout = mustBe(
   (value) => typeof value === 'number' && value > 0 && value <= maxTimeoutMs,
 );
 
+const isTextList = isArrayOf('strings', isText);
+
 export const transportChecks: OptionChecks<TransportOptions> = {
   pushServices(value, name) {
     isTextList(value, name);
     createEndpointPolicy(value as readonly string[]);
   },
-  ca(value, name) {
-    isTextList(value, name);
-    for (const [index, pem] of (value as readonly string[]).entries())
-      checkCertificate(`${name}[${index}]`, pem);
-  },
+  ca: isArrayOf('strings', isCertificate),
   proxy: (value) => void parseProxy(value as string),
   noProxy: isTextList,
   connectTimeoutMs: isTimeout,
@@ -43,18 +42,10 @@ export const transportChecks: OptionChecks<TransportOptions> = {
   connectOverride: isFunction,
 };
 
-function isTextList(...[value, name]: Parameters<OptionCheck>): void {
-  if (typeof value === 'string')
-    throw wrong(name, 'must be an array of strings, not a string: put it in [ ]');
-  if (!Array.isArray(value)) throw wrong(name, `must be an array of strings, not ${kindOf(value)}`);
-  for (const [index, item] of value.entries()) {
-    if (typeof item !== 'string') throw wrong(`${name}[${index}]`, `must be a string, not ${kindOf(item)}`);
-  }
-}
-
-function checkCertificate(name: string, pem: string): void {
+function isCertificate(...[pem, name]: Parameters<OptionCheck>): void {
+  isText(pem, name);
   try {
-    void new X509Certificate(pem);
+    void new X509Certificate(pem as string);
   } catch (cause) {
     const message = 'is not a certificate in PEM: give the text that begins with -----BEGIN CERTIFICATE-----';
     throw wrong(name, message, { cause });

@@ -3,7 +3,7 @@
 import { Type, type Schema } from '../schema.ts';
 
 import type { ErrorCode } from '../../errors/catalogue.ts';
-import type { ServiceErrorEntry } from '../../errors/service-errors.ts';
+import type { ServiceErrorEntry } from '../../errors/catalogue-entry.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { problemType, toProblem } from '../problem.ts';
 import type { AnsweredErrors } from '../response-policy.ts';
