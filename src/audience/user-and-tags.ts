@@ -28,7 +28,7 @@ export interface TagExpression {
 }
 
 export const maxUserBytes = 128;
-export const maxTags = 32;
+const maxTags = 32;
 const maxTagBytes = 64;
 /** A tag in another spelling than the normal one may be longer; so much is never of `maxTagBytes`. */
 const maxSpelledCharacters = 4 * maxTagBytes;
@@ -112,4 +112,16 @@ export function checkExpression({ user, tags = {} }: AudienceExpression): Audien
 function wrong(code: 'ERR_FIELD_TYPE' | 'ERR_FIELD_VALUE', pointer: string, detail: string): DeskbellError {
   const field: FieldError = { pointer, code, detail };
   return new DeskbellError(code, detail, { fields: [field] });
+}
+
+/**
+ * @param count of the tags that a stored subscription would have
+ * @throws {DeskbellError} ERR_FIELD_VALUE where they are too many
+ */
+export function checkTagCount(subscriptionId: number, count: number): void {
+  if (count <= maxTags) return;
+  throw new DeskbellError(
+    'ERR_FIELD_VALUE',
+    `Subscription ${subscriptionId} would have ${count} tags; at most ${maxTags} are allowed.`,
+  );
 }

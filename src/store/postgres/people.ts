@@ -1,6 +1,5 @@
 // People in PostgreSQL: user and tags of subscriptions. What is deleted leaves the database's files with its next vacuum.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { maxTags } from '../../audience/user-and-tags.ts';
+import { checkTagCount } from '../../audience/user-and-tags.ts';
 import type { PeopleStore } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
@@ -53,12 +52,7 @@ export function createPostgresPeople(
         if (row === undefined) return false;
         const kept = (row.tags ?? []).filter((tag) => !remove.includes(tag));
         const tags = [...new Set([...kept, ...add])];
-        if (tags.length > maxTags) {
-          throw new DeskbellError(
-            'ERR_FIELD_VALUE',
-            `Subscription ${id} would have ${tags.length} tags; at most ${maxTags} are allowed.`,
-          );
-        }
+        checkTagCount(id, tags.length);
         await query(
           `update deskbell.subscriptions set tags = ${functions}.read_tags($2::jsonb) where id = $1`,
           [id, JSON.stringify(tags)],

@@ -25,17 +25,7 @@ export interface AttemptLog {
 }
 
 export function createAttemptLog(database: SqliteDatabase): AttemptLog {
-  const insert = database.prepare<{
-    broadcastId: number;
-    subscriptionId: number | null;
-    atMs: number;
-    origin: string;
-    attempt: number;
-    outcome: string;
-    status: number | null;
-    reason: string | null;
-    detail: string | null;
-  }>(`
+  const insert = database.prepare<ReturnType<typeof toValues>>(`
       insert into attempts
         (broadcast_id, subscription_id, at_ms, origin, attempt, outcome, status, reason, detail)
       values
@@ -51,20 +41,27 @@ export function createAttemptLog(database: SqliteDatabase): AttemptLog {
       const kind = record.outcome === 'accepted' ? 'accepted' : 'others';
       if (logged[kind] >= (kind === 'accepted' ? maxAcceptedPerBroadcast : maxOthersPerBroadcast)) return;
       logged[kind] += 1;
-      insert.run({
-        broadcastId,
-        subscriptionId: recipient.subscriptionId ?? null,
-        atMs: record.atMs,
-        origin,
-        attempt: record.attempt,
-        outcome: record.outcome,
-        status: record.status ?? null,
-        reason: record.reason ?? null,
-        detail: record.detail ?? null,
-      });
+      insert.run(toValues(broadcastId, recipient.subscriptionId, origin, record));
     },
     prune: () => {
       prune.run({});
     },
   };
 }
+
+const toValues = (
+  broadcastId: number,
+  subscriptionId: number | undefined,
+  origin: string,
+  { atMs, attempt, outcome, status, reason, detail }: NonNullable<RowResult['record']>,
+) => ({
+  broadcastId,
+  subscriptionId: subscriptionId ?? null,
+  atMs,
+  origin,
+  attempt,
+  outcome,
+  status: status ?? null,
+  reason: reason ?? null,
+  detail: detail ?? null,
+});

@@ -1,7 +1,6 @@
 // Broadcasts in SQLite: what stands in its own way of creating them, and their audiences.
-import type { SQLInputValue } from 'node:sqlite';
 import type { BroadcastWriter } from '../broadcast-control.ts';
-import type { BroadcastState, NewBroadcast } from '../broadcasts.ts';
+import type { NewBroadcast } from '../broadcasts.ts';
 import { optionColumns, toOptionRow } from '../delivery-options.ts';
 import { cutSlices } from '../slices.ts';
 import { receiptWindowMs } from '../receipts.ts';
@@ -18,23 +17,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
 
   const insert = (draft: NewBroadcast): number | undefined => {
     const extent = audiences.extent(draft.audienceId);
-    const row = statements.insert.first({
-      idempotencyKey: draft.idempotencyKey ?? null,
-      contentHash: draft.contentHash,
-      payload: draft.payload,
-      ...toOptionRow(draft),
-      audienceId: draft.audienceId ?? null,
-      user: draft.user ?? null,
-      hasList: draft.audienceId === undefined ? 0 : 1,
-      audience: extent.rows,
-      nowMs: database.now(),
-      startAtMs: draft.startAtMs,
-      expiresAtMs: draft.expiresAtMs,
-      receiptActions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
-      // an audience of nobody is done at once
-      state: extent.rows === 0 ? 'done' : 'running',
-      finishedAtMs: extent.rows === 0 ? database.now() : null,
-    });
+    const row = statements.insert.first(toValues(draft, extent.rows, database.now()));
     if (row === undefined) return undefined;
     if (draft.receiptActions !== undefined) {
       statements.openReceiptWindow.run({
@@ -59,26 +42,27 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
   };
 }
 
+const toValues = (draft: NewBroadcast, audience: number, nowMs: number) => ({
+  idempotencyKey: draft.idempotencyKey ?? null,
+  contentHash: draft.contentHash,
+  payload: draft.payload,
+  ...toOptionRow(draft),
+  audienceId: draft.audienceId ?? null,
+  user: draft.user ?? null,
+  hasList: draft.audienceId === undefined ? 0 : 1,
+  audience,
+  nowMs,
+  startAtMs: draft.startAtMs,
+  expiresAtMs: draft.expiresAtMs,
+  receiptActions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
+  // an audience of nobody is done at once
+  state: audience === 0 ? 'done' : 'running',
+  finishedAtMs: audience === 0 ? nowMs : null,
+});
+
 function prepareStatements(database: SqliteDatabase) {
   return {
-    insert: database.prepare<
-      Readonly<Record<string, SQLInputValue>> & {
-        idempotencyKey: string | null;
-        contentHash: Uint8Array;
-        state: BroadcastState;
-        payload: Uint8Array;
-        audienceId: number | null;
-        user: string | null;
-        hasList: 0 | 1;
-        audience: number;
-        nowMs: number;
-        startAtMs: number;
-        expiresAtMs: number;
-        finishedAtMs: number | null;
-        receiptActions: string | null;
-      },
-      { id: number }
-    >(`
+    insert: database.prepare<ReturnType<typeof toValues>, { id: number }>(`
         insert into broadcasts (
           idempotency_key, content_hash, state, payload,
           audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,

@@ -1,6 +1,5 @@
 // People in SQLite: user and tags of subscriptions.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { maxTags } from '../../audience/user-and-tags.ts';
+import { checkTagCount } from '../../audience/user-and-tags.ts';
 import type { PeopleStore } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
@@ -30,12 +29,8 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
       if (statements.find.first({ id }) === undefined) return false;
       for (const tag of remove) owners.removeTag(id, tag);
       for (const tag of add) owners.addTag(id, tag);
-      const count = owners.tagsOf(id).length;
-      if (count <= maxTags) return true;
-      throw new DeskbellError(
-        'ERR_FIELD_VALUE',
-        `Subscription ${id} would have ${count} tags; at most ${maxTags} are allowed.`,
-      );
+      checkTagCount(id, owners.tagsOf(id).length);
+      return true;
     });
 
   return {
