@@ -23,14 +23,10 @@ export function sentMessageToJson(
   id: number | undefined,
   endpoint: string,
   { outcome, response }: SendResult,
-): object {
+) {
   // The message's URL is a capability, as the endpoint is, and is not shown.
-  const { reason, detail, afterMs } = {
-    reason: undefined,
-    afterMs: undefined,
-    detail: undefined,
-    ...outcome,
-  };
+  const { reason, detail, afterMs }: { kind: string; reason?: string; detail?: string; afterMs?: number } =
+    outcome;
   return {
     id,
     pushService: new URL(endpoint).origin,

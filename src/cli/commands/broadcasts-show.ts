@@ -31,14 +31,10 @@ export function showCommand({ environment, output }: Context): Command {
     .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
     .onData(async ({ store }, id: number, flags: ShowFlags) => {
       const broadcast = await store.broadcasts.get(id);
-      if (flags.json) await output.line(JSON.stringify(broadcastToJson(broadcast)));
-      else {
-        const since = new Date(broadcast.createdAtMs).toISOString();
-        await output.line(
-          `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`,
-        );
-        for (const line of summarize(broadcast, output)) await output.line(line);
-      }
+      const since = new Date(broadcast.createdAtMs).toISOString();
+      const head = `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`;
+      const text = [head, ...summarize(broadcast, output)].join('\n');
+      await output.result(flags, broadcastToJson(broadcast), text);
       if (!flags.attempts && flags.subscription === undefined) return;
       const records = await store.broadcasts.attempts({
         broadcastId: id,
@@ -50,17 +46,9 @@ export function showCommand({ environment, output }: Context): Command {
     });
 }
 
-function formatAttempt({
-  atMs,
-  subscriptionId,
-  origin,
-  attempt,
-  outcome,
-  status,
-  reason,
-  detail,
-}: AttemptRecord): string {
+function formatAttempt({ outcome, origin, status, reason, detail, ...record }: AttemptRecord): string {
   const parts = [outcome.padEnd(8), origin, status, reason, detail].filter((part) => part !== undefined);
-  const subscription = subscriptionId === undefined ? 'not stored' : String(subscriptionId);
-  return `  ${new Date(atMs).toISOString()}  ${subscription.padStart(10)}  #${attempt}  ${parts.join('  ')}`;
+  const { atMs, attempt, subscriptionId = 'not stored' } = record;
+  const subscription = String(subscriptionId).padStart(10);
+  return `  ${new Date(atMs).toISOString()}  ${subscription}  #${attempt}  ${parts.join('  ')}`;
 }

@@ -122,12 +122,9 @@ async function dryRun(
   const audience = isForOne(flags)
     ? { ids: [(await findSubscription(store.subscriptions, flags)).id] }
     : audienceOf(flags, configuration, vapidKeys.publicKey, context);
-  const { output } = context;
-  await printDryRun(audience, message, { ...readDeliveryFlags(flags), startAt: flags.at }, store, {
-    output,
-    json: flags.json ?? false,
-    isWithReceipts: configuration.receipts && !isForOne(flags),
-  });
+  const receipts = configuration.receipts && !isForOne(flags);
+  const options = { ...readDeliveryFlags(flags), startAt: flags.at, receipts };
+  await printDryRun(audience, message, options, store, context.output, flags);
 }
 
 async function sendToOne(
@@ -141,7 +138,7 @@ async function sendToOne(
   try {
     const row = await findSubscription(data.store.subscriptions, flags);
     const result = await sender.send(row, message, readDeliveryFlags(flags));
-    await printSendResult(context.output, row, result, { json: flags.json ?? false });
+    await printSendResult(context.output, row, result, flags);
     if (result.outcome.kind !== 'accepted') {
       throw new DeskbellError('ERR_NOT_ACCEPTED', 'The push service did not accept the message');
     }

@@ -36,11 +36,12 @@ function showCommand(context: Context): Command {
     examples: ['deskbell sending show', 'deskbell sending show --json'],
   }).onData(async ({ store }, flags: JsonFlag) => {
     const resumption = await describeResumption(store);
-    if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
     const { pause } = resumption;
-    if (pause === undefined) return output.line('Sending is not paused.');
-    await output.line(describePause(pause));
-    await output.line(formatResumption(resumption, createCommandHint(context, flags)));
+    const text =
+      pause === undefined
+        ? 'Sending is not paused.'
+        : `${describePause(pause)}\n${formatResumption(resumption, createCommandHint(context, flags))}`;
+    await output.result(flags, resumptionToJson(resumption), text);
   });
 }
 

@@ -8,7 +8,7 @@ import type { Message } from '../../protocol/message/message.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import { checkBroadcastOptions, type BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
 import type { Store } from '../../store/store.ts';
-import type { Output } from '../output/output.ts';
+import type { JsonFlag, Output } from '../output/output.ts';
 
 /**
  * Checks the message and its options as sending does, and prints the size of the audience and the payload.
@@ -20,22 +20,17 @@ export async function printDryRun(
   message: Message,
   options: BroadcastOptions,
   { subscriptions, now }: Pick<Store, 'subscriptions' | 'now'>,
-  {
-    output,
-    json,
-    isWithReceipts,
-  }: { readonly output: Output; readonly json: boolean; readonly isWithReceipts: boolean },
+  output: Output,
+  { json }: JsonFlag,
 ): Promise<void> {
+  const { receipts: isWithReceipts = false } = options;
   const payload = encodePayload(message, undefined, { isWithReceipts });
   const payloadText = Buffer.from(payload).toString();
   checkBroadcastOptions(options, now());
   const count = await countAudience(audience, subscriptions);
   if (json) {
-    const fields = {
-      audience: count,
-      payloadBytes: payload.length,
-      payload: JSON.parse(payloadText) as unknown,
-    };
+    const shown = JSON.parse(payloadText) as unknown;
+    const fields = { audience: count, payloadBytes: payload.length, payload: shown };
     return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
   }
   const recipients = formatAudience(count);
