@@ -29,15 +29,13 @@ export class ServiceApi {
   readonly timeoutMs: number;
   /** Of the subscription that was stored last. */
   storedEndpoint: string | undefined;
-  readonly #fetch: Fetch;
-  readonly #getToken: GetToken;
+  readonly #options: ServiceApiOptions;
 
   /** @param url a folder: it ends with a slash */
   constructor(url: URL, options: ServiceApiOptions = {}) {
     this.url = url;
     this.timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
-    this.#getToken = options.token ?? (() => undefined);
+    this.#options = options;
   }
 
   /** The key to subscribe with, as unpadded base64url. */
@@ -50,7 +48,7 @@ export class ServiceApi {
 
   /** @param former what it takes the place of, as `subscriptionBody` makes it */
   async store(subscription: PushSubscription, vapidKey: string, former: string | undefined): Promise<void> {
-    const token = await this.#getToken();
+    const token = await this.#options.token?.();
     await this.#request('webPush', {
       method: 'POST',
       headers: {
@@ -73,9 +71,10 @@ export class ServiceApi {
   }
 
   async #request(path: string, init: RequestInit): Promise<Response> {
+    const request: Fetch = this.#options.fetch ?? fetch;
     let response: Response;
     try {
-      response = await this.#fetch(new URL(path, this.url), {
+      response = await request(new URL(path, this.url), {
         // Nothing here acts for a signed-in user, so no cookie goes along that could be abused.
         credentials: 'omit',
         signal: AbortSignal.timeout(this.timeoutMs),

@@ -46,7 +46,10 @@ export function createLog(options: LogOptions = {}): OpenLog {
   const { file, isReadable = file === undefined && process.stdout.isTTY } = options;
   let fd = file === undefined ? process.stdout.fd : openLogFile(file);
   const writer = createBatchWriter(fd);
-  const logger = createLogger(isReadable ? readable(writer) : escaping(writer));
+  const logger = pino(
+    { base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: pino.stdSerializers.err } },
+    linesTo(writer, isReadable),
+  );
   return {
     info: (record) => logger.info(record),
     error: (record) => logger.error(record),
@@ -65,24 +68,13 @@ export function createLog(options: LogOptions = {}): OpenLog {
   };
 }
 
-/** Whoever reads the file may do so on a terminal. */
-function escaping(writer: BatchWriter): DestinationStream {
-  return { write: (line) => writer.write(`${escapeControls(line.slice(0, -1))}\n`) };
-}
-
-/** Turns JSON lines into lines for people, which are written immediately. */
-function readable(writer: BatchWriter): DestinationStream {
+/** Turns what pino writes into lines: for people, which are written immediately, or JSON. */
+function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
   return {
     write(line) {
-      writer.write(formatRecord(line));
-      writer.flush();
+      // Whoever reads the file may do so on a terminal.
+      writer.write(isReadable ? formatRecord(line) : `${escapeControls(line.slice(0, -1))}\n`);
+      if (isReadable) writer.flush();
     },
   };
-}
-
-function createLogger(destination: DestinationStream): Log {
-  return pino(
-    { base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: pino.stdSerializers.err } },
-    destination,
-  );
 }

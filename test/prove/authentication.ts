@@ -134,12 +134,12 @@ export const authentication: ClaimChanges = {
   ],
   'The authenticator is attached per action, by annotation': changesOf(actions, {
     'every action is annotated': [
-      'authenticate.includes(name) ? { authenticator } : {}',
-      'true ? { authenticator } : {}',
+      'authenticate.includes(name) && { authenticator }',
+      'true && { authenticator }',
     ],
     'no action is annotated': [
-      'authenticate.includes(name) ? { authenticator } : {}',
-      'false ? { authenticator } : {}',
+      'authenticate.includes(name) && { authenticator }',
+      'false && { authenticator }',
     ],
   }),
   'The authenticator is attached per class of actions, by annotation': [

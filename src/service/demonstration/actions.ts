@@ -1,5 +1,5 @@
 // The demonstration actions under /api: each answers one fixed JSON string. They show the four logging mechanisms.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from '../../http/schema.ts';
 
 import type { ServiceApp } from '../../http/service-app.ts';
@@ -13,7 +13,6 @@ import {
   annotateClass,
   createSessionAuthenticator,
   enforceAuthenticators,
-  type Authenticator,
 } from './mechanisms/authenticator.ts';
 import type { DemoActionName, Settings } from '../options.ts';
 
@@ -58,8 +57,10 @@ export function addActionRoutes(
   if (logging.includes('action-creator')) {
     useActionCreator(app, createLoggingActionCreator(log), readSession);
   }
-  const annotation = (name: DemoActionName): { authenticator?: Authenticator } =>
-    Array.isArray(authenticate) && authenticate.includes(name) ? { authenticator } : {};
+  const configOf = (name: DemoActionName): FastifyContextConfig => ({
+    operation: operations[name],
+    ...(Array.isArray(authenticate) && authenticate.includes(name) && { authenticator }),
+  });
   // The result of an action is answered as JSON, a string as a JSON string.
   const run = (action: Action) => (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('content-type', jsonContentType);
@@ -67,21 +68,15 @@ export function addActionRoutes(
     return value instanceof Promise ? value.then(toText) : toText(value);
   };
 
-  app.get('/api/get', { config: { operation: operations.get, ...annotation('get') } }, run(actions.get));
+  app.get('/api/get', { config: configOf('get') }, run(actions.get));
   app.get(
     '/api/getWithArg/*',
-    {
-      schema: { params: argParams },
-      config: { operation: operations.getWithArg, wildcardParam: 'arg', ...annotation('getWithArg') },
-    },
+    { schema: { params: argParams }, config: { ...configOf('getWithArg'), wildcardParam: 'arg' } },
     run(actions.getWithArg),
   );
   app.post(
     '/api/post',
-    {
-      schema: { body: postBody },
-      config: { operation: operations.post, csrfExempt: true, ...annotation('post') },
-    },
+    { schema: { body: postBody }, config: { ...configOf('post'), csrfExempt: true } },
     run(actions.post),
   );
 }
