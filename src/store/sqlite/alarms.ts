@@ -11,17 +11,7 @@ export interface Alarms {
 }
 
 export function createAlarms(database: SqliteDatabase): Alarms {
-  const add = database.prepare<
-    {
-      broadcastId: number;
-      origin: string;
-      reason: string;
-      detail: string;
-      nowMs: number;
-      rows: number;
-    },
-    { rows: number }
-  >(`
+  const add = database.prepare<RaisedAlarm & { broadcastId: number; nowMs: number }, { rows: number }>(`
     insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
     values (:broadcastId, :origin, :reason, :detail, :nowMs, :rows)
     on conflict (broadcast_id, origin, reason) do update set rows = alarms.rows + excluded.rows

@@ -29,19 +29,18 @@ export function isBusy(error: unknown): boolean {
 
 /** The fault as Deskbell names it, with SQLite's own as its cause; what SQLite did not raise is passed through. */
 export function toStoreError(error: unknown, path: string): unknown {
+  const cause = error;
   const unavailable = (detail: string) =>
-    new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${path} ${detail}.`, { cause: error });
+    new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${path} ${detail}.`, { cause });
   switch (primaryCode(error)) {
     case undefined:
       return error;
     case SQLITE_CORRUPT:
-      return new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} is damaged.`, { cause: error });
+      return new DeskbellError('ERR_STORE_CORRUPT', `The database ${path} is damaged.`, { cause });
     case SQLITE_NOTADB:
-      return new DeskbellError('ERR_STORE_CORRUPT', `The file ${path} is not a database.`, { cause: error });
+      return new DeskbellError('ERR_STORE_CORRUPT', `The file ${path} is not a database.`, { cause });
     case SQLITE_CONSTRAINT:
-      return new DeskbellError('ERR_FIELD_VALUE', `The row was not stored: ${messageOf(error)}.`, {
-        cause: error,
-      });
+      return new DeskbellError('ERR_FIELD_VALUE', `The row was not stored: ${messageOf(error)}.`, { cause });
     case SQLITE_BUSY:
       return unavailable('is locked by another process');
     case SQLITE_READONLY:
