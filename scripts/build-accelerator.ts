@@ -20,7 +20,8 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { addonFile, describePlatform } from '../src/accelerator/addon-file.ts';
-import { loadAccelerator, type EncryptionMethod } from '../src/accelerator/load-accelerator.ts';
+import type { EncryptionMethod } from '../src/accelerator/encryption-methods.ts';
+import { loadAccelerator } from '../src/accelerator/load-accelerator.ts';
 
 const root = join(import.meta.dirname, '..');
 const native = join(root, 'native');

@@ -11,8 +11,6 @@ import { findFaultInChild } from './check-in-child.ts';
 import type { EncryptionMethod } from './encryption-methods.ts';
 import { reproducesVector } from './self-check.ts';
 
-export type { EncryptionMethod } from './encryption-methods.ts';
-
 export interface Accelerator {
   readonly method: EncryptionMethod;
   readonly encrypt: Encrypt;

@@ -1,6 +1,6 @@
 // What delivery is told: keys, transport, when to try again, and the sizes and times of a worker. Everything but the
 // functions of `TransportOptions` can be posted to a thread.
-import type { EncryptionMethod } from '../accelerator/load-accelerator.ts';
+import type { EncryptionMethod } from '../accelerator/encryption-methods.ts';
 import type { VapidKeys } from '../protocol/vapid-token.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { MaxRates } from './limits/max-rate.ts';

@@ -56,7 +56,8 @@ export async function removeKeyPair(directory: string, publicKey: string): Promi
   await removePrivateFile(pathOf(directory, publicKey));
 }
 
-async function listPairFiles(directory: string): Promise<readonly string[]> {
+/** @throws {DeskbellError} ERR_FILE */
+export async function listPairFiles(directory: string): Promise<readonly string[]> {
   try {
     return (await readdir(directory)).filter((name) => pairFile.test(name)).toSorted();
   } catch (cause) {

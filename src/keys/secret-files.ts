@@ -1,12 +1,11 @@
 // The secrets of a data directory: the list of their files, those that are made where they are missing, and all of them
 // together, as a backup takes them and a restore puts them back.
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
 import { pairAdvice, vapidFileName } from './key-file.ts';
-import { pairFile } from './key-ring.ts';
+import { listPairFiles, pairFile } from './key-ring.ts';
 import { readPrivateFile, unusableError, writePrivateFile } from './private-file.ts';
 
 const secretBytes = 32;
@@ -51,8 +50,7 @@ export const isSecretFile = (name: string): boolean => fixedNames.includes(name)
  */
 export async function readSecretFiles(directory: string): Promise<readonly SecretFile[]> {
   const fixed = await readFiles(directory, fixedNames);
-  const pairNames = (await readdir(directory)).filter((name) => pairFile.test(name));
-  return [...fixed, ...(await readFiles(directory, pairNames.toSorted()))];
+  return [...fixed, ...(await readFiles(directory, await listPairFiles(directory)))];
 }
 
 /** Those that are there. */

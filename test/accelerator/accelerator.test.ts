@@ -20,11 +20,8 @@ import {
 } from '../../scripts/build-accelerator.ts';
 import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createAddonEncryptBatch, type Addon } from '../../src/accelerator/addon.ts';
-import {
-  loadAccelerator,
-  type Accelerator,
-  type EncryptionMethod,
-} from '../../src/accelerator/load-accelerator.ts';
+import type { EncryptionMethod } from '../../src/accelerator/encryption-methods.ts';
+import { loadAccelerator, type Accelerator } from '../../src/accelerator/load-accelerator.ts';
 import { findFault } from '../../src/accelerator/self-check.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createEncrypter, maxPlaintextBytes, type Encrypt } from '../../src/protocol/message-encryption.ts';

@@ -1,6 +1,7 @@
 // The machine and its Node: versions, open files, how messages are encrypted.
 import { readFile } from 'node:fs/promises';
-import { loadAccelerator, type EncryptionMethod } from '../../accelerator/load-accelerator.ts';
+import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
+import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { packageVersion } from '../package-version.ts';
 import { ok, warning, type Finding } from './finding.ts';
 

@@ -1,6 +1,7 @@
 // Sends single messages, on the same path as those of broadcasts, and reports the push services' answers to the store.
 // Broadcasts that threads deliver need none of it here, so it is loaded with the first single message.
-import { loadAccelerator, type EncryptionMethod } from '../../accelerator/load-accelerator.ts';
+import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
+import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type EncryptBatch } from '../../protocol/encrypt-batch.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
