@@ -58,11 +58,7 @@ export async function sendBroadcast(
       );
     }
     const audience = audienceOf(flags, configuration, data.vapidKeys.publicKey, context);
-    const broadcastOptions = {
-      ...options,
-      idempotencyKey: flags.idempotencyKey,
-      startAt: flags.at,
-    };
+    const broadcastOptions = { ...options, idempotencyKey: flags.idempotencyKey, startAt: flags.at };
     const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
     if (flags.detach || isForLater) {
       const stored = await sender.createBroadcast(audience, message, broadcastOptions);
