@@ -21,13 +21,21 @@ export type { Progress } from './delivery/broadcast/progress.ts';
 export type { RetryPolicy } from './delivery/worker/retry-policy.ts';
 export type {
   Alarm,
-  AttemptRecord,
   Broadcast,
   BroadcastState,
   BroadcastStore,
   OriginCounts,
   Settlement,
 } from './store/broadcasts.ts';
+export type {
+  AnswerCount,
+  AttemptOutcome,
+  AttemptRecord,
+  AttemptStore,
+  RowOutcome,
+  RowState,
+  RowWait,
+} from './store/attempts.ts';
 export type { Message, MessageAction } from './protocol/message/message.ts';
 export type { Outcome, RetryReason } from './protocol/outcome.ts';
 export type { PushResponse } from './protocol/push-response.ts';

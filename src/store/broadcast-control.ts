@@ -1,6 +1,5 @@
 // Creates broadcasts, pauses, resumes and cancels them.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { findAttempts } from './attempt-log.ts';
 import type { BroadcastReader } from './broadcast-reader.ts';
 import {
   repeatBroadcast,
@@ -82,6 +81,5 @@ export function createBroadcasts(
       );
       return reader.get(id);
     },
-    attempts: (filter) => findAttempts(database, filter),
   };
 }

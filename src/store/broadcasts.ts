@@ -138,25 +138,6 @@ export interface Recipient extends Subscription {
   readonly isCapped?: boolean | undefined;
 }
 
-/** One attempt as it is remembered: no endpoint, no keys, no payload. */
-export interface AttemptRecord {
-  /** Ascending. */
-  readonly id: number;
-  readonly broadcastId: number;
-  /** Absent for a row of a list that is no stored subscription. */
-  readonly subscriptionId?: number | undefined;
-  readonly atMs: number;
-  readonly origin: string;
-  /** 1 for the first. */
-  readonly attempt: number;
-  /** `accepted`, `gone`, `rejected` or `retry`. */
-  readonly outcome: string;
-  /** HTTP status, absent where there was no answer. */
-  readonly status?: number | undefined;
-  readonly reason?: string | undefined;
-  readonly detail?: string | undefined;
-}
-
 /** What a list gives, the newest first: ids below `beforeId`. */
 export interface NewestFirst {
   readonly beforeId?: number | undefined;
@@ -200,13 +181,4 @@ export interface BroadcastStore {
   pause(id: number): Promise<Broadcast>;
   resume(id: number): Promise<Broadcast>;
   cancel(id: number): Promise<Broadcast>;
-  /** The newest first. Bounded: of each broadcast a thousand accepted attempts and ten thousand others are kept, of
-   *  the newest hundred broadcasts. */
-  attempts(
-    filter: {
-      readonly broadcastId?: number | undefined;
-      readonly subscriptionId?: number | undefined;
-      readonly outcome?: string | undefined;
-    } & NewestFirst,
-  ): Promise<readonly AttemptRecord[]>;
 }

@@ -50,11 +50,6 @@ export function indexOfId(set: Uint8Array, id: number): number {
   return -1;
 }
 
-/** @returns the set without these */
-export function withoutIds(set: Uint8Array, ids: ReadonlySet<number>): Uint8Array {
-  return encodeIds(decodeIds(set).filter((id) => !ids.has(id)));
-}
-
 /** So many ids, each so far from the one before. */
 interface Step {
   readonly distance: number;

@@ -3,7 +3,8 @@
 //
 //   a row of an audience   in a slice → settled, or stored as a retry → settled
 import type { Subscription } from '../protocol/subscription.ts';
-import type { Alarm, AttemptRecord, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
+import type { Answer } from './attempts.ts';
+import type { Alarm, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
 import type { PushServiceAnswers, PushServiceState } from './push-services.ts';
 import type { Lease, SliceLease } from './leases.ts';
 
@@ -27,6 +28,13 @@ export interface Suspension {
   readonly drawOrder: number;
 }
 
+export interface RowRecord extends Pick<Answer, 'status' | 'reason' | 'detail'> {
+  /** When it was sent; absent where nothing was. */
+  readonly atMs?: number | undefined;
+  /** As in `AttemptRecord`. */
+  readonly attempt: number;
+}
+
 /** The result of one attempt or decision for one row. */
 export interface RowResult {
   readonly recipient: Recipient;
@@ -43,10 +51,8 @@ export interface RowResult {
   readonly retry?: StoredRetry | undefined;
   /** With `heldBack` and `refused`. */
   readonly suspension?: Suspension | undefined;
-  /** For the attempt log; absent where nothing was sent. */
-  readonly record?:
-    | Pick<AttemptRecord, 'atMs' | 'attempt' | 'outcome' | 'status' | 'reason' | 'detail'>
-    | undefined;
+  /** What is stored of the attempt, or of the decision that there is none, besides its result (`attempt-sets.ts`). */
+  readonly record?: RowRecord | undefined;
   readonly alarm?: { readonly reason: string; readonly detail: string } | undefined;
 }
 
@@ -112,7 +118,7 @@ export interface Ledger {
   /** Rows of the slice with `afterPosition < position`, in order, at most `limit`; none when the slice is at its end.
    *  Where the broadcast has a cap per person, a contact is reserved for each, or it is capped (`audience/frequency-cap.ts`). */
   readRows(lease: SliceLease, afterPosition: number, limit: number): Promise<readonly Recipient[]>;
-  /** Stores the results of rows in one transaction: cursor, counts, retries, log, alarms. Rows of retries that are no longer
+  /** Stores the results of rows in one transaction: cursor, counts, retries, attempts, alarms. Rows of retries that are no longer
    *  leased under the token are left out: whoever leases them counts them. Marks subscriptions that are gone and unchanged since they were read (`held-deletions.ts`), and finishes the broadcast when nothing is left. */
   commit(page: PageCommit): Promise<CommitAnswer>;
   /** Stores what a push service answered to a single message: a subscription that is gone is marked, and deleted or

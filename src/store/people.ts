@@ -12,7 +12,7 @@ export interface RemovedPerson {
   readonly schedules: number;
   /** Places in lists of recipients. */
   readonly recipients: number;
-  /** Of the attempt log. */
+  /** That are known of broadcasts to others too. */
   readonly attempts: number;
   /** What their browsers have reported of notifications, and is still known by subscription. */
   readonly receipts: number;

@@ -58,7 +58,7 @@ export interface PortableDatabase {
    */
   transaction<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
   /** The same for what must not be found in the database's files any more: SQLite overwrites it, PostgreSQL with its next vacuum. */
-  erase<Result>(work: () => Work<Result>): Promise<Result>;
+  erase<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
 }
 
 /** One statement of a transaction. @returns its rows */

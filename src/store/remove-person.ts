@@ -1,7 +1,9 @@
-// Deletes all that the database knows of a person, in one transaction.
+// Deletes all that the database knows of a person: what came of broadcasts to others in short transactions, all else in one.
+import { forgetAttempts } from './forget-attempts.ts';
 import type { RemovedPerson } from './people.ts';
 import {
   run,
+  type PortableDatabase,
   type PortableStatement,
   type PortableValue,
   type PortableValues,
@@ -28,7 +30,25 @@ interface PersonRow {
   readonly endpoint: string;
 }
 
-export function* removePerson(user: string, columns: PersonColumns): Work<RemovedPerson> {
+export async function removePerson(
+  database: PortableDatabase,
+  user: string,
+  columns: PersonColumns,
+): Promise<RemovedPerson> {
+  const rows = await database.read<{ readonly id: number }>(
+    `select id from deskbell.subscriptions where ${columns.user} = :user
+     union all select id from deskbell.ended_subscriptions where user_name = :user`,
+    { user },
+  );
+  // first, since the ids are not known any more afterwards
+  const attempts = await forgetAttempts(
+    database,
+    rows.map(({ id }) => id),
+  );
+  return { ...(await database.erase(() => removeRows(user, columns))), attempts };
+}
+
+function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPerson, 'attempts'>> {
   const stored = yield* run<PersonRow>(
     `select id, endpoint from deskbell.subscriptions where ${columns.user} = :user ${columns.lock}`,
     { user },
@@ -37,7 +57,7 @@ export function* removePerson(user: string, columns: PersonColumns): Work<Remove
     'select id, endpoint from deskbell.ended_subscriptions where user_name = :user',
     { user },
   );
-  const counts = { recipients: 0, attempts: 0, receipts: 0 };
+  const counts = { recipients: 0, receipts: 0 };
   const running = new Set<number>();
   // where the person stands in lists of recipients
   const members = `
@@ -64,7 +84,6 @@ export function* removePerson(user: string, columns: PersonColumns): Work<Remove
       `audience_members where (audience_id, position) in (${members})`,
       idAndEndpoint,
     );
-    counts.attempts += yield* drop('attempts where subscription_id = :id', id);
     counts.receipts += yield* drop(
       `receipts where subscription_id = :id
          and broadcast_id in (select broadcast_id from deskbell.receipt_windows)`,

@@ -23,6 +23,8 @@ export interface Retention {
 
 /** Some milliseconds of one transaction. */
 const pruneBatchRows = 2000;
+/** Of a thousand rows each. */
+const pruneBatchSets = 500;
 
 /** A table that one database alone has, and that nobody looks into after a while. */
 export interface OwnTable {
@@ -44,7 +46,7 @@ export function createRetention(
           if ((yield* dropRows(name, key, database.now() - keptMs)) === pruneBatchRows) return true;
         }
         return (
-          (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs))) ||
+          (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
@@ -66,12 +68,20 @@ function* findOver(condition: string, beforeMs: number): Work<number | undefined
   return row?.id;
 }
 
-function* pruneAttempts(beforeMs: number): Work<boolean> {
-  const logged = yield* findOver(
-    'exists (select 1 from deskbell.attempts a where a.broadcast_id = b.id)',
+function* pruneAttempts(beforeMs: number, nowMs: number): Work<boolean> {
+  const over = yield* findOver(
+    `(b.attempts_dropped_at_ms is null
+      or exists (select 1 from deskbell.attempt_sets s where s.broadcast_id = b.id))`,
     beforeMs,
   );
-  return logged !== undefined && (yield* dropAttempts(logged)) > 0;
+  if (over === undefined) return false;
+  yield* run(
+    `update deskbell.broadcasts set attempts_dropped_at_ms = :nowMs
+     where id = :id and attempts_dropped_at_ms is null`,
+    { id: over, nowMs },
+  );
+  yield* dropAttempts(over);
+  return true;
 }
 
 function* pruneBroadcast(beforeMs: number): Work<boolean> {
@@ -81,15 +91,15 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
   );
   if (over === undefined) return false;
   // what hangs on the broadcast goes with it, and its attempts are many
-  if ((yield* dropAttempts(over)) < pruneBatchRows)
+  if ((yield* dropAttempts(over)) < pruneBatchSets)
     yield* run('delete from deskbell.broadcasts where id = :id', { id: over });
   return true;
 }
 
 function* dropAttempts(broadcastId: number): Work<number> {
   const dropped = yield* run(
-    `delete from deskbell.attempts where id in
-       (select id from deskbell.attempts where broadcast_id = :broadcastId limit ${pruneBatchRows})
+    `delete from deskbell.attempt_sets where id in
+       (select id from deskbell.attempt_sets where broadcast_id = :broadcastId limit ${pruneBatchSets})
      returning id`,
     { broadcastId },
   );

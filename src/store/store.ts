@@ -1,4 +1,5 @@
 // The interface of the store, divided by role; the database behind it is not visible. Types only.
+import type { AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { BroadcastStore } from './broadcasts.ts';
 import type { ClientRequests } from './client-requests.ts';
@@ -37,6 +38,7 @@ export interface Store {
   readonly subscriptions: SubscriptionStore;
   readonly people: PeopleStore;
   readonly broadcasts: BroadcastStore;
+  readonly attempts: AttemptStore;
   readonly schedules: ScheduleStore;
   readonly sending: Sending;
   readonly leases: Leases;

@@ -1,7 +1,7 @@
 // An attempt as it is shown.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
-import type { AttemptRecord } from '../store/broadcasts.ts';
+import { attemptOutcomes, type AttemptRecord } from '../store/attempts.ts';
 import type { View } from './view.ts';
 
 /** One attempt to deliver a message of a broadcast. */
@@ -9,13 +9,14 @@ export const attemptView: View<AttemptRecord> = {
   schema: Type.Object({
     id: Type.Integer(),
     broadcastId: Type.Integer(),
-    subscriptionId: Type.Optional(
-      Type.Integer({ description: 'Absent for a row of a list that is no stored subscription.' }),
-    ),
-    at: Type.String({ format: 'date-time' }),
+    subscriptionId: Type.Integer(),
+    since: Type.String({ format: 'date-time', description: 'It was made after this time.' }),
+    at: Type.String({ format: 'date-time', description: 'When its result was stored.' }),
     origin: Type.String({ description: 'Of the push service.' }),
-    attempt: Type.Integer({ description: '1 for the first.' }),
-    outcome: Type.String(),
+    attempt: Type.Integer({
+      description: '1 for the first; if nothing was sent, the number of attempts before.',
+    }),
+    outcome: Type.String({ enum: [...attemptOutcomes] }),
     status: Type.Optional(Type.Integer({ description: 'HTTP status; absent if there was no answer.' })),
     reason: Type.Optional(Type.String()),
     detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
@@ -24,6 +25,7 @@ export const attemptView: View<AttemptRecord> = {
     id: 31,
     broadcastId: 7,
     subscriptionId: 17,
+    since: '2027-01-01T09:00:01.100Z',
     at: '2027-01-01T09:00:01.250Z',
     origin: 'https://fcm.googleapis.com',
     attempt: 1,
@@ -32,5 +34,5 @@ export const attemptView: View<AttemptRecord> = {
     reason: 'vapid-refused',
     detail: 'BadJwtToken',
   },
-  toJson: ({ atMs, ...attempt }) => ({ at: isoTime(atMs), ...attempt }),
+  toJson: ({ sinceMs, atMs, ...attempt }) => ({ since: isoTime(sinceMs), at: isoTime(atMs), ...attempt }),
 };

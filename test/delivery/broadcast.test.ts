@@ -207,7 +207,7 @@ describe('a broadcast', () => {
     const run = await bench.createSender().broadcast('all', message, { startAt });
     assertDone(await run.finished, { accepted: 5 });
     assert.ok(Date.now() >= startAt.getTime());
-    const records = await bench.store.broadcasts.attempts({ broadcastId: run.broadcast.id, limit: 10 });
+    const records = await bench.store.attempts.list({ broadcastId: run.broadcast.id, limit: 10 });
     assert.ok(records.every(({ atMs }) => atMs >= startAt.getTime()));
   });
 

@@ -9,7 +9,8 @@ import type { RetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
 import type { PushSubscriptionJson } from '../../src/push-service/sender-side/sinks.ts';
-import { settlements, type AttemptRecord, type Broadcast } from '../../src/store/broadcasts.ts';
+import type { AttemptRecord } from '../../src/store/attempts.ts';
+import { settlements, type Broadcast } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
@@ -224,9 +225,8 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
       ),
     attempts: async (broadcastId) => {
       const byId = new Map<number, AttemptRecord[]>();
-      const newestFirst = await store.broadcasts.attempts({ broadcastId, limit: 100_000 });
+      const newestFirst = await store.attempts.list({ broadcastId, limit: 100_000 });
       for (const attempt of newestFirst.toReversed()) {
-        assert.ok(attempt.subscriptionId !== undefined);
         byId.set(attempt.subscriptionId, [...(byId.get(attempt.subscriptionId) ?? []), attempt]);
       }
       return byId;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import type { Fault } from '../../src/push-service/index.ts';
-import type { AttemptRecord } from '../../src/store/broadcasts.ts';
+import type { AttemptRecord } from '../../src/store/attempts.ts';
 import {
   broadcastToAll,
   fastRetries,

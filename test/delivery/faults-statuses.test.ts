@@ -301,7 +301,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     await stage.enroll(sinks);
     const broadcast = await broadcastToAll(stage, { sender: { retryPolicy } });
     const { payload: _payload, ...told } = broadcast;
-    const log = await stage.store.broadcasts.attempts({ broadcastId: broadcast.id, limit: 1000 });
+    const log = await stage.store.attempts.list({ broadcastId: broadcast.id, limit: 1000 });
     assert.equal(log.length, sinks.length);
     const text = JSON.stringify([told, log]);
     for (const { endpoint, p256dh, auth } of sinks) {

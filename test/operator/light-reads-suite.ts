@@ -141,7 +141,7 @@ async function settle({ leases, ledger }: Store, broadcastId: number): Promise<v
       slice: { number, fromCursor, cursor },
       rows: rows.map((recipient, index) => {
         const result = results[index % 4]!;
-        const record = { atMs: Date.now(), attempt: 1, outcome: result, status: 403, reason: 'refused' };
+        const record = { atMs: Date.now(), attempt: 1, status: 403, reason: 'refused' };
         return { recipient, origin, attempts: 1, result, record, ...(result === 'retry' && { retry }) };
       }),
       leaseMs,

@@ -193,7 +193,9 @@ describe('a copy', () => {
     }
     const [row] = await query(
       database.url,
-      `insert into deskbell.attempts (broadcast_id, at_ms, origin, attempt, outcome) values (3, 1, '', 1, '') returning id`,
+      `insert into deskbell.attempt_sets
+         (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
+       values (3, 1, 1, 'gone', 1, 1, 1, 1, 1, '\\x01') returning id`,
     );
     assert.equal(row?.['id'], '13');
   });

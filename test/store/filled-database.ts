@@ -14,13 +14,13 @@ const fill = `
   insert into audience_members (audience_id, position, endpoint, p256dh, auth)
     values (2, 3, 'https://updates.push.services.mozilla.com/wpush/v2/abc', zeroblob(65), x'00112233445566778899aabbccddeeff');
   insert into broadcasts (id, idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic, audience_id,
-      has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, expired_unread, logged_accepted,
-      logged_others, receipt_actions, user, per_person)
-    values (3, 'key', x'0102', 'paused', x'00ff', 60, 'high', 'tea', null, 0, 5, 1, 2, 9007199254740991, null, 0, 4, 5,
-            '["open"]', null, '3/day'),
-           (4, null, x'', 'running', x'', 60, 'low', null, 2, 1, 3, 1, 2, 3, null, 0, 0, 0, null, 'Zoë', null),
-           (7, null, x'01', 'done', x'7b7d', 60, 'normal', null, null, 1, 2, 1, 2, 3, 4, 1, 0, 0, null, null, null),
-           (9, null, x'01', 'cancelled', x'7b7d', 60, 'normal', null, null, 0, 2, 1, 2, 3, 4, 0, 0, 0, null, null, null);
+      has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, expired_unread, receipt_actions,
+      user, per_person, attempts_dropped_at_ms)
+    values (3, 'key', x'0102', 'paused', x'00ff', 60, 'high', 'tea', null, 0, 5, 1, 2, 9007199254740991, null, 0,
+            '["open"]', null, '3/day', null),
+           (4, null, x'', 'running', x'', 60, 'low', null, 2, 1, 3, 1, 2, 3, null, 0, null, 'Zoë', null, null),
+           (7, null, x'01', 'done', x'7b7d', 60, 'normal', null, null, 1, 2, 1, 2, 3, 4, 1, null, null, null, 8),
+           (9, null, x'01', 'cancelled', x'7b7d', 60, 'normal', null, null, 0, 2, 1, 2, 3, 4, 0, null, null, null, null);
   delete from broadcasts where id = 9;
   insert into push_services (id, origin, vapid_public_key, refusals_in_row, refusals_to_hold, held_since_ms, probe_at_ms, draws)
     values (5, 'https://fcm.googleapis.com', 'K1', 25, 20, 1234, 5678, 2);
@@ -33,8 +33,11 @@ const fill = `
     values (3, 'https://fcm.googleapis.com', 7, 6, 5, 4, 3, 2, 1), (7, 'http://a', 1, 1, 0, 0, 0, 0, 0);
   insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
     values (3, 'https://fcm.googleapis.com', 'vapid-refused', 'it''s', 1, 2);
-  insert into attempts (id, broadcast_id, subscription_id, at_ms, origin, attempt, outcome, status, reason, detail)
-    values (11, 3, 1, 5, 'http://a', 1, 'accepted', 201, null, null), (12, 3, null, 6, 'http://a', 2, 'retry', null, 'network', 'é\\');
+  insert into answers (broadcast_id, id, origin, outcome, status, reason, detail)
+    values (3, 5, 'http://a', 'rejected', 400, 'bad-ttl', 'é\\'), (3, 281474976710655, 'http://a', 'accepted', null, null, null);
+  insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms) values (3, 5, 7, 70);
+  insert into attempt_sets (id, broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
+    values (12, 3, 70, 60, 'rejected', 1, 5, 1, 3, 2, x'0102');
   insert into outcome_intervals (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped)
     values (0, 0, 'FCM', 7, 6, 5, 4, 3, 2, 1), (60000, 60000, 'FCM', 7, 6, 5, 4, 3, 2, 1), (60000, 60000, 'apple', 1, 1, 0, 0, 0, 0, 0);
   insert into broadcast_intervals

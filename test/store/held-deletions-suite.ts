@@ -17,7 +17,7 @@ const leaseMs = 10_000;
 
 type Answer = 'accepted' | 'gone' | 'rejected' | 'refused';
 
-const forbidden = { atMs: 0, attempt: 1, outcome: 'rejected', status: 403, reason: 'vapid-refused' } as const;
+const forbidden = { atMs: 0, attempt: 1, status: 403, reason: 'vapid-refused' } as const;
 
 export function describeHeldDeletions(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`held deletions: ${name}`, () => {

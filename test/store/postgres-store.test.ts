@@ -1,5 +1,6 @@
 // The store in PostgreSQL: all that every store must do.
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
+import { describeAttempts } from './attempts-suite.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
@@ -35,6 +36,7 @@ const prepare = async (): Promise<StoreUnderTest> => {
 
 describeStore('PostgreSQL', prepare);
 describeBroadcasts('PostgreSQL', prepare);
+describeAttempts('PostgreSQL', prepare);
 describeHeldDeletions('PostgreSQL', prepare);
 describeEndpointSpellings('PostgreSQL', prepare);
 describePushServices('PostgreSQL', prepare);

@@ -31,7 +31,7 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
 
     /** Each row gets an attempt. */
     const settleSlice = async (slice: SliceLease): Promise<void> => {
-      const record = { atMs: nowMs, attempt: 1, outcome: 'rejected', status: 400 } as const;
+      const record = { atMs: nowMs, attempt: 1, status: 400 };
       await commitSlice(
         store,
         slice,
@@ -54,8 +54,10 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
 
     const left = async () => {
       const broadcasts = await store.broadcasts.list({ limit: 100 });
-      const attempts = await store.broadcasts.attempts({ limit: 100_000 });
-      return { broadcasts: broadcasts.map(({ id }) => id), attempts: attempts.length };
+      let attempts = 0;
+      for (const { id: broadcastId } of broadcasts)
+        attempts += (await store.attempts.list({ broadcastId, limit: 100_000 })).length;
+      return { broadcasts: broadcasts.map(({ id }) => id), attempts };
     };
 
     test('deletes broadcasts that ended before, with their attempts, and keeps what runs however old it is', async () => {
@@ -103,12 +105,12 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
     });
 
     test('deletes attempts by themselves, in steps', async () => {
-      await addSubscriptions(store, 2500);
+      await addSubscriptions(store, 6000);
       const id = await deliver();
       nowMs += dayMs;
       assert.ok((await pruneAll({ attemptsBeforeMs: nowMs })) >= 2);
       assert.deepEqual(await left(), { broadcasts: [id], attempts: 0 });
-      assert.equal((await store.broadcasts.find(id))?.counts.rejected, 2500);
+      assert.equal((await store.broadcasts.find(id))?.counts.rejected, 6000);
     });
 
     test('leaves a broadcast as long as it is known who reported receipts of it', async () => {

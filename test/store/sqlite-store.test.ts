@@ -19,6 +19,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { describeAttempts } from './attempts-suite.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
@@ -53,6 +54,7 @@ const prepare = async (): Promise<StoreUnderTest> => {
 
 describeStore('SQLite', prepare);
 describeBroadcasts('SQLite', prepare);
+describeAttempts('SQLite', prepare);
 describeHeldDeletions('SQLite', prepare);
 describeEndpointSpellings('SQLite', prepare);
 describePushServices('SQLite', prepare);

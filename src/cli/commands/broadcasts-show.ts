@@ -1,6 +1,6 @@
 // `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
 import type { Command } from 'commander';
-import type { AttemptRecord } from '../../store/broadcasts.ts';
+import type { AttemptRecord } from '../../store/attempts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { attemptView } from '../../views/attempt.ts';
@@ -20,8 +20,7 @@ export function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints counts, push services and alarms of a broadcast. The attempt log keeps up to 1,000 accepted and 10,000 ' +
-      'other attempts for each of the newest 100 broadcasts.',
+      'Prints counts, push services and alarms of a broadcast, and what came of each subscription.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })
@@ -36,7 +35,7 @@ export function showCommand({ environment, output }: Context): Command {
       const text = [head, ...summarize(broadcast, output)].join('\n');
       await output.result(flags, broadcastToJson(broadcast), text);
       if (!flags.attempts && flags.subscription === undefined) return;
-      const records = await store.broadcasts.attempts({
+      const records = await store.attempts.list({
         broadcastId: id,
         subscriptionId: flags.subscription,
         limit: flags.limit,
@@ -48,7 +47,7 @@ export function showCommand({ environment, output }: Context): Command {
 
 function formatAttempt({ outcome, origin, status, reason, detail, ...record }: AttemptRecord): string {
   const parts = [outcome.padEnd(8), origin, status, reason, detail].filter((part) => part !== undefined);
-  const { atMs, attempt, subscriptionId = 'not stored' } = record;
+  const { atMs, attempt, subscriptionId } = record;
   const subscription = String(subscriptionId).padStart(10);
   return `  ${new Date(atMs).toISOString()}  ${subscription}  #${attempt}  ${parts.join('  ')}`;
 }

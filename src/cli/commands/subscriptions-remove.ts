@@ -14,7 +14,7 @@ export function removeCommand({ environment, output }: Context): Command {
     name: 'remove',
     description:
       'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes all data of a ' +
-      'person from the database, including the attempt log, and prints what was removed. Backups and logs remain.',
+      'person from the database, including what came of broadcasts to them, and prints what was removed. Backups and logs remain.',
     settings: dataSettings,
     json: 'Prints JSON Lines.',
     examples: ['deskbell subscriptions remove 17 18 19', 'deskbell subscriptions remove --user 42'],
@@ -65,7 +65,7 @@ function formatRemoved({
   const lines = [
     [subscriptions, 'subscriptions'],
     [ended, 'subscriptions that had ended'],
-    [attempts, 'attempts of the log'],
+    [attempts, 'attempts'],
     [receipts, 'receipts'],
     [recipients, 'places in lists of recipients'],
     [broadcasts, 'broadcasts to this person alone'],

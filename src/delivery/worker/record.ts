@@ -2,7 +2,7 @@
 // settled, or stored to be tried again.
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
-import type { Suspension, RowResult } from '../../store/ledger.ts';
+import type { RowRecord, RowResult, Suspension } from '../../store/ledger.ts';
 import type { IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/chrome-limit.ts';
 import type { Destination } from '../message-path/destinations.ts';
@@ -52,7 +52,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
     case 'deferred':
       return toDeferred(row, result, settings);
     case 'notSendable':
-      return { ...unsent(row), result: 'rejected', alarm: toAlarm(result.fault) };
+      return { ...unsent(row, result.fault), result: 'rejected', alarm: toAlarm(result.fault) };
     case 'notListed':
       return toLeftToOthers(row, result.detail, settings);
     case 'suspended':
@@ -76,7 +76,6 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
   const record = {
     atMs: sentAtMs,
     attempt,
-    outcome: outcome.kind,
     status: response?.status,
     reason: 'reason' in outcome ? outcome.reason : undefined,
     detail: 'detail' in outcome ? outcome.detail : undefined,
@@ -84,8 +83,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
   const { origin } = destination;
   const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
   if (isVapidRefusal(outcome) && row.ifRefused !== 'reject') {
-    const refused: RowResult = { ...attempted, result: 'retry', record: { ...record, outcome: 'retry' } };
-    return toVapidRefused(row, refused, outcome, settings);
+    return toVapidRefused(row, { ...attempted, result: 'retry' }, outcome, settings);
   }
   if (outcome.kind === 'retry') {
     const alarm = findChromeLimit(origin, outcome, attempt);
@@ -105,8 +103,7 @@ const isBlocked = (outcome: Outcome): boolean =>
 function toBlocked(row: Row, rejected: RowResult, outcome: Outcome, settings: RecordSettings): RowResult {
   const alarm =
     row.tries.attempts === 0 && outcome.kind === 'rejected' ? { alarm: toAlarm(outcome) } : undefined;
-  const record = rejected.record && { ...rejected.record, outcome: 'retry' };
-  const retried = withRetry({ ...rejected, ...alarm, result: 'retry', record }, row, {}, settings);
+  const retried = withRetry({ ...rejected, ...alarm, result: 'retry' }, row, {}, settings);
   return retried.result === 'exhausted' ? { ...rejected, ...alarm } : retried;
 }
 
@@ -143,7 +140,7 @@ function toDeferred(
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
   const retry = retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
   const alarm = reason === undefined ? undefined : { reason, detail };
-  return toRetried({ ...unsent(row), alarm }, retry);
+  return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
 }
 
 /** Again after a while, by whichever worker leases it then; later each time, so that one that cannot send it has little to do. */
@@ -152,7 +149,7 @@ function toLeftToOthers(row: Row, detail: string, { retryPolicy, now, random }: 
   const tries = { ...row.tries, deferrals: Math.min(deferrals + 1, longestWaitDeferrals) };
   const alarm = deferrals === 0 ? { reason: notListedReason, detail } : undefined;
   const retry = retryElsewhere(retryPolicy, tries, 0, now(), random());
-  return toRetried({ ...unsent(row), alarm }, retry);
+  return toRetried({ ...unsent(row, { reason: notListedReason, detail }), alarm }, retry);
 }
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {
@@ -179,8 +176,17 @@ function toRateLimited(row: Row, delayMs: number, { now }: RecordSettings): RowR
 const toRetried = (row: Omit<RowResult, 'result'>, retry: ReturnType<typeof retryAfterAttempt>): RowResult =>
   typeof retry === 'string' ? { ...row, result: retry } : { ...row, result: 'retry', retry };
 
-const unsent = ({ recipient, destination }: Row) =>
-  ({ recipient, origin: destination.origin, attempts: 0 }) as const;
+/** @param words why nothing was sent */
+const unsent = (
+  { recipient, destination, tries }: Row,
+  { reason, detail }: Pick<RowRecord, 'reason' | 'detail'> = {},
+) =>
+  ({
+    recipient,
+    origin: destination.origin,
+    attempts: 0,
+    record: { attempt: tries.attempts, reason, detail },
+  }) as const;
 
 const toAlarm = ({ reason, detail = '' }: Partial<NotSendable> & { readonly reason: string }) => ({
   reason,

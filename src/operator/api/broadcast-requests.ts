@@ -1,6 +1,7 @@
 // What requests about broadcasts may have: the body that makes one, the queries of lists, and a header.
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { Type } from '../../http/schema.ts';
+import { attemptOutcomes, type AttemptOutcome } from '../../store/attempts.ts';
 import { broadcastStates } from '../../views/broadcast.ts';
 import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
 import { allAudience, matchingAudience } from './audience-schema.ts';
@@ -57,7 +58,7 @@ export const listQuery = {
 };
 
 export const attemptsQuery = {
-  outcome: Type.Optional(Type.String({ enum: ['accepted', 'gone', 'rejected', 'retry'] })),
+  outcome: Type.Optional(Type.Unsafe<AttemptOutcome>({ type: 'string', enum: attemptOutcomes })),
   subscription: Type.Optional(Type.Integer({ minimum: 1, description: 'Of this subscription only.' })),
 };
 

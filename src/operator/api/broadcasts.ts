@@ -44,7 +44,7 @@ const eventsOperation: Operation = {
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Sending');
   const { sender } = parts;
-  const { broadcasts, operators } = parts.store;
+  const { attempts, broadcasts, operators } = parts.store;
   operations.add('POST /v1/broadcasts', {
     summary: 'Makes a broadcast',
     description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
@@ -105,7 +105,8 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
   operations.addList('/v1/broadcasts/:id/attempts', {
     summary: 'The attempts of a broadcast, newest first',
     description:
-      'A thousand accepted ones and ten thousand others are kept of each of the newest hundred broadcasts.',
+      'All of them, for every stored subscription, as long as `keepAttemptsDays` says. Rows that were settled without ' +
+      'being sent are listed too; they have no status.',
     params: idParams,
     query: attemptsQuery,
     view: attemptView,
@@ -113,7 +114,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     read: async ({ params: { id }, query: { outcome, subscription } }, { limit, cursor }) => {
       await broadcasts.get(id);
       const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
-      return readPage(limit, (count) => broadcasts.attempts({ ...filter, limit: count }));
+      return readPage(limit, (count) => attempts.list({ ...filter, limit: count }));
     },
   });
 

@@ -55,7 +55,7 @@ const removedSchema = Type.Object({
 export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Subscriptions');
 
-  const { subscriptions, people, broadcasts } = parts.store;
+  const { attempts, subscriptions, people } = parts.store;
   const find = async (id: number) => requireSubscription(await subscriptions.findById(id), id);
 
   operations.addList('/v1/subscriptions', {
@@ -86,10 +86,11 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
 
   operations.addList('/v1/subscriptions/:id/attempts', {
     summary: 'What broadcasts sent to a subscription, newest first',
+    description: 'Looks through up to a hundred broadcasts; those before them are asked for by broadcast.',
     params: idParams,
     view: attemptView,
     read: ({ params: { id } }, { limit, cursor }) =>
-      readPage(limit, (count) => broadcasts.attempts({ subscriptionId: id, beforeId: cursor, limit: count })),
+      readPage(limit, (count) => attempts.list({ subscriptionId: id, beforeId: cursor, limit: count })),
   });
 
   operations.add('PATCH /v1/subscriptions/:id', {

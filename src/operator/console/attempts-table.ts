@@ -2,7 +2,7 @@
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
-import type { AttemptRecord } from '../../store/broadcasts.ts';
+import type { AttemptRecord } from '../../store/attempts.ts';
 import { badge, untrusted, table, time, type Variant } from './components.ts';
 
 const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
@@ -43,7 +43,6 @@ function renderLink(
   linked: 'broadcast' | 'subscription',
 ): Html {
   if (linked === 'broadcast') return html`<a href="/console/broadcasts/${broadcastId}">${broadcastId}</a>`;
-  if (subscriptionId === undefined) return html`<span class="quiet">not stored</span>`;
   return html`<a href="/console/subscriptions/${subscriptionId}">${subscriptionId}</a>`;
 }
 

@@ -112,6 +112,8 @@ const broadcastTables: readonly CopiedTable[] = [
   },
   {
     name: 'broadcasts',
+    // of processes of a former version
+    leftOut: ['logged_accepted', 'logged_others'],
     postgres: {
       from: `deskbell.broadcasts t left join ${partitioned.broadcasts} m on m.broadcast_id = t.id`,
       names: { user: 'user_name', has_list: 'rows_in' },
@@ -144,7 +146,19 @@ const broadcastTables: readonly CopiedTable[] = [
     postgres: partitionedRetries,
   },
   { name: 'alarms', postgres: { from: ofBroadcasts('alarms') } },
-  { name: 'attempts', postgres: { from: ofBroadcasts('attempts'), after: continueIds('attempts') } },
+  { name: 'answers', postgres: { from: ofBroadcasts('answers') } },
+  {
+    name: 'answer_counts',
+    postgres: {
+      from: ofBroadcasts('answer_counts'),
+      isSharded: true,
+      read: { last_at_ms: 'max(t.last_at_ms)' },
+    },
+  },
+  {
+    name: 'attempt_sets',
+    postgres: { from: ofBroadcasts('attempt_sets'), after: continueIds('attempt_sets') },
+  },
   { name: 'person_reaches' },
   {
     name: 'schedules',

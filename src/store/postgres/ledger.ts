@@ -1,6 +1,7 @@
 // The ledger in PostgreSQL: reads the rows of slices, and commits what came of them, each by one call of a function.
 import { randomUUID } from 'node:crypto';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
+import { createAttemptGatherer, type GatheredAttempts } from '../attempt-sets.ts';
 import type { Recipient } from '../broadcasts.ts';
 import { isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
 import type { CommitAnswer, SingleCommit } from '../ledger.ts';
@@ -17,30 +18,15 @@ interface StoredAnswer extends CommitAnswer {
   /** Where not all rows of retries are leased under the token any more, and nothing was stored: the positions of those that
    *  are. */
   readonly leased?: readonly number[] | null;
-  readonly hasRoomForAccepted?: boolean;
-  readonly hasRoomForOthers?: boolean;
 }
 
 /** Where a commit is known by its id. No call is repeated for so long. */
 export const commitIds: OwnTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
-/** Broadcasts whose log is known to be full, by kind of outcome. */
-const maxRemembered = 1000;
-
 /** @param functions the schema of the database's functions */
 export function createPostgresLedger(database: PostgresDatabase, functions: string): Ledger {
   const recipients = createPageReader(database);
-  const fullLogs = new Set<string>();
-
-  const rememberLogCapacity = (broadcastId: number, answer: StoredAnswer): void => {
-    if (fullLogs.size > maxRemembered) fullLogs.clear();
-    if (answer.hasRoomForAccepted === false) fullLogs.add(`${broadcastId} accepted`);
-    if (answer.hasRoomForOthers === false) fullLogs.add(`${broadcastId} others`);
-  };
-
-  const isLogged = (broadcastId: number, { record }: RowResult): boolean =>
-    record !== undefined &&
-    !fullLogs.has(`${broadcastId} ${record.outcome === 'accepted' ? 'accepted' : 'others'}`);
+  const gather = createAttemptGatherer();
 
   /** @returns the rows of a page, those of persons who have been reached often enough as capped */
   const reserve = async (
@@ -64,14 +50,12 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
   };
 
   const commit: Ledger['commit'] = async (page) => {
-    const logged = page.rows.filter((row) => isLogged(page.broadcastId, row));
     const { call, values } = callFunction(`${functions}.commit_page`, {
       p_now_ms: database.now(),
-      ...toArguments(page, logged),
+      ...toArguments(page, gather(page.broadcastId, page.rows)),
     });
     const row = await database.first<{ readonly answer: StoredAnswer }>(`select ${call} as answer`, values);
     if (row === undefined) throw new Error('The page was not committed.');
-    rememberLogCapacity(page.broadcastId, row.answer);
     const { isLeaseLost, state, newAlarms, pushServices, leased } = row.answer;
     if (leased && leased.length > 0 && leased.length < page.rows.length) {
       const rows = page.rows.filter(({ recipient }) => leased.includes(recipient.position));
@@ -126,10 +110,13 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
   };
 }
 
-/** What `commit_page` gets besides the time. @param logged rows for the attempt log */
+/** All that a set has besides its ids. */
+const setMembers = ['answerId', 'outcome', 'attempt', 'sinceMs', 'firstId', 'lastId', 'rows'];
+
+/** What `commit_page` gets besides the time. */
 function toArguments(
   { broadcastId, fenceToken, leaseMs, slice, rows, answers = [] }: PageCommit,
-  logged: readonly RowResult[],
+  gathered: GatheredAttempts,
 ): Readonly<Record<string, Value>> {
   const origins = [...new Set(rows.map(({ origin }) => origin))];
   const indexOf = new Map(origins.map((origin, index) => [origin, index + 1]));
@@ -158,14 +145,10 @@ function toArguments(
     alarms: JSON.stringify(
       rows.flatMap(({ origin, alarm }) => (alarm === undefined ? [] : [{ origin, ...alarm }])),
     ),
-    records: JSON.stringify(
-      logged.map(({ recipient: { subscriptionId }, origin, record }) => ({
-        subscriptionId,
-        origin,
-        ...record,
-      })),
-    ),
     answers: JSON.stringify(answers),
+    sets: JSON.stringify(gathered.sets, setMembers),
+    set_ids: gathered.sets.map(({ ids }) => Buffer.from(ids)),
+    set_answers: JSON.stringify(gathered.answers),
   };
 }
 

@@ -13,6 +13,7 @@ import { createBroadcastReader } from '../broadcast-reader.ts';
 import { createReceiptPruning } from '../receipts.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
+import { createAttempts } from '../row-outcomes.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
@@ -86,6 +87,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createPortableRoles(portable),
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
     people: createPostgresPeople(database, portable, functions),
+    attempts: createAttempts(portable, reader),
     broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database, functions)),
     leases: createPostgresLeases(database, functions, notices, reader),
     ledger: createPostgresLedger(database, functions),

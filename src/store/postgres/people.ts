@@ -67,6 +67,6 @@ export function createPostgresPeople(
         where s.tags is not null group by tag order by tag collate "C"
       `),
 
-    remove: (user) => portable.erase(() => removePerson(user, columns)),
+    remove: (user) => removePerson(portable, user, columns),
   };
 }

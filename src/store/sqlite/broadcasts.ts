@@ -4,7 +4,6 @@ import type { NewBroadcast } from '../broadcasts.ts';
 import { optionColumns, toOptionRow } from '../delivery-options.ts';
 import { cutSlices } from '../slices.ts';
 import { receiptWindowMs } from '../receipts.ts';
-import { createAttemptLog } from './attempt-log.ts';
 import { createAudiences } from './audiences.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './database.ts';
@@ -12,7 +11,6 @@ import type { SqliteDatabase } from './database.ts';
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWriter {
   const statements = prepareStatements(database);
   const audiences = createAudiences(database);
-  const log = createAttemptLog(database);
   const finish = createBroadcastFinisher(database);
 
   const insert = (draft: NewBroadcast): number | undefined => {
@@ -29,7 +27,6 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
     for (const [number, { afterPosition, throughPosition }] of slices.entries()) {
       statements.insertSlice.run({ broadcastId: row.id, number, cursor: afterPosition, throughPosition });
     }
-    log.prune();
     return row.id;
   };
 

@@ -1,5 +1,5 @@
 // What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, marks on
-// subscriptions that are gone, the log, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
+// subscriptions that are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
 import {
   settlements,
   type BroadcastState,
@@ -10,7 +10,7 @@ import {
 import { isAnswer, type CommitAnswer, type PageCommit, type PageOfSlice, type RowResult } from '../ledger.ts';
 import { addColumns, listColumns, listParameters, noOutcomes } from '../outcome-columns.ts';
 import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
-import { createAttemptLog, type Logged } from './attempt-log.ts';
+import { createAttemptWriter } from './attempts.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
@@ -46,7 +46,7 @@ export function createPageCommit(
   caps: FrequencyCaps,
 ): (page: PageCommit) => CommitAnswer {
   const statements = prepareStatements(database);
-  const log = createAttemptLog(database);
+  const storeAttempts = createAttemptWriter(database);
   const finish = createBroadcastFinisher(database);
   const alarmLog = createAlarms(database);
   const marks = createDeletionGuard(database);
@@ -163,7 +163,6 @@ export function createPageCommit(
     const isCancelled = head.state === 'cancelled';
     const tallies = new Map<string, OriginTally>();
     const alarms = new Map<string, RaisedAlarm>();
-    const logged: Logged = { accepted: head.logged_accepted, others: head.logged_others };
     for (const row of rows) {
       store(page, row, nowMs, isCancelled);
       const counts = tallyOf(tallies, row.origin);
@@ -173,9 +172,6 @@ export function createPageCommit(
       if (row.result === 'accepted' && head.per_person !== null)
         caps.accept(broadcastId, row.recipient, nowMs);
       if (row.alarm !== undefined) addAlarm(alarms, { origin: row.origin, ...row.alarm, rows: 1 });
-      if (row.record !== undefined) {
-        log.add(broadcastId, row, row.record, logged);
-      }
     }
 
     for (const { answers, hasMarks: _, ...counts } of tallies.values()) {
@@ -185,9 +181,7 @@ export function createPageCommit(
       const held = marks.count(counts.origin, answers, counts.accepted);
       if (held > 0) addAlarm(alarms, heldDeletionsAlarm(counts.origin, held));
     }
-    if (logged.accepted !== head.logged_accepted || logged.others !== head.logged_others) {
-      statements.setLogged.run({ broadcastId, accepted: logged.accepted, others: logged.others });
-    }
+    storeAttempts(broadcastId, rows, nowMs);
     const raised = [...alarms.values()].filter((alarm) => alarmLog.raise(broadcastId, alarm));
     const decided = isCancelled ? finish.decideMarks(broadcastId) : finish.ifOver(broadcastId, nowMs);
     return {
@@ -221,12 +215,10 @@ function prepareStatements(database: SqliteDatabase) {
       {
         state: BroadcastState;
         start_at_ms: number;
-        logged_accepted: number;
-        logged_others: number;
         per_person: string | null;
       }
     >(`
-        select state, start_at_ms, logged_accepted, logged_others, per_person
+        select state, start_at_ms, per_person
         from broadcasts where id = :broadcastId
       `),
     moveCursor: database.prepare<
@@ -284,10 +276,6 @@ function prepareStatements(database: SqliteDatabase) {
         insert into broadcast_origins as c (broadcast_id, origin, ${listColumns})
         values (:broadcastId, :origin, ${listParameters})
         on conflict (broadcast_id, origin) do update set ${addColumns}
-      `),
-    setLogged: database.prepare<{ broadcastId: number; accepted: number; others: number }>(`
-        update broadcasts set logged_accepted = :accepted, logged_others = :others
-        where id = :broadcastId
       `),
   };
 }

@@ -664,4 +664,53 @@ export const migrations: readonly string[] = [
   create unique index schedules_by_creation on schedules (creation);
   alter table message_requests add column claim text not null default '';
   `,
+
+  `
+  -- what came of each row; of broadcasts that were there before, it is not known of every row
+  drop table attempts;
+  alter table broadcasts drop column logged_accepted;
+  alter table broadcasts drop column logged_others;
+  -- null: what came of each row is still known
+  alter table broadcasts add column attempts_dropped_at_ms integer;
+  update broadcasts set attempts_dropped_at_ms = unixepoch() * 1000;
+
+  -- what push services answered, or why nothing was sent, each once for its broadcast
+  create table answers (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    -- made of the columns that follow
+    id integer not null,
+    origin text not null,
+    outcome text not null,
+    status integer,
+    reason text,
+    detail text,
+    primary key (broadcast_id, id)
+  ) strict, without rowid;
+  -- how often, but for acceptances
+  create table answer_counts (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    answer_id integer not null,
+    rows integer not null,
+    last_at_ms integer not null,
+    primary key (broadcast_id, answer_id)
+  ) strict, without rowid;
+  -- rows of one commit with the same answer
+  create table attempt_sets (
+    id integer primary key,
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    at_ms integer not null,
+    -- when the first of them was sent
+    since_ms integer not null,
+    outcome text not null,
+    attempt integer not null,
+    answer_id integer not null,
+    first_id integer not null,
+    last_id integer not null,
+    rows integer not null,
+    -- subscriptions: see ../id-set.ts
+    ids blob not null
+  ) strict;
+  create index attempt_sets_by_outcome on attempt_sets (broadcast_id, outcome);
+  create index attempt_sets_by_member on attempt_sets (broadcast_id, first_id, last_id);
+  `,
 ];

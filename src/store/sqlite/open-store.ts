@@ -7,6 +7,7 @@ import { createBroadcastReader } from '../broadcast-reader.ts';
 import { createReceiptPruning } from '../receipts.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
+import { createAttempts } from '../row-outcomes.ts';
 import { createSqliteBroadcasts } from './broadcasts.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { createShrink } from './shrink.ts';
@@ -48,6 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     ...createPortableRoles(portable),
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
     people: createSqlitePeople(database, portable),
+    attempts: createAttempts(portable, reader),
     broadcasts: createBroadcasts(portable, reader, createSqliteBroadcasts(database)),
     leases: createSqliteLeases(database, reader),
     ledger: createSqliteLedger(database),

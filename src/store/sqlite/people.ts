@@ -42,7 +42,7 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
       }),
     changeTags,
     countTags: () => database.read(() => statements.countTags.all({}).map((row) => ({ ...row }))),
-    remove: (user) => portable.erase(() => removePerson(user, columns)),
+    remove: (user) => removePerson(portable, user, columns),
   };
 }
 

@@ -1,5 +1,6 @@
 // The attempts of a broadcast, found by outcome, subscription and user.
 import { html, type Html } from '../../../http/description/html.ts';
+import { attemptOutcomes } from '../../../store/attempts.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
 import { checkExpression } from '../../../audience/user-and-tags.ts';
 import type { Store } from '../../../store/store.ts';
@@ -13,7 +14,7 @@ const maxDevices = 20;
 
 export async function renderAttempts({ id }: Broadcast, query: unknown, store: Store): Promise<Html> {
   const given = textFields(query, ['outcome', 'subscription', 'user']);
-  const outcome = outcomes.find((known) => known === given['outcome']);
+  const outcome = attemptOutcomes.find((known) => known === given['outcome']);
   const filter = { broadcastId: id, outcome, beforeId: idField(query, 'before'), limit: attemptRows };
   const subscriptionId = idField(query, 'subscription');
   const ids =
@@ -21,7 +22,7 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
       ? [subscriptionId]
       : await devicesOf(given['user']!, store);
   const found = await Promise.all(
-    ids.map((device) => store.broadcasts.attempts({ ...filter, subscriptionId: device })),
+    ids.map((device) => store.attempts.list({ ...filter, subscriptionId: device })),
   );
   const attempts = found
     .flat()
@@ -33,7 +34,7 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
     ${searchForm(
       `/console/broadcasts/${id}#attempts`,
       [
-        selectField(given, 'outcome', 'Outcome', outcomes),
+        selectField(given, 'outcome', 'Outcome', attemptOutcomes),
         numberField(given, 'subscription', 'Subscription'),
         searchField(given, 'user', 'User'),
       ],
@@ -41,14 +42,8 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
     )}
     ${attemptsTable(attempts, 'subscription', isFiltered(given) ? 'No attempt fits.' : 'No attempt is remembered.')}
     ${last && older(`/console/broadcasts/${id}`, { ...given, before: String(last.id) })}
-    <p class="quiet small">
-      Of each broadcast, a thousand accepted attempts and ten thousand others are remembered, of the newest
-      hundred broadcasts.
-    </p>
   </section>`;
 }
-
-const outcomes = ['accepted', 'gone', 'rejected', 'retry'] as const;
 
 async function devicesOf(user: string, { subscriptions }: Store): Promise<readonly number[]> {
   const rows = await subscriptions.page({

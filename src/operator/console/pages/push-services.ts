@@ -4,7 +4,7 @@ import { formatCount, formatDuration, hostOf } from '../../../delivery/broadcast
 import { meaningOf } from '../../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
-import type { AttemptRecord } from '../../../store/broadcasts.ts';
+import type { AnswerCount } from '../../../store/attempts.ts';
 import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
@@ -18,8 +18,8 @@ import type { AddLive } from '../live.ts';
 import { pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
-/** Attempts that are looked at for refusals. */
-const recentAttempts = 2000;
+/** The newest broadcasts, whose refusals are shown. */
+const recentBroadcasts = 20;
 const shownRejections = 30;
 
 export function addPushServicesPage(
@@ -31,10 +31,10 @@ export function addPushServicesPage(
 
   app.get('/push-services', async (request, reply) => {
     const session = sessionOf(request);
-    const [parts, held, attempts] = await Promise.all([
+    const [parts, held, answers] = await Promise.all([
       renderParts(store),
       store.heldDeletions.list(),
-      store.broadcasts.attempts({ limit: recentAttempts }),
+      readAnswers(store),
     ]);
     return sendPage(reply, session, {
       title: 'Push services',
@@ -43,7 +43,7 @@ export function addPushServicesPage(
       content: html`
         ${held.length > 0 && card('Deletions that wait for you', renderHeldDeletions(held, session))}
         ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
-        ${card('What they refused, and why', renderRejections(attempts))}
+        ${card('What they refused, and why', renderRejections(answers))}
       `,
     });
   });
@@ -168,21 +168,32 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     )}`;
 }
 
-/** The newest of each kind, with how many there were. */
-function renderRejections(attempts: readonly AttemptRecord[]): Html {
-  const refused = attempts.filter(({ outcome }) => outcome !== 'accepted' && outcome !== 'gone');
-  if (refused.length === 0) return empty('Nothing that is still remembered.');
+async function readAnswers({ broadcasts, attempts }: Store): Promise<readonly AnswerCount[]> {
+  const newest = await broadcasts.summaries({ limit: recentBroadcasts });
+  return attempts.countAnswers(newest.map(({ id }) => id));
+}
+
+/** The most frequent first. */
+function renderRejections(answers: readonly AnswerCount[]): Html {
+  const refused = answers.filter(({ outcome }) => outcome !== 'gone' && outcome !== 'capped');
+  if (refused.length === 0) return empty(`Nothing in the newest ${recentBroadcasts} broadcasts.`);
   const kinds = Map.groupBy(refused, ({ origin, reason, status, detail }) =>
     JSON.stringify([pushServiceName(origin), reason, status, detail]),
   );
   return html`<ul>
-    ${[...kinds.values()].slice(0, shownRejections).map(renderRejection)}
+    ${[...kinds.values()]
+      .sort((one, other) => sumRows(other) - sumRows(one))
+      .slice(0, shownRejections)
+      .map(renderRejection)}
   </ul>`;
 }
 
-function renderRejection(attempts: readonly AttemptRecord[]): Html {
-  const { origin, status, reason = '', detail, atMs } = attempts[0]!;
-  const count = attempts.length;
+const sumRows = (answers: readonly AnswerCount[]): number => answers.reduce((sum, { rows }) => sum + rows, 0);
+
+function renderRejection(answers: readonly AnswerCount[]): Html {
+  const { origin, outcome, status, reason = outcome, detail } = answers[0]!;
+  const count = sumRows(answers);
+  const atMs = Math.max(...answers.map(({ lastAtMs }) => lastAtMs));
   const { meaning, remedy } = meaningOf(reason);
   return html`<li class="item">
     <h3>${pushServiceName(origin)} ${badge(String(status ?? 'no answer'))}</h3>

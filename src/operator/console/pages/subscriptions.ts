@@ -56,7 +56,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
 
   app.get('/subscriptions/:id', async (request, reply) => {
     const subscription = await find(request);
-    const attempts = await store.broadcasts.attempts({ subscriptionId: subscription.id, limit: historyRows });
+    const attempts = await store.attempts.list({ subscriptionId: subscription.id, limit: historyRows });
     return sendPage(reply, sessionOf(request), {
       title: `Subscription ${subscription.id}`,
       entry: 'Subscriptions',

@@ -4,7 +4,6 @@
 // with theirs, and a function that changes reaches a database that exists.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { attemptLogLimits } from '../../attempt-log.ts';
 import { clientPlaces } from '../../client-requests.ts';
 import { deletionGuardPolicy, heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
 import { optionColumns } from '../../delivery-options.ts';
@@ -40,7 +39,7 @@ const files = [
   './leases.sql',
   './frequency-cap.sql',
   './read-page.sql',
-  './attempt-log.sql',
+  './attempts.sql',
   './commit-page.sql',
   './receipts.sql',
   './rate-shares.sql',
@@ -54,7 +53,6 @@ const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
 
 /** What stands in the files as `:name`. */
 const values: Readonly<Record<string, SqlValue>> = {
-  ...attemptLogLimits,
   ...deletionGuardPolicy,
   ...pushServicePolicy,
   abandonedAfterMs,

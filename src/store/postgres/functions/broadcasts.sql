@@ -34,7 +34,5 @@ begin
   insert into deskbell.slices (broadcast_id, number, cursor, through_position)
     select made, s.number, s.cursor, s.through
     from unnest(numbers, cursors, throughs) as s (number, cursor, through);
-  delete from deskbell.attempts where broadcast_id <=
-    (select b.id from deskbell.broadcasts b order by b.id desc limit 1 offset :maxLoggedBroadcasts);
   return query select made, true;
 end $$;

@@ -110,7 +110,8 @@ $$;
 create function deskbell_functions.commit_page(
   p_now_ms bigint, p_broadcast bigint, p_token text, lease_ms bigint, p_commit uuid, slice int, p_from bigint, p_cursor bigint,
   origins text[], names text[], positions bigint[], row_origins int[], results text[], attempts int[],
-  answered boolean[], retries jsonb, gone jsonb, accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, records jsonb, answers jsonb
+  answered boolean[], retries jsonb, gone jsonb, accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, answers jsonb,
+  sets jsonb, set_ids bytea[], set_answers jsonb
 ) returns jsonb language plpgsql as $$
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
@@ -123,7 +124,7 @@ declare
   alarm record;
   own_shard int := abs(hashtext(p_token) % 64);
 begin
-  select state, start_at_ms, logged_accepted, logged_others, per_person into head from deskbell.broadcasts where id = p_broadcast;
+  select state, start_at_ms, per_person into head from deskbell.broadcasts where id = p_broadcast;
   if not found then
     is_lost := true;
   elsif slice is not null then
@@ -196,7 +197,7 @@ begin
   end loop;
   raised := raised || deskbell_functions.mark_page(p_broadcast, now_ms, origins, row_origins, results, answered, gone,
     accepted_ids, accepted_hashes);
-  perform deskbell_functions.log_attempts(p_broadcast, records);
+  perform deskbell_functions.store_attempts(p_broadcast, now_ms, own_shard, sets, set_ids, set_answers);
   if head.per_person is not null and 'accepted' = any (results) then
     perform deskbell_functions.accept_reaches(p_broadcast, accepted_ids, accepted_hashes, now_ms);
   end if;
@@ -206,7 +207,5 @@ begin
     raised := raised || deskbell_functions.finish_if_over(p_broadcast, now_ms);
   end if;
   return jsonb_build_object('isLeaseLost', false, 'state', head.state, 'newAlarms', raised,
-    'pushServices', deskbell_functions.push_service_states(now_ms),
-    'hasRoomForAccepted', head.logged_accepted < :maxAcceptedPerBroadcast,
-    'hasRoomForOthers', head.logged_others < :maxOthersPerBroadcast);
+    'pushServices', deskbell_functions.push_service_states(now_ms));
 end $$;

@@ -1,0 +1,189 @@
+// Reads what came of rows from the sets that commits have stored.
+import {
+  attemptOutcomes,
+  type AnswerCount,
+  type AttemptOutcome,
+  type AttemptRecord,
+  type AttemptStore,
+} from './attempts.ts';
+import { maxSetRows } from './attempt-sets.ts';
+import { decodeIds, indexOfId } from './id-set.ts';
+import type { PortableDatabase, PortableValues } from './portable-sql.ts';
+
+export interface AttemptReader extends Pick<AttemptStore, 'list' | 'countAnswers'> {
+  /** All attempts of a subscription in a broadcast, the newest first. */
+  historyOf(broadcastId: number, subscriptionId: number): Promise<readonly AttemptRecord[]>;
+}
+
+/** That are looked through for a subscription. */
+const maxBroadcasts = 100;
+/** Sets that are read at once. */
+const setBatch = 20;
+
+interface SetRow {
+  readonly id: number;
+  readonly broadcast_id: number;
+  readonly at_ms: number;
+  readonly since_ms: number;
+  readonly attempt: number;
+  readonly ids: Uint8Array;
+  readonly origin: string;
+  readonly outcome: AttemptOutcome;
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly detail: string | null;
+}
+
+const selectSets = `
+  select s.id, s.broadcast_id, s.at_ms, s.since_ms, s.attempt, s.ids,
+         a.origin, a.outcome, a.status, a.reason, a.detail
+  from deskbell.attempt_sets s
+  join deskbell.answers a on a.broadcast_id = s.broadcast_id and a.id = s.answer_id
+  where s.broadcast_id = :broadcastId`;
+
+/** The newest sets of a broadcast, of each outcome: an index has them in this order. */
+const newestSets = (wanted: readonly AttemptOutcome[]): string =>
+  wanted
+    .map(
+      (outcome) => `
+        select * from (${selectSets} and s.outcome = '${outcome}' and s.id <= :maxId
+                       order by s.id desc limit :limit) of_${outcome}`,
+    )
+    .join(' union all ')
+    .concat(' order by id desc limit :limit');
+
+/** Broadcasts that have attempts, the newest first: others are passed over without being looked at. */
+export const broadcastsWithAttempts = `
+  with recursive found (id, number) as (
+    select max(broadcast_id), 1 from deskbell.attempt_sets where broadcast_id <= :maxBroadcastId
+    union all
+    select (select max(s.broadcast_id) from deskbell.attempt_sets s where s.broadcast_id < found.id), number + 1
+    from found where found.id is not null and number < :limit
+  )
+  select id from found where id is not null order by number`;
+
+export function createAttemptReader(database: PortableDatabase): AttemptReader {
+  const readSets = (sql: string, values: PortableValues) => database.read<SetRow>(sql, values);
+
+  const historyOf: AttemptReader['historyOf'] = async (broadcastId, subscriptionId) => {
+    const sets = await readSets(
+      `${selectSets} and s.first_id <= :subscriptionId and s.last_id >= :subscriptionId order by s.id desc`,
+      { broadcastId, subscriptionId },
+    );
+    return sets.flatMap((set) => {
+      const index = indexOfId(set.ids, subscriptionId);
+      return index < 0 ? [] : [toAttempt(set, index, subscriptionId)];
+    });
+  };
+
+  const listBroadcast = async (
+    broadcastId: number,
+    wanted: readonly AttemptOutcome[],
+    beforeId: number,
+    limit: number,
+  ): Promise<readonly AttemptRecord[]> => {
+    const attempts: AttemptRecord[] = [];
+    for (let maxId = setOf(beforeId); ;) {
+      const sets = await readSets(newestSets(wanted), { broadcastId, maxId, limit: setBatch });
+      for (const set of sets) {
+        const ids = decodeIds(set.ids);
+        for (let index = ids.length - 1; index >= 0; index -= 1) {
+          const attempt = toAttempt(set, index, ids[index]!);
+          if (attempt.id >= beforeId) continue;
+          attempts.push(attempt);
+          if (attempts.length === limit) return attempts;
+        }
+      }
+      const last = sets.at(-1);
+      if (last === undefined || sets.length < setBatch) return attempts;
+      maxId = last.id - 1;
+    }
+  };
+
+  const listSubscription = async (
+    subscriptionId: number,
+    isWanted: (attempt: AttemptRecord) => boolean,
+    beforeId: number,
+    limit: number,
+  ): Promise<readonly AttemptRecord[]> => {
+    const [from] = await database.read<{ readonly broadcast_id: number }>(
+      'select broadcast_id from deskbell.attempt_sets where id = :id',
+      { id: setOf(beforeId) },
+    );
+    const broadcasts = await database.read<{ readonly id: number }>(broadcastsWithAttempts, {
+      maxBroadcastId: from?.broadcast_id ?? Number.MAX_SAFE_INTEGER,
+      limit: maxBroadcasts,
+    });
+    const attempts: AttemptRecord[] = [];
+    for (const { id } of broadcasts) {
+      const history = await historyOf(id, subscriptionId);
+      const isBefore = (attempt: AttemptRecord) => id !== from?.broadcast_id || attempt.id < beforeId;
+      attempts.push(...history.filter((attempt) => isWanted(attempt) && isBefore(attempt)));
+      if (attempts.length >= limit) break;
+    }
+    return attempts.slice(0, limit);
+  };
+
+  return {
+    historyOf,
+
+    list: async ({ broadcastId, subscriptionId, outcome, beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
+      const isWanted = (attempt: AttemptRecord) => outcome === undefined || attempt.outcome === outcome;
+      if (broadcastId !== undefined && subscriptionId !== undefined) {
+        const history = await historyOf(broadcastId, subscriptionId);
+        return history.filter((attempt) => attempt.id < beforeId && isWanted(attempt)).slice(0, limit);
+      }
+      if (subscriptionId !== undefined) return listSubscription(subscriptionId, isWanted, beforeId, limit);
+      if (broadcastId === undefined) throw new TypeError('Attempts are of a broadcast or a subscription.');
+      return listBroadcast(broadcastId, outcome === undefined ? attemptOutcomes : [outcome], beforeId, limit);
+    },
+
+    countAnswers: async (broadcastIds) => {
+      if (broadcastIds.length === 0) return [];
+      const rows = await database.read<CountRow>(
+        `select c.broadcast_id, a.origin, a.outcome, a.status, a.reason, a.detail,
+                sum(c.rows) as rows, max(c.last_at_ms) as last_at_ms
+         from deskbell.answer_counts c
+         join deskbell.answers a on a.broadcast_id = c.broadcast_id and a.id = c.answer_id
+         where c.broadcast_id in (${broadcastIds.map(Number).join(', ')})
+         group by c.broadcast_id, c.answer_id, a.origin, a.outcome, a.status, a.reason, a.detail
+         order by sum(c.rows) desc, c.broadcast_id desc, c.answer_id`,
+      );
+      return rows.map((row): AnswerCount => ({
+        broadcastId: row.broadcast_id,
+        ...toAnswer(row),
+        rows: row.rows,
+        lastAtMs: row.last_at_ms,
+      }));
+    },
+  };
+}
+
+interface CountRow extends Pick<
+  SetRow,
+  'broadcast_id' | 'origin' | 'outcome' | 'status' | 'reason' | 'detail'
+> {
+  readonly rows: number;
+  readonly last_at_ms: number;
+}
+
+/** The id of an attempt is that of its set and its place in it. */
+const setOf = (attemptId: number): number => Math.floor(attemptId / maxSetRows);
+
+const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptRecord => ({
+  id: set.id * maxSetRows + index,
+  broadcastId: set.broadcast_id,
+  subscriptionId,
+  atMs: set.at_ms,
+  sinceMs: set.since_ms,
+  attempt: set.attempt,
+  ...toAnswer(set),
+});
+
+const toAnswer = (row: Pick<SetRow, 'origin' | 'outcome' | 'status' | 'reason' | 'detail'>) => ({
+  origin: row.origin,
+  outcome: row.outcome,
+  status: row.status ?? undefined,
+  reason: row.reason ?? undefined,
+  detail: row.detail ?? undefined,
+});

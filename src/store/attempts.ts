@@ -1,0 +1,101 @@
+// What came of each row of a broadcast. A commit stores its rows in sets: those with the same outcome, answer and number of
+// the attempt (`attempt-sets.ts`). The newest set that has a row says what came of it last, all that have it are its history.
+// Kept for every row until retention drops them.
+import { settlements, type NewestFirst, type Settlement } from './broadcasts.ts';
+
+/** What comes of an attempt; `retry`: the row is tried again. */
+export const attemptOutcomes = [...settlements, 'retry'] as const;
+export type AttemptOutcome = (typeof attemptOutcomes)[number];
+
+/** What a push service answered, or why nothing was sent. */
+export interface Answer {
+  readonly origin: string;
+  readonly outcome: AttemptOutcome;
+  /** HTTP status, absent where there was no answer. */
+  readonly status?: number | undefined;
+  /** As in `Outcome`. */
+  readonly reason?: string | undefined;
+  /** The push service's own words. */
+  readonly detail?: string | undefined;
+}
+
+/** One attempt, or the decision that there is none: no endpoint, no keys, no payload. */
+export interface AttemptRecord extends Answer {
+  /** Later ones of a broadcast have higher ids. */
+  readonly id: number;
+  readonly broadcastId: number;
+  readonly subscriptionId: number;
+  /** When it was stored. It was made after `sinceMs`. */
+  readonly atMs: number;
+  /** When the first attempt was made of those that were stored with it. */
+  readonly sinceMs: number;
+  /** 1 for the first; where nothing was sent, how many there were before. */
+  readonly attempt: number;
+}
+
+/** How often an answer was given, other than an acceptance. */
+export interface AnswerCount extends Answer {
+  readonly broadcastId: number;
+  readonly rows: number;
+  readonly lastAtMs: number;
+}
+
+/**
+ * `notInAudience`; `pending`: nothing is known of it yet; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
+ * the outcomes of `Settlement`; `removed`: deleted from the store before its turn, or before there was the broadcast;
+ * `cancelled`: not sent, since the broadcast was cancelled; `noLongerKept`.
+ */
+export type RowState =
+  | 'notInAudience'
+  | 'pending'
+  | 'inFlight'
+  | 'waiting'
+  | Settlement
+  | 'removed'
+  | 'cancelled'
+  | 'noLongerKept';
+
+/** What a row waits for that is stored to be tried again. */
+export interface RowWait {
+  /** `pushService`: it refuses our token or key, and is probed. `retry`: the time after an attempt. `turn`: nothing was sent yet,
+   *  since its push service cannot be reached, a rate limit is used up or another sender has to send it. */
+  readonly for: 'pushService' | 'retry' | 'turn';
+  /** When it is tried again; absent where that depends on its push service. */
+  readonly untilMs?: number | undefined;
+  /** It is `expired` then. */
+  readonly expiresAtMs: number;
+  readonly attempts: number;
+}
+
+export interface RowOutcome {
+  readonly subscriptionId: number;
+  readonly state: RowState;
+  /** Of a row that is `waiting`. */
+  readonly wait?: RowWait | undefined;
+  /** All of them, the newest first; the first one is what led to the state. */
+  readonly attempts: readonly AttemptRecord[];
+}
+
+/** What came of rows, for operators to see. */
+export interface AttemptStore {
+  /**
+   * The newest first, of a broadcast, of a subscription, or both. Of a subscription alone, the broadcasts are looked through from
+   * the newest on, at most a hundred that have attempts from the one of `beforeId` on.
+   */
+  list(
+    filter: {
+      readonly broadcastId?: number | undefined;
+      readonly subscriptionId?: number | undefined;
+      readonly outcome?: AttemptOutcome | undefined;
+    } & NewestFirst,
+  ): Promise<readonly AttemptRecord[]>;
+  /** What push services answered to these broadcasts other than acceptances, the most frequent first. */
+  countAnswers(broadcastIds: readonly number[]): Promise<readonly AnswerCount[]>;
+  /**
+   * What came of subscriptions in a broadcast.
+   *
+   * @returns in the order of the ids
+   * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND
+   */
+  outcomesOf(broadcastId: number, subscriptionIds: readonly number[]): Promise<readonly RowOutcome[]>;
+}
