@@ -5,6 +5,7 @@
 import type { Subscription } from '../protocol/subscription.ts';
 import type { Answer } from './attempts.ts';
 import type { Alarm, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
+import { noOutcomes } from './outcome-columns.ts';
 import type { PushServiceAnswers, PushServiceState } from './push-services.ts';
 import type { Lease, SliceLease } from './leases.ts';
 
@@ -97,22 +98,34 @@ export interface CommitAnswer {
   readonly pushServices: readonly PushServiceState[];
 }
 
-/** What a push service answered to a message of its own. */
-export interface SingleAnswer {
-  /** Found in the store by its endpoint and keys; it need not be there. */
-  readonly subscription: Subscription;
+/** What one push service answered to single messages. */
+export interface SingleAnswers {
   readonly origin: string;
-  /** The key that signed. */
-  readonly vapidPublicKey: string;
-  /** `refused`: our token or key. `other`: anything else that the push service itself answered. */
-  readonly answer: 'accepted' | 'gone' | 'refused' | 'other';
-  /** How long the push service has asked senders to wait, from now. */
-  readonly waitMs?: number | undefined;
+  readonly accepted: number;
+  readonly gone: number;
+  /** It refused our token or key. */
+  readonly refused: number;
+  /** Anything else that the push service itself answered. */
+  readonly other: number;
+  /** Those that it called gone, to be found in the store by endpoint and keys; they need not be there, nor all be named. */
+  readonly goneSubscriptions: readonly Subscription[];
+  /** Where it accepted a message; not all need be named. */
+  readonly acceptedEndpoints: readonly string[];
 }
 
-/** `deleted`: the subscription left the store. `marked`: it is decided with the next answers of its origin, or is held
- *  for an operator. `kept`: it stays, or was not in the store. */
-export type SingleCommit = 'deleted' | 'marked' | 'kept';
+/** What they add to the outcomes of its messages. */
+export function countSingleAnswers({ accepted, gone, refused, other }: SingleAnswers): typeof noOutcomes {
+  return { ...noOutcomes, attempts: accepted + gone + refused + other, accepted, gone, rejected: refused };
+}
+
+export interface AnswerCommit {
+  /** A UUID of its own: a commit that is made again within minutes changes nothing. */
+  readonly id: string;
+  /** One for each origin. */
+  readonly origins: readonly SingleAnswers[];
+  /** What push services have answered since the sender's last commit. */
+  readonly answers?: readonly PushServiceAnswers[] | undefined;
+}
 
 export interface Ledger {
   /** Rows of the slice with `afterPosition < position`, in order, at most `limit`; none when the slice is at its end.
@@ -121,9 +134,9 @@ export interface Ledger {
   /** Stores the results of rows in one transaction: cursor, counts, retries, attempts, alarms. Rows of retries that are no longer
    *  leased under the token are left out: whoever leases them counts them. Marks subscriptions that are gone and unchanged since they were read (`held-deletions.ts`), and finishes the broadcast when nothing is left. */
   commit(page: PageCommit): Promise<CommitAnswer>;
-  /** Stores what a push service answered to a single message: a subscription that is gone is marked, and deleted or
-   *  held; an acceptance clears its mark, and opens a push service that was suspended. */
-  recordAnswer(answer: SingleAnswer): Promise<SingleCommit>;
+  /** Stores what push services answered to single messages: subscriptions that are gone are marked, and deleted or held; an
+   *  acceptance clears a mark, and opens a push service that was suspended. @returns as `pushServices` does */
+  recordAnswers(commit: AnswerCommit): Promise<readonly PushServiceState[]>;
   /** The push services that are suspended, or have been. All others are open. */
   pushServices(): Promise<readonly PushServiceState[]>;
 }

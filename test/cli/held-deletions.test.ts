@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
+import { recordAnswer } from '../store/store-under-test.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -12,19 +13,13 @@ const rows = 100;
 async function heldData(): Promise<{ readonly data: string; readonly held: number }> {
   const data = await temporaryFolder();
   const { store, vapidKeys, close } = await openDataDirectory(data);
-  const vapidPublicKey = vapidKeys.publicKey;
   for (let index = 0; index < rows; index += 1) {
     const subscription = madeUpSubscription(index);
     await store.subscriptions.put(subscription, vapidKeys.publicKey);
-    await store.ledger.recordAnswer({ subscription, origin, vapidPublicKey, answer: 'gone' });
+    await recordAnswer(store, subscription, 'gone', origin);
   }
   for (let index = 0; index < 200; index += 1) {
-    await store.ledger.recordAnswer({
-      subscription: madeUpSubscription(9999),
-      origin,
-      vapidPublicKey,
-      answer: 'other',
-    });
+    await recordAnswer(store, madeUpSubscription(9999), 'other', origin);
   }
   const held = await store.subscriptions.count();
   await close();

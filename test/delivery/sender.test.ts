@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 
 import { createHeaderSource } from '../../src/delivery/message-path/header-source.ts';
@@ -505,6 +506,38 @@ describe('a sender with a store', () => {
     await bench.store.close();
     assert.equal((await sender.send(row, message)).outcome.kind, 'gone');
     assert.match(warnings.join(), /The answers of push services could not be stored: .*closed/);
+  });
+
+  test('waits for the store with no message but that to a subscription that has ended', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService();
+    const [alive, ended] = await bench.subscribe(pushService, 2);
+    const rows = await bench.store.subscriptions.page({ afterId: 0, limit: 2 });
+    const rowOf = (endpoint: string | undefined) => rows.find((row) => row.endpoint === endpoint)!;
+    pushService.expire(ended!);
+    const warnings: string[] = [];
+    const sender = bench.createSender({ onWarning: (warning) => warnings.push(warning) });
+    const { path } = bench.store.address.options as { readonly path: string };
+    using other = new DatabaseSync(path);
+    other.exec('begin immediate');
+    // more than are told at once
+    const messages = Array.from({ length: 1500 }, async () => sender.send(rowOf(alive), message));
+    for (const { outcome } of await Promise.all(messages)) assert.equal(outcome.kind, 'accepted');
+    assert.deepEqual(warnings, [], 'nobody has waited for the lock until it was given up');
+    let hasAnswered = false;
+    const gone = sender.send(rowOf(ended), message).then(({ outcome }) => {
+      hasAnswered = true;
+      return outcome;
+    });
+    // its answer has come before those of the messages that follow
+    for (let count = 0; count < 3; count += 1) await sender.send(rowOf(alive), message);
+    assert.equal(hasAnswered, false, 'that it is gone is not stored yet');
+    other.exec('rollback');
+    assert.equal((await gone).kind, 'gone');
+    assert.equal(await bench.store.subscriptions.count(), 1);
+    await sender.close();
+    const [total] = await bench.store.statistics.outcomeTotals();
+    assert.deepEqual([total?.accepted, total?.gone], [1503, 1]);
   });
 
   test('lets one accepted message end the hold of a push service', async () => {

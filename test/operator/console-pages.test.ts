@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { commitSlice } from '../store/store-under-test.ts';
+import { commitSlice, recordAnswer } from '../store/store-under-test.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
@@ -348,7 +348,7 @@ test('held deletions are confirmed or discarded', async (t) => {
   const hold = async (first: number) => {
     for (let index = first; index < first + 30; index += 1) {
       const subscription = await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
-      await store.ledger.recordAnswer({ subscription, origin, vapidPublicKey, answer: 'gone' });
+      await recordAnswer(store, subscription, 'gone', origin);
     }
     return (await store.heldDeletions.list())[0]?.subscriptions ?? 0;
   };

@@ -15,6 +15,8 @@ import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/start-push-service.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
+import { recordAnswer } from '../store/store-under-test.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
 const monitoring = join(import.meta.dirname, '../../packaging/monitoring');
@@ -129,12 +131,7 @@ test('strangers cannot multiply label values', async (t) => {
   const metrics = createMetrics(store);
   for (let index = 0; index < 200; index += 1) {
     const origin = `https://push-${index}.example.org`;
-    await store.ledger.recordAnswer({
-      subscription: { endpoint: `${origin}/1`, p256dh: new Uint8Array(65), auth: new Uint8Array(16) },
-      origin,
-      vapidPublicKey: 'key',
-      answer: 'accepted',
-    });
+    await recordAnswer(store, { ...madeUpSubscription(1), endpoint: `${origin}/1` }, 'accepted', origin);
     const pushService = new URL(origin).host;
     metrics.recordFigures(figures({ answers: [{ pushService, ...noDurations }] }));
   }

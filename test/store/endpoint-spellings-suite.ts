@@ -10,6 +10,7 @@ import {
   madeUpBroadcast,
   openForEachTest,
   type StoreUnderTest,
+  recordAnswer,
 } from './store-under-test.ts';
 
 const path = '/fcm/send/aB%2B+c%2b?Q=%3D';
@@ -76,10 +77,7 @@ export function describeEndpointSpellings(name: string, prepare: () => Promise<S
       await store.subscriptions.put(spelled(normal), vapidPublicKey);
       const subscription = spelled(spellings[4] ?? '');
       const origin = 'https://fcm.googleapis.com';
-      assert.equal(
-        await store.ledger.recordAnswer({ subscription, vapidPublicKey, origin, answer: 'gone' }),
-        'deleted',
-      );
+      await recordAnswer(store, subscription, 'gone', origin);
       assert.equal(await store.subscriptions.count(), 0);
     });
   });

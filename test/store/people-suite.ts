@@ -16,6 +16,7 @@ import {
   openForEachTest,
   openForSuite,
   type StoreUnderTest,
+  recordAnswer,
 } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -144,12 +145,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         // with others that are gone, none is deleted at once
         await addSubscriptions(store, 30, 100);
         for (const row of await store.subscriptions.page({ afterId: 0, limit: 100 })) {
-          await store.ledger.recordAnswer({
-            subscription: row,
-            origin,
-            vapidPublicKey,
-            answer: 'gone',
-          });
+          await recordAnswer(store, row, 'gone', origin);
         }
         const held = (await store.heldDeletions.list())[0]?.subscriptions;
         const last = (await store.subscriptions.page({ afterId: 0, limit: 100 })).at(-1)!;
@@ -270,7 +266,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         const rows = [];
         for (let index = 0; index < 25; index += 1) rows.push(await put(index, ada));
         for (const subscription of rows.slice(0, 21)) {
-          await store.ledger.recordAnswer({ subscription, origin, vapidPublicKey, answer: 'gone' });
+          await recordAnswer(store, subscription, 'gone', origin);
         }
         assert.ok((await store.heldDeletions.list()).length > 0, 'some are held');
         await store.people.remove('ada');

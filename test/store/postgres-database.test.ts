@@ -25,7 +25,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
 import { until } from '../../tools/until.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
-import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+import { addSubscriptions, answerCommit, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -480,6 +480,60 @@ describe('a PostgreSQL store', () => {
     } finally {
       await behind.close();
       await proxy.close();
+    }
+  });
+
+  test('counts answers to single messages once though the answer to their commit was lost', async () => {
+    const proxy = await openProxy(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const behind = await openPostgresStore({ url: url.href, maxConnections: 1 });
+    try {
+      await addSubscriptions(behind, 2);
+      const answers = [
+        [madeUpSubscription(0), 'gone'] as const,
+        [madeUpSubscription(1), 'accepted'] as const,
+      ];
+      proxy.loseAnswerTo('record_single_answers');
+      await behind.ledger.recordAnswers(answerCommit(origin, answers));
+      assert.equal(proxy.lostAnswers(), 1);
+      const [total] = await behind.statistics.outcomeTotals();
+      assert.deepEqual([total?.attempts, total?.gone, total?.accepted], [2, 1, 1]);
+      assert.equal(await behind.subscriptions.count(), 1);
+      await behind.ledger.recordAnswers(answerCommit(origin, answers));
+      assert.equal(
+        (await behind.statistics.outcomeTotals())[0]?.attempts,
+        4,
+        'another commit is no repetition',
+      );
+    } finally {
+      await behind.close();
+      await proxy.close();
+    }
+  });
+
+  test('counts answers while another transaction decides about their push service', async () => {
+    await addSubscriptions(store, 2);
+    const record = (answer: 'accepted' | 'gone') =>
+      store.ledger.recordAnswers(answerCommit(origin, [[madeUpSubscription(0), answer]]));
+    await record('accepted');
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      await other.query('begin');
+      await other.query("select pg_advisory_xact_lock(hashtext('deskbell answers'), hashtext($1))", [origin]);
+      await record('accepted');
+      const gone = record('gone');
+      const isWaiting = async () =>
+        (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount ===
+        1;
+      await until(isWaiting, 'the lock to be asked for');
+      assert.equal((await store.statistics.outcomeTotals())[0]?.accepted, 2);
+      await other.query('commit');
+      await gone;
+      assert.equal(await store.subscriptions.count(), 1);
+    } finally {
+      await other.end();
     }
   });
 

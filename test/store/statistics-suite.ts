@@ -2,10 +2,17 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
+import type { SingleAnswer } from '../../src/delivery/single/gathered-answers.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { outcomeWidths } from '../../src/store/statistics.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
-import { commitSlice, madeUpBroadcast, openForEachTest, type StoreUnderTest } from './store-under-test.ts';
+import {
+  commitSlice,
+  madeUpBroadcast,
+  openForEachTest,
+  recordAnswer,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const leaseMs = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -62,8 +69,7 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       await store.subscriptions.removeById(rows[0]!.id);
       await store.subscriptions.removeByEndpoint(rows[1]!.endpoint, rows[1]!.auth);
       const subscription = rows[2]!;
-      const told = { subscription, origin: `https://${fcm}`, vapidPublicKey, answer: 'gone' } as const;
-      assert.equal(await store.ledger.recordAnswer(told), 'deleted');
+      await recordAnswer(store, subscription, 'gone', `https://${fcm}`);
       const days = await store.statistics.subscriptionDays(0);
       assert.equal(
         days.reduce((sum, { lost }) => sum + lost, 0),
@@ -176,15 +182,11 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('a single message is counted, and what is old is dropped', async () => {
-      const told = {
-        subscription: madeUpSubscription(1),
-        origin: `https://${fcm}`,
-        vapidPublicKey,
-        answer: 'accepted',
-      } as const;
-      await store.ledger.recordAnswer(told);
+      const told = (answer: SingleAnswer) =>
+        recordAnswer(store, madeUpSubscription(1), answer, `https://${fcm}`);
+      await told('accepted');
       nowMs += outcomeWidths.fine.keptMs + 1;
-      await store.ledger.recordAnswer({ ...told, answer: 'refused' });
+      await told('refused');
       assert.deepEqual(
         (await store.statistics.outcomes({ width: 'fine', sinceMs: 0 })).map(({ rejected }) => rejected),
         [1],

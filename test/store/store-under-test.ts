@@ -1,9 +1,12 @@
 // The store that a suite tests, and what suites do with it before they ask anything.
+import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach } from 'node:test';
 import type { NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
-import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
+import type { AnswerCommit, CommitAnswer, RowResult } from '../../src/store/ledger.ts';
 import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
+import { GatheredAnswers, type SingleAnswer } from '../../src/delivery/single/gathered-answers.ts';
+import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { SubscriptionLimit } from '../../src/store/subscription-limit.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
@@ -115,4 +118,30 @@ export async function acceptAllSlices(store: Store, origin: string): Promise<Map
     await commitSlice(store, slice, accept, 10_000);
     reached.set(slice.broadcastId, ids);
   }
+}
+
+/** Answers to single messages of one push service, as a sender commits them. */
+export function answerCommit(
+  origin: string,
+  answers: readonly (readonly [Subscription, SingleAnswer])[],
+): AnswerCommit {
+  const gathered = new GatheredAnswers();
+  for (const [subscription, answer] of answers) gathered.add(origin, answer, subscription);
+  const refused = answers.filter(([, answer]) => answer === 'refused').length;
+  const accepted = answers.filter(([, answer]) => answer === 'accepted').length;
+  return {
+    id: randomUUID(),
+    origins: gathered.origins(),
+    answers: [{ origin, vapidPublicKey, accepted, hasRefused: refused > 0, refusalsInRow: refused }],
+  };
+}
+
+/** Records one answer to a single message. */
+export async function recordAnswer(
+  { ledger }: Store,
+  subscription: Subscription,
+  answer: SingleAnswer,
+  origin: string,
+): Promise<void> {
+  await ledger.recordAnswers(answerCommit(origin, [[subscription, answer]]));
 }

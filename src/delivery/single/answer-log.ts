@@ -1,65 +1,105 @@
-// Tells the store what push services answered to single messages. A subscription that has ended is told of at once; the
-// others are gathered for a second, since each write waits for the disk. What push services have asked senders to wait is told
-// and learned with them.
-import type { Ledger, SingleAnswer } from '../../store/ledger.ts';
+// Tells the store what push services answered to single messages. Nobody waits for it but whose subscription has ended: that is
+// told at once, the rest is gathered for a second, since each write waits for the disk. What push services have asked senders to
+// wait is told and learned with it. A process that is killed loses what is gathered.
+//
+// One commit is made at a time. While the database is slow or away, the answers are counted, and no more subscriptions are
+// remembered than memory is to hold (`gathered-answers.ts`): the others will be gone, or accepted, with their next message too.
+//
+//   gathered → committing → stored, or tried again as the same commit, `maxTries` times
+import { randomUUID } from 'node:crypto';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { AnswerCommit, Ledger } from '../../store/ledger.ts';
 import type { Addressee, Destination, Destinations } from '../message-path/destinations.ts';
 import type { Result } from '../message-path/post.ts';
+import { GatheredAnswers, readAnswer } from './gathered-answers.ts';
 
 const reportAfterMs = 1000;
+/** So many are told before. */
 const maxPending = 1000;
+/** The store itself tries for 20 seconds each time, and knows a commit again for ten minutes. */
+const maxTries = 5;
 
 export class AnswerLog {
-  readonly #ledger: Ledger;
-  readonly #destinations: Destinations;
+  readonly #ledger: Pick<Ledger, 'recordAnswers'>;
+  readonly #destinations: Pick<Destinations, 'takeAnswers' | 'setStates'>;
   readonly #onWarning: (warning: string) => void;
-  #pending: SingleAnswer[] = [];
+  #gathered = new GatheredAnswers();
+  #failed: { readonly commit: AnswerCommit; readonly tries: number } | undefined;
+  #current: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(ledger: Ledger, destinations: Destinations, onWarning: (warning: string) => void) {
+  constructor(
+    ledger: Pick<Ledger, 'recordAnswers'>,
+    destinations: Pick<Destinations, 'takeAnswers' | 'setStates'>,
+    onWarning: (warning: string) => void,
+  ) {
     this.#ledger = ledger;
     this.#destinations = destinations;
     this.#onWarning = onWarning;
   }
 
-  /** Resolves when the store has it, where the subscription has ended, otherwise at once. */
-  async add(subscription: Addressee, { origin, vapidPublicKey }: Destination, result: Result): Promise<void> {
+  /** @returns where the subscription has ended, when the store has it or has failed; otherwise nothing is waited for */
+  add(subscription: Addressee, { origin, gate }: Destination, result: Result): Promise<void> | undefined {
     const answer = readAnswer(result);
-    if (answer === undefined) return;
-    this.#pending.push({ subscription, origin, vapidPublicKey, answer });
-    if (answer === 'gone' || this.#pending.length >= maxPending) await this.#report();
-    else this.#timer ??= setTimeout(() => void this.#report(), reportAfterMs).unref();
+    if (answer === undefined || result.kind !== 'posted') return undefined;
+    gate.recordOutcome(result.outcome, undefined, 'suspend');
+    this.#gathered.add(origin, answer, subscription);
+    if (answer === 'gone') return this.#report();
+    if (this.#gathered.answers >= maxPending && this.#failed === undefined) void this.#report();
+    else this.#reportLater();
+    return undefined;
   }
 
-  close(): Promise<void> {
-    return this.#report();
-  }
-
-  /** A store that fails does not change what became of the message. */
-  async #report(): Promise<void> {
+  async close(): Promise<void> {
+    await this.#report();
     clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#pending.length === 0) return;
-    const waits = new Map(this.#destinations.takeAnswers().map(({ origin, waitMs }) => [origin, waitMs]));
-    const answers = this.#pending.map((answer) => {
-      const waitMs = waits.get(answer.origin);
-      waits.delete(answer.origin);
-      return { ...answer, waitMs };
-    });
-    this.#pending = [];
-    const results = await Promise.allSettled([
-      ...answers.map((answer) => this.#ledger.recordAnswer(answer)),
-      this.#ledger.pushServices().then(this.#destinations.setStates),
-    ]);
-    const failed = results.find(({ status }) => status === 'rejected');
-    if (failed?.status !== 'rejected') return;
-    this.#onWarning(`The answers of push services could not be stored: ${String(failed.reason)}`);
   }
-}
 
-/** @returns `undefined` where no push service answered */
-function readAnswer(result: Result): SingleAnswer['answer'] | undefined {
-  if (result.kind !== 'posted' || result.response === undefined) return undefined;
-  const { outcome } = result;
-  if (outcome.kind === 'accepted' || outcome.kind === 'gone') return outcome.kind;
-  return outcome.kind === 'rejected' && outcome.reason === 'vapid-refused' ? 'refused' : 'other';
+  #reportLater(): void {
+    this.#timer ??= setTimeout(() => void this.#report(), reportAfterMs).unref();
+  }
+
+  /** Commits what is gathered by now, after the commit that is being made. */
+  #report(): Promise<void> {
+    return (this.#next ??= this.#current.then(() => {
+      this.#next = undefined;
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      this.#current = this.#commitAll();
+      return this.#current;
+    }));
+  }
+
+  async #commitAll(): Promise<void> {
+    const failed = this.#failed;
+    this.#failed = undefined;
+    if (failed !== undefined && !(await this.#commit(failed.commit, failed.tries))) return;
+    const commit = this.#take();
+    if (commit !== undefined) await this.#commit(commit, 0);
+  }
+
+  #take(): AnswerCommit | undefined {
+    const answers = this.#destinations.takeAnswers();
+    const gathered = this.#gathered;
+    if (gathered.answers + answers.length === 0) return undefined;
+    this.#gathered = new GatheredAnswers();
+    return { id: randomUUID(), origins: gathered.origins(), answers };
+  }
+
+  /** A store that fails does not change what became of the messages. @returns whether it has not */
+  async #commit(commit: AnswerCommit, tries: number): Promise<boolean> {
+    try {
+      this.#destinations.setStates(await this.#ledger.recordAnswers(commit));
+      return true;
+    } catch (error) {
+      this.#onWarning(`The answers of push services could not be stored: ${String(error)}`);
+      const mayPass = error instanceof DeskbellError && error.code === 'ERR_STORE_UNAVAILABLE';
+      if (mayPass && tries + 1 < maxTries) {
+        this.#failed = { commit, tries: tries + 1 };
+        this.#reportLater();
+      }
+      return false;
+    }
+  }
 }

@@ -51,7 +51,7 @@ export function waitForDiskSpace(
     },
     ledger: {
       commit: (page) => patiently(() => ledger.commit(page)),
-      recordAnswer: (answer) => patiently(() => ledger.recordAnswer(answer)),
+      recordAnswers: (answers) => patiently(() => ledger.recordAnswers(answers)),
       readRows: (...range) => patiently(() => ledger.readRows(...range)),
       pushServices: () => ledger.pushServices(),
     },

@@ -28,6 +28,7 @@ export const leftOutTables = {
     waiting_rows: 'counted by triggers',
     held_marks: 'counted by triggers',
     commits: 'no call goes on from one database to another',
+    unlocked_answers: 'of the last hundred answers; those of windows are copied',
     client_requests: 'of the last minutes, and of this database alone',
   },
 } as const;

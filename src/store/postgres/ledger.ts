@@ -1,11 +1,13 @@
 // The ledger in PostgreSQL: reads the rows of slices, and commits what came of them, each by one call of a function.
 import { randomUUID } from 'node:crypto';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
 import { createAttemptGatherer, type GatheredAttempts } from '../attempt-sets.ts';
 import type { Recipient } from '../broadcasts.ts';
-import { isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
-import type { CommitAnswer, SingleCommit } from '../ledger.ts';
+import { countSingleAnswers, isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
+import type { CommitAnswer, SingleAnswers } from '../ledger.ts';
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
+import { outcomeColumns } from '../outcome-columns.ts';
 import type { OwnTable } from '../retention.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { callFunction } from './call-function.ts';
@@ -79,25 +81,12 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
 
     commit,
 
-    recordAnswer: async ({ subscription, origin, vapidPublicKey, answer, waitMs }) => {
-      const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
-      const row = await database.first<{ readonly result: SingleCommit }>(
-        `select ${functions}.record_single_answer($1, $2, $3, $4, $5, $6, $7, $8) as result`,
-        [
-          database.now(),
-          origin,
-          pushServiceName(origin),
-          answer,
-          hashEndpoint(subscription.endpoint),
-          Buffer.from(subscription.p256dh),
-          Buffer.from(subscription.auth),
-          JSON.stringify([
-            { origin, vapidPublicKey, accepted, hasRefused: answer === 'refused', refusalsInRow, waitMs },
-          ]),
-        ],
+    recordAnswers: async ({ id, origins, answers = [] }) => {
+      const row = await database.first<{ readonly states: readonly PushServiceState[] }>(
+        `select ${functions}.record_single_answers($1, $2, $3, $4) as states`,
+        [database.now(), id, JSON.stringify(origins.map(toAnswered)), JSON.stringify(answers)],
       );
-      if (row === undefined) throw new Error('The answer was not stored.');
-      return row.result;
+      return row?.states ?? [];
     },
 
     pushServices: async () => {
@@ -109,6 +98,27 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     },
   };
 }
+
+/** What `record_single_answers` gets of one push service. */
+function toAnswered(told: SingleAnswers): object {
+  const { origin, accepted, gone, other, goneSubscriptions, acceptedEndpoints } = told;
+  const outcomes = countSingleAnswers(told);
+  return {
+    origin,
+    name: pushServiceName(origin),
+    counts: outcomeColumns.map((column) => outcomes[column]),
+    answers: accepted + gone + other,
+    accepted,
+    acceptedHashes: acceptedEndpoints.map(hashEndpoint),
+    gone: goneSubscriptions.map(toKeys),
+  };
+}
+
+const toKeys = ({ endpoint, p256dh, auth }: Subscription): object => ({
+  hash: hashEndpoint(endpoint),
+  p256dh: Buffer.from(p256dh).toString('hex'),
+  auth: Buffer.from(auth).toString('hex'),
+});
 
 /** All that a set has besides its ids. */
 const setMembers = ['answerId', 'outcome', 'attempt', 'sinceMs', 'firstId', 'lastId', 'rows'];
@@ -178,15 +188,7 @@ function toRetry({ recipient, origin, result, retry, suspension }: RowResult): r
 
 function toGone({ recipient, origin, result }: RowResult): readonly object[] {
   if (result !== 'gone') return [];
-  const { subscriptionId: id, endpoint, p256dh, auth, updatedAtMs } = recipient;
-  const hash = hashEndpoint(endpoint);
-  if (id !== undefined) return [{ origin, hash, id, updatedAtMs }];
-  return [
-    {
-      origin,
-      hash,
-      p256dh: Buffer.from(p256dh).toString('hex'),
-      auth: Buffer.from(auth).toString('hex'),
-    },
-  ];
+  const { subscriptionId: id, endpoint, updatedAtMs } = recipient;
+  if (id === undefined) return [{ origin, ...toKeys(recipient) }];
+  return [{ origin, hash: hashEndpoint(endpoint), id, updatedAtMs }];
 }

@@ -4,7 +4,9 @@
 // window are decided when the next window is complete, or when a broadcast ends: then nothing more comes for a while. Marks
 // of single messages are decided at once.
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
 import { deletionGuardPolicy } from '../held-deletions.ts';
+import type { SingleAnswers } from '../ledger.ts';
 import type { SqliteDatabase } from './database.ts';
 
 const { windowAnswers, answersPerAcceptance, fewMarks, minWindowAnswers } = deletionGuardPolicy;
@@ -19,21 +21,17 @@ interface AnswerWindow {
 export interface DeletionGuard {
   /** Marks the subscription, unless it was renewed since it was read. */
   mark(origin: string, id: number, updatedAtMs: number): void;
-  /** The same for a subscription that is known by its contents. @returns its id, where it is stored */
-  markByKeys(
-    origin: string,
-    subscription: { readonly endpoint: string; readonly p256dh: Uint8Array; readonly auth: Uint8Array },
-  ): number | undefined;
+  /** The same for a subscription that is known by its contents. @returns whether it is stored */
+  markByKeys(origin: string, subscription: Subscription): boolean;
   hasMarks(origin: string): boolean;
   unmark(id: number): void;
   unmarkByEndpoint(endpoint: string): void;
   /** Counts answers of the origin. @returns how many marks are held from now on */
   count(origin: string, answers: number, accepted: number): number;
-  /** Decides a mark that a single message has made: it may be long until the next answers. */
-  decideSingle(origin: string): void;
+  /** The same for answers to single messages, whose marks are made, cleared and decided here. */
+  recordSingle(answers: SingleAnswers): void;
   /** Decides all marks of the origin: nothing more comes for a while. @returns how many are held from now on */
   decideAll(origin: string): number;
-  isMarked(id: number): boolean;
 }
 
 export function createDeletionGuard(database: SqliteDatabase): DeletionGuard {
@@ -72,43 +70,55 @@ export function createDeletionGuard(database: SqliteDatabase): DeletionGuard {
     return held;
   };
 
+  const markByKeys: DeletionGuard['markByKeys'] = (origin, { endpoint, p256dh, auth }) => {
+    const { number } = windowOf(origin);
+    const nowMs = database.now();
+    const contents = { endpoint: normalizeEndpoint(endpoint), p256dh, auth };
+    return statements.markByKeys.run({ origin, number, nowMs, ...contents }) > 0;
+  };
+
+  const hasMarks: DeletionGuard['hasMarks'] = (origin) => statements.hasMarks.first({ origin }) !== undefined;
+
+  const unmarkByEndpoint: DeletionGuard['unmarkByEndpoint'] = (endpoint) => {
+    statements.unmarkByEndpoint.run({ endpoint: normalizeEndpoint(endpoint) });
+  };
+
+  const count: DeletionGuard['count'] = (origin, answers, accepted) => {
+    const { number } = windowOf(origin);
+    const window = statements.addAnswers.first({ origin, number, answers, accepted });
+    if (window === undefined) throw new Error('The answers were not counted.');
+    if (accepted > 0 && isHealthy(window)) statements.resetFew.run({ origin });
+    if (window.answers < windowAnswers) return 0;
+    const held = decide(origin, number - 1);
+    statements.openWindow.run({ origin, number: number + 1 });
+    statements.dropWindows.run({ origin, before: number - 1 });
+    return held;
+  };
+
   return {
     mark: (origin, id, updatedAtMs) => {
       const { number } = windowOf(origin);
       statements.mark.run({ origin, number, nowMs: database.now(), id, updatedAtMs });
     },
-    markByKeys: (origin, { endpoint, p256dh, auth }) => {
-      const { number } = windowOf(origin);
-      return statements.markByKeys.first({
-        origin,
-        number,
-        nowMs: database.now(),
-        endpoint: normalizeEndpoint(endpoint),
-        p256dh,
-        auth,
-      })?.subscription_id;
-    },
-    hasMarks: (origin) => statements.hasMarks.first({ origin }) !== undefined,
+    markByKeys,
+    hasMarks,
     unmark: (id) => {
       statements.unmark.run({ id });
     },
-    unmarkByEndpoint: (endpoint) => {
-      statements.unmarkByEndpoint.run({ endpoint: normalizeEndpoint(endpoint) });
-    },
-    count: (origin, answers, accepted) => {
+    unmarkByEndpoint,
+    count,
+    recordSingle: ({ origin, accepted, gone, other, goneSubscriptions, acceptedEndpoints }) => {
+      const answers = accepted + gone + other;
+      if (answers === 0) return;
       const { number } = windowOf(origin);
-      const window = statements.addAnswers.first({ origin, number, answers, accepted });
-      if (window === undefined) throw new Error('The answers were not counted.');
-      if (accepted > 0 && isHealthy(window)) statements.resetFew.run({ origin });
-      if (window.answers < windowAnswers) return 0;
-      const held = decide(origin, number - 1);
-      statements.openWindow.run({ origin, number: number + 1 });
-      statements.dropWindows.run({ origin, before: number - 1 });
-      return held;
-    },
-    decideSingle: (origin) => {
-      const window = windowOf(origin);
-      if (!deleteFew(origin) && !isHealthy(window)) statements.hold.run({ origin, number: window.number });
+      const marked = goneSubscriptions.filter((subscription) => markByKeys(origin, subscription)).length;
+      if (hasMarks(origin)) acceptedEndpoints.forEach(unmarkByEndpoint);
+      count(origin, answers, accepted);
+      if (marked === 0) return;
+      // it may be long until the next answers
+      const window = statements.findWindow.first({ origin, number });
+      if (!deleteFew(origin) && window !== undefined && !isHealthy(window))
+        statements.hold.run({ origin, number });
     },
     decideAll: (origin) => {
       const held = decide(origin, Number.MAX_SAFE_INTEGER);
@@ -118,7 +128,6 @@ export function createDeletionGuard(database: SqliteDatabase): DeletionGuard {
       statements.dropWindows.run({ origin, before: number });
       return held;
     },
-    isMarked: (id) => statements.isMarked.first({ id }) !== undefined,
   };
 }
 
@@ -147,20 +156,14 @@ function prepareStatements(database: SqliteDatabase) {
       id: number;
       updatedAtMs: number;
     }>(`${mark} where id = :id and updated_at_ms = :updatedAtMs ${markAgain}`),
-    markByKeys: database.prepare<
-      {
-        origin: string;
-        number: number;
-        nowMs: number;
-        endpoint: string;
-        p256dh: Uint8Array;
-        auth: Uint8Array;
-      },
-      { subscription_id: number }
-    >(`
-      ${mark} where endpoint = :endpoint and p256dh = :p256dh and auth = :auth ${markAgain}
-      returning subscription_id
-    `),
+    markByKeys: database.prepare<{
+      origin: string;
+      number: number;
+      nowMs: number;
+      endpoint: string;
+      p256dh: Uint8Array;
+      auth: Uint8Array;
+    }>(`${mark} where endpoint = :endpoint and p256dh = :p256dh and auth = :auth ${markAgain}`),
     hasMarks: database.prepare<{ origin: string }, { subscription_id: number }>(
       'select subscription_id from gone_marks where origin = :origin limit 1',
     ),
@@ -169,9 +172,6 @@ function prepareStatements(database: SqliteDatabase) {
       delete from gone_marks
       where subscription_id = (select id from subscriptions where endpoint = :endpoint)
     `),
-    isMarked: database.prepare<{ id: number }, { subscription_id: number }>(
-      'select subscription_id from gone_marks where subscription_id = :id',
-    ),
     // bounded: a million marks are not counted at each commit
     countFew: database.prepare<{ origin: string }, { marks: number; deleted: number }>(`
       select (select count(*) from (select 1 from gone_marks where origin = :origin limit ${fewMarks})) as marks,

@@ -1,6 +1,5 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
-import type { Ledger } from '../ledger.ts';
-import { noOutcomes } from '../outcome-columns.ts';
+import { countSingleAnswers, type Ledger } from '../ledger.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './commit-page.ts';
@@ -24,20 +23,14 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
       return database.write(() => caps.reserve(broadcast, page()));
     },
     commit: (page) => database.write(() => commitPage(page)),
-    recordAnswer: ({ subscription, origin, vapidPublicKey, answer, waitMs }) =>
+    recordAnswers: ({ origins, answers = [] }) =>
       database.write(() => {
-        const [accepted, refusalsInRow] = [Number(answer === 'accepted'), Number(answer === 'refused')];
-        const hasRefused = answer === 'refused';
-        const answers = { origin, vapidPublicKey, accepted, hasRefused, refusalsInRow, waitMs };
-        pushServices.record([answers], database.now());
-        const id = answer === 'gone' ? marks.markByKeys(origin, subscription) : undefined;
-        if (answer === 'accepted') marks.unmarkByEndpoint(subscription.endpoint);
-        if (!hasRefused) marks.count(origin, 1, accepted);
-        const gone = Number(answer === 'gone');
-        outcomes.add({ ...noOutcomes, origin, attempts: 1, accepted, gone, rejected: refusalsInRow });
-        if (id === undefined) return 'kept';
-        marks.decideSingle(origin);
-        return marks.isMarked(id) ? 'marked' : 'deleted';
+        pushServices.record(answers, database.now());
+        for (const told of origins) {
+          marks.recordSingle(told);
+          outcomes.add({ origin: told.origin, ...countSingleAnswers(told) });
+        }
+        return pushServices.states();
       }),
     pushServices: () => database.read(() => pushServices.states()),
   };

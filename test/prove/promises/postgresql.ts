@@ -61,6 +61,28 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Answers to single messages are counted once though their commit is repeated',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'counts answers to single messages once' },
+    changes: {
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'a repeated commit counts again': [
+          'if not found then return deskbell_functions.push_service_states(now_ms); end if;',
+          '',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'Answers to single messages are counted while another transaction decides about their push service',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'counts answers while another' },
+    changes: {
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'each answer takes the lock': ['if jsonb_array_length(told."gone") > 0 or', 'if true or'],
+      },
+    },
+  },
+  {
     claim: 'A worker whose machine has a wrong clock delivers as the others do',
     test: { file: 'test/cli/worker-clock.test.ts', title: 'a worker whose machine is' },
     changes: {

@@ -24,6 +24,53 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Deletions are judged by what was accepted shortly before, though it was counted without a lock',
+    test: { file: heldDeletions, title: 'what was accepted shortly before counts' },
+    changes: {
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'what was counted without the lock is lost': [
+          'if unlocked.answers is null then return; end if;',
+          'return;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Many acceptances of long ago do not make a push service trusted that calls everything gone',
+    test: { file: heldDeletions, title: 'single messages that are all answered gone at once are held' },
+    changes: {
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'marks are judged together with all that was counted before': [
+          'if counted.answers >= :windowAnswers and not deskbell_functions.has_undecided(p_origin) then',
+          'if false then',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`send()` waits for no commit, except that a subscription is gone',
+    test: { file: 'test/delivery/sender.test.ts', title: 'waits for the store with no message but that' },
+    changes: {
+      'src/delivery/single/answer-log.ts': {
+        'who sends many waits': ['void this.#report();\n    else', 'return this.#report();\n    else'],
+        'who sends to one that is gone does not wait': [
+          "if (answer === 'gone') return",
+          "if (answer === 'gone') void",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Answers to single messages that cannot be stored take a bounded amount of memory',
+    test: { file: 'test/delivery/answer-log.test.ts', title: 'while the store is slow' },
+    changes: {
+      'src/delivery/single/gathered-answers.ts': {
+        'each subscription is remembered': ['if (this.#remembered >= maxRemembered) return;', ''],
+        'each push service is remembered': ['if (this.#tallies.size < maxOrigins) this', 'this'],
+      },
+    },
+  },
+  {
     claim:
       'An operator who confirms held deletions deletes those that are held, and one who discards them keeps those',
     test: { file: heldDeletions, title: 'what is confirmed or discarded is what is held' },

@@ -72,7 +72,6 @@ const values: Readonly<Record<string, SqlValue>> = {
   // of rows that came to a result `r.result`
   countResults: { sql: ['sum(r.attempts)', ...settlements.map(countResult)].join(', ') },
   membersOfCounts: { sql: outcomeColumns.map((_, index) => `counts[${index + 1}]`).join(', ') },
-  isResult: { sql: settlements.map((name) => `(result = '${name}')::int`).join(', ') },
   fineWidthMs: outcomeWidths.fine.widthMs,
   fineKeptMs: outcomeWidths.fine.keptMs,
   coarseWidthMs: outcomeWidths.coarse.widthMs,
