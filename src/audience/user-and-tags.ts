@@ -28,7 +28,8 @@ export interface TagExpression {
 }
 
 export const maxUserBytes = 128;
-const maxTags = 32;
+/** Of one subscription; also in each part of an expression. */
+export const maxTags = 32;
 const maxTagBytes = 64;
 /** A tag in another spelling than the normal one may be longer; so much is never of `maxTagBytes`. */
 const maxSpelledCharacters = 4 * maxTagBytes;

@@ -9,7 +9,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { renderError, endConnection, linger, type RenderedResponse } from './render-error.ts';
 import { requestStartMs } from './request-start.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
-import type { ResponseRules } from './response-policy.ts';
+import type { ResponseRules } from './response-rules.ts';
 
 export interface ClientError extends Error {
   readonly code?: string | undefined;

@@ -5,20 +5,11 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { handleClientError, trackResponses } from './client-errors.ts';
 import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './malformed-requests.ts';
 import { trackRequestStarts } from './request-start.ts';
-import type { ResponseRules } from './response-policy.ts';
-import { closeSlowClients } from './slow-clients.ts';
+import type { ResponseRules } from './response-rules.ts';
+import { resolveTimeLimits, type TimeLimits } from './time-limits.ts';
+import { closeUnreadResponses } from './unread-responses.ts';
 
-export interface HttpServerOptions {
-  /** Time for the headers of a request to arrive, also from the start of the connection. Default: 10 000. */
-  readonly headersTimeoutMs?: number | undefined;
-  /** Time for a whole request to arrive. Default: 30 000. */
-  readonly requestTimeoutMs?: number | undefined;
-  /** Idle time between two requests of one connection. Default: 10 000. */
-  readonly keepAliveTimeoutMs?: number | undefined;
-  /** Time for a client to read more of its response; the connection is closed after once to twice this time. Default: 60 000. */
-  readonly readTimeoutMs?: number | undefined;
-  /** Interval of checking the first two. Default: 1000. */
-  readonly timeoutCheckIntervalMs?: number | undefined;
+export interface HttpServerOptions extends TimeLimits {
   /** Maximum size of request line and headers together. Default: 16 384. */
   readonly maxHeaderBytes?: number | undefined;
   /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
@@ -45,9 +36,10 @@ export function createHttpServer(
   rules: ResponseRules,
   { tls, maxParamLength = 100 }: ListenerSettings = {},
 ): FastifyInstance {
+  const limits = resolveTimeLimits(options);
   const http = {
-    headersTimeout: options.headersTimeoutMs ?? 10_000,
-    connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? 1000,
+    headersTimeout: limits.headersTimeoutMs,
+    connectionsCheckingInterval: limits.timeoutCheckIntervalMs,
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
     // The check and its answer are ours, so that this answer has the form of all others.
     requireHostHeader: false,
@@ -57,8 +49,8 @@ export function createHttpServer(
   const app = Fastify({
     ...(tls === undefined ? { http } : { https: { ...http, ...tls } }),
     routerOptions: { maxParamLength: maxParamLength },
-    requestTimeout: options.requestTimeoutMs ?? 30_000,
-    keepAliveTimeout: options.keepAliveTimeoutMs ?? 10_000,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
     // A request that arrives while the server closes is still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -73,7 +65,7 @@ export function createHttpServer(
   trackResponses(app);
   dropContentType(app);
   handleConnectAndExpect(app, rules);
-  closeSlowClients(app, options.readTimeoutMs ?? 60_000);
+  closeUnreadResponses(app, limits.readTimeoutMs);
   closeConnectionsOnceAnswered(app);
   return app;
 }

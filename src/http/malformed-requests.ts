@@ -6,7 +6,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { toRequestHead } from './filter.ts';
 import { endConnection, render, renderError } from './render-error.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
-import type { ResponseRules } from './response-policy.ts';
+import type { ResponseRules } from './response-rules.ts';
 
 /** For Fastify's option `frameworkErrors`: a path that is not percent-encoded UTF-8. */
 export function renderMalformedUrl(

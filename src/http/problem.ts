@@ -7,7 +7,7 @@ import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { escapeControls } from '../errors/escape-controls.ts';
 import { serviceErrors, type ServiceErrorCode } from '../errors/service-errors.ts';
 import type { Log } from './log.ts';
-import type { AnsweredErrors, ResponseRules } from './response-policy.ts';
+import type { AnsweredErrors, ResponseRules } from './response-rules.ts';
 
 export const problemType = 'application/problem+json';
 

@@ -6,7 +6,7 @@ import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { opaqueValue } from './sealed-value.ts';
 import type { RequestHead } from './filter.ts';
 import { problemType, toProblem } from './problem.ts';
-import type { ResponseRules } from './response-policy.ts';
+import type { ResponseRules } from './response-rules.ts';
 
 export interface RenderedResponse {
   readonly status: number;

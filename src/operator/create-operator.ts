@@ -8,7 +8,7 @@ import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http
 import { assertHost } from '../http/host.ts';
 import { isLoopback } from '../http/loopback.ts';
 import { sendProblems } from '../http/problem.ts';
-import type { ResponseRules } from '../http/response-policy.ts';
+import type { ResponseRules } from '../http/response-rules.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
 import { compileConvertingValidator } from '../http/validation.ts';

@@ -3,10 +3,10 @@ import type { SubscriptionInput } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
-import { checkUser } from '../audience/user-and-tags.ts';
-import { requireSubscription, type StoredSubscription } from '../store/subscriptions.ts';
+import { requireSubscription } from '../store/subscriptions.ts';
 import { sentMessageToJson } from '../views/sent-message.ts';
 import type { OperatorContext } from './context.ts';
+import { readDevices } from './devices-of-person.ts';
 
 /** Exactly one of them. */
 export interface Addressees {
@@ -17,9 +17,6 @@ export interface Addressees {
   /** One that need not be stored. */
   readonly subscription?: SubscriptionInput | undefined;
 }
-
-/** More would be a broadcast. */
-const maxDevices = 100;
 
 /**
  * @returns what became of the message to each, as it is shown
@@ -41,7 +38,7 @@ export async function sendMessage(
   }
   const rows =
     id === undefined
-      ? await devicesOf(user!, store)
+      ? await readDevices(user!, store.subscriptions)
       : [requireSubscription(await store.subscriptions.findById(id), id)];
   const results = await Promise.allSettled(rows.map((row) => sender.send(row, message, options)));
   const isAnySent = results.some(({ status }) => status === 'fulfilled');
@@ -51,21 +48,6 @@ export async function sendMessage(
     if (!isAnySent) throw result.reason;
     return describeFault(rowId, endpoint, result.reason);
   });
-}
-
-async function devicesOf(
-  user: string,
-  { subscriptions }: OperatorContext['store'],
-): Promise<readonly StoredSubscription[]> {
-  const matching = { user: checkUser(user, '/to/user') };
-  const rows = await subscriptions.page({ afterId: 0, limit: maxDevices + 1, matching });
-  if (rows.length === 0)
-    throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'The user has no subscription.');
-  if (rows.length <= maxDevices) return rows;
-  throw new DeskbellError(
-    'ERR_FIELD_VALUE',
-    `The user has more than ${maxDevices} subscriptions; make a broadcast to this user.`,
-  );
 }
 
 /** The message could not be sent to this one of several. */

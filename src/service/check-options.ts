@@ -14,6 +14,7 @@ import type { HttpServerOptions } from '../http/create-http-server.ts';
 import type { MiddlewareOptions, ServerOptions, ServiceOptions } from './options.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { isP256Point } from '../protocol/p256.ts';
+import { isRequestLimit } from './push/rate-limit.ts';
 import { areSubscriberTokens } from './push/subscriber-token.ts';
 
 const isPositive = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0;
@@ -22,10 +23,6 @@ const isListOf = (items: RegExp, value: unknown): boolean =>
 
 const whole = mustBe('a whole number above 0', isPositive);
 const milliseconds = mustBe('a whole number of milliseconds above 0', isPositive);
-const requestLimit = mustBe(
-  'a whole number above 0 or "off"',
-  (value) => value === 'off' || isPositive(value),
-);
 
 export const serviceChecks: OptionChecks<ServiceOptions> = {
   store: isObject,
@@ -52,9 +49,9 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
   ),
   redactSubscriptions: isFlag,
   bodyLimitBytes: whole,
-  registrationsPerMinute: requestLimit,
+  registrationsPerMinute: isRequestLimit,
   receiptKey: isSecret(32),
-  receiptsPerMinute: requestLimit,
+  receiptsPerMinute: isRequestLimit,
   log: isObject,
   subscriberTokens: areSubscriberTokens,
   onSubscribe: isFunction,

@@ -9,7 +9,7 @@ import { assertHost } from '../http/host.ts';
 import { readJsonBodies } from '../http/json-body.ts';
 import type { Log } from '../http/log.ts';
 import { sendProblems } from '../http/problem.ts';
-import type { ResponseRules } from '../http/response-policy.ts';
+import type { ResponseRules } from '../http/response-rules.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
 import { compileValidator } from '../http/validation.ts';
 

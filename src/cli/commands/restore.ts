@@ -25,7 +25,7 @@ export function restoreCommand(context: Context): Command {
     .action(async (file: string, flags: JsonFlag) => {
       const { data, database } = await readConfiguration({ flags, environment });
       requireSqlite(database, 'pg_restore');
-      const { restore } = await import('../data/back-up.ts');
+      const { restore } = await import('../data/restore.ts');
       const { subscriptions, resumption } = await restore(file, data);
       const paused = resumption.broadcastIds;
       const restored = { data, subscriptions, paused, sending: resumptionToJson(resumption) };

@@ -7,6 +7,7 @@ import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/rate-limit.ts';
 import { checkVapidSubject } from '../../protocol/vapid-token.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
@@ -112,11 +113,11 @@ const service = {
   registrationsPerMinute: requestsPerMinute({
     description:
       'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together.',
-    default: 60,
+    default: defaultRegistrationsPerMinute,
   }),
   receiptsPerMinute: requestsPerMinute({
     description: 'POST /webPush/receipts requests allowed for each client address.',
-    default: 600,
+    default: defaultReceiptsPerMinute,
   }),
 } satisfies Entries;
 

@@ -1,22 +1,11 @@
-// Writes a data directory into one file, and makes a data directory of one again. While processes use the directory, they
-// are neither waited for nor stopped.
-import { randomBytes } from 'node:crypto';
+// Writes a data directory into one file. Processes that use the directory are neither waited for nor stopped.
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describeResumption, type Resumption } from '../../delivery/resume-sending.ts';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { vapidFileName } from '../../keys/key-file.ts';
-import { createPrivateFile, linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
-import { isSecretFile, readSecretFiles, writeSecretFiles, type SecretFile } from '../../keys/secret-files.ts';
-import {
-  checkBackup,
-  completeBackup,
-  copyDatabase,
-  takeBackupFiles,
-  type BackupFile,
-} from '../../store/sqlite/backup.ts';
-import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
+import { createPrivateFile } from '../../keys/private-file.ts';
+import { readSecretFiles, type SecretFile } from '../../keys/secret-files.ts';
+import { completeBackup, copyDatabase, type BackupFile } from '../../store/sqlite/backup.ts';
+import { databasePathOf, exampleUsersPathOf } from './data-directory.ts';
 
 /**
  * Writes a backup, which only its owner can read.
@@ -42,44 +31,6 @@ export async function backUp(
   throw new DeskbellError('ERR_FILE', `${file} exists already; a backup never replaces a file`);
 }
 
-export interface Restored {
-  readonly subscriptions: number;
-  /** What it sends once its sending is resumed. */
-  readonly resumption: Resumption;
-}
-
-/**
- * Makes a data directory of a backup. It has its database only when all of it is there and was opened once. Its sending is
- * paused: the original may go on, and what it has sent since the backup would be sent again.
- *
- * @param directory may hold keys, which the backup needs where it has none
- * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS for keys that are others than those
- *   of the backup, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
- */
-export async function restore(file: string, directory: string): Promise<Restored> {
-  await stat(file);
-  checkBackup(file);
-  await makeDirectory(directory);
-  assertNoDatabase(directory);
-  const draft = join(directory, `.restore-${randomBytes(6).toString('hex')}`);
-  await mkdir(draft, { mode: 0o700 });
-  try {
-    await fillDraft(file, draft, directory);
-    const restored = await useDraft(draft, directory);
-    await writeSecretFiles(directory, await readSecretFiles(draft));
-    for (const path of [exampleUsersPathOf, databasePathOf]) await place(path(draft), path(directory));
-    await syncDirectory(directory);
-    return restored;
-  } finally {
-    await rm(draft, { recursive: true });
-  }
-}
-
-function assertNoDatabase(directory: string): void {
-  if (!existsSync(databasePathOf(directory))) return;
-  throw new DeskbellError('ERR_DATA_EXISTS', `The data directory ${directory} has a database already`);
-}
-
 /** Its users are no secret, and need no moment in common with the subscriptions. */
 async function readExampleUsers(directory: string, temporary: string): Promise<readonly BackupFile[]> {
   const from = exampleUsersPathOf(directory);
@@ -87,58 +38,10 @@ async function readExampleUsers(directory: string, temporary: string): Promise<r
   const copy = `${temporary}.users`;
   try {
     await copyDatabase(from, copy);
-    return [{ name: exampleUsersName, content: await readFile(copy) }];
+    return [{ name: exampleUsersPathOf(''), content: await readFile(copy) }];
   } finally {
     await rm(copy, { force: true });
   }
 }
 
-const exampleUsersName = exampleUsersPathOf('');
-
-/** The backup, with the secrets that the directory has already. */
-async function fillDraft(file: string, draft: string, directory: string): Promise<void> {
-  const database = databasePathOf(draft);
-  await copyFile(file, database);
-  await chmod(database, 0o600);
-  const files = takeBackupFiles(database);
-  await writeSecretFiles(draft, await readSecretFiles(directory));
-  await writeSecretFiles(draft, files.filter(({ name }) => isSecretFile(name)).map(toSecretFile));
-  const users = files.find(({ name }) => name === exampleUsersName);
-  if (users !== undefined) await writeFile(exampleUsersPathOf(draft), users.content, { mode: 0o600 });
-  if ((await readdir(draft)).includes(vapidFileName)) return;
-  throw new DeskbellError(
-    'ERR_KEY_FILE_MISSING',
-    `The backup ${file} was made without --with-keys, and ${directory} has no ${vapidFileName}`,
-  );
-}
-
-/** Opens the draft as the data directory that it will be. */
-async function useDraft(draft: string, directory: string): Promise<Restored> {
-  try {
-    const { store, close } = await openDataDirectory(draft);
-    try {
-      await store.sending.pause('restored');
-      return {
-        subscriptions: await store.subscriptions.count(),
-        resumption: await describeResumption(store),
-      };
-    } finally {
-      await close();
-    }
-  } catch (error) {
-    if (!(error instanceof DeskbellError)) throw error;
-    throw new DeskbellError(error.code, error.message.replaceAll(draft, directory), { cause: error.cause });
-  }
-}
-
-async function place(from: string, to: string): Promise<void> {
-  if (!existsSync(from)) return;
-  if (await linkUnlessThere(from, to)) return;
-  throw new DeskbellError('ERR_DATA_EXISTS', `${to} was created by another process in the meantime`);
-}
-
 const toBackupFile = ({ name, text }: SecretFile): BackupFile => ({ name, content: Buffer.from(text) });
-const toSecretFile = ({ name, content }: BackupFile): SecretFile => ({
-  name,
-  text: Buffer.from(content).toString(),
-});

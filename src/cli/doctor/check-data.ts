@@ -1,8 +1,7 @@
-// The data directory: rights, room on the disk, database, keys, and the subject that they sign for.
+// The data directory: rights, disk, database, keys, and the subject that they sign for.
 import { existsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import { describePause, pauseRemedy } from '../../delivery/installation-warnings.ts';
-import { assertDirectoryIsProtected, isOnReadOnlyDisk } from '../../keys/file-permissions.ts';
+import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';
 import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
 import { readKeyRing } from '../../keys/key-ring.ts';
@@ -14,12 +13,8 @@ import { inspectDatabase } from '../../store/sqlite/inspect-database.ts';
 import { variableOf } from '../configuration/configuration.ts';
 import { requireData } from '../data/open-data.ts';
 import { databasePathOf } from '../data/data-directory.ts';
-import { formatBytes } from '../output/format-bytes.ts';
+import { checkDiskSpace } from './check-disk.ts';
 import { findingOf, ok, warning, type Finding, type Outcome } from './finding.ts';
-
-/** Below the first a broadcast may fill it soon; below the second commits fail. */
-const lowDiskSpaceBytes = 1e9;
-const minDiskSpaceBytes = 50e6;
 
 /** Without a directory there is nothing else to look at. */
 export async function checkData(directory: string, url: string | undefined): Promise<readonly Finding[]> {
@@ -71,29 +66,6 @@ async function checkRights(directory: string): Promise<Outcome> {
   assertDirectoryIsProtected(directory);
   await checkSecrets(directory);
   return ok(directory);
-}
-
-/** @param hasOnlyKeys where the database is elsewhere */
-async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
-  if (isOnReadOnlyDisk(directory)) {
-    return {
-      status: hasOnlyKeys ? 'warning' : 'fault',
-      detail: `its file system is read-only: ${hasOnlyKeys ? 'no key can be added' : 'nothing can be stored'}`,
-      cure: 'Mount it writable. The system makes a faulty disk read-only: see the system log.',
-    };
-  }
-  const { bavail, bsize } = await statfs(directory);
-  return describeDiskSpace(bavail * bsize);
-}
-
-export function describeDiskSpace(bytes: number): Outcome {
-  const detail = `${formatBytes(bytes)} free`;
-  if (bytes >= lowDiskSpaceBytes) return ok(detail);
-  return {
-    status: bytes < minDiskSpaceBytes ? 'fault' : 'warning',
-    detail,
-    cure: 'Free some space. Sending stops while the disk is full, and continues when there is space.',
-  };
 }
 
 function describeDatabase({ schema, newestSchema }: DatabaseState, path: string): Outcome {

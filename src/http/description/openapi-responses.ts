@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { ServiceErrorEntry } from '../../errors/catalogue-entry.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { problemType, toProblem } from '../problem.ts';
-import type { AnsweredErrors } from '../response-policy.ts';
+import type { AnsweredErrors } from '../response-rules.ts';
 
 /** A Response Object of OpenAPI 3.1. */
 export interface ResponseDescription {

@@ -1,7 +1,7 @@
 // /v1/subscriptions: lists, shows, assigns and removes subscriptions. Endpoints and keys are never shown.
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { checkExpression, checkUserAndTags } from '../../audience/user-and-tags.ts';
+import { checkExpression, checkUserAndTags, maxTags, maxUserBytes } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';
 import { attemptView } from '../../views/attempt.ts';
 import { subscriptionView } from '../../views/subscription.ts';
@@ -29,10 +29,10 @@ const assignBody = Type.Object(
     user: Type.Optional(
       Type.Unsafe<string | null>({
         type: ['string', 'null'],
-        description: 'null: anonymous. 1 to 128 bytes.',
+        description: `null: anonymous. 1 to ${maxUserBytes} bytes.`,
       }),
     ),
-    tags: Type.Optional(Type.Array(Type.String(), { maxItems: 32, description: 'Replaces all tags.' })),
+    tags: Type.Optional(Type.Array(Type.String(), { maxItems: maxTags, description: 'Replaces all tags.' })),
   },
   {
     additionalProperties: false,

@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { html, htmlText, type Html } from '../../http/description/html.ts';
 import type { Fields } from './forms.ts';
+import { pageHeaders } from './page-headers.ts';
 import type { ConsoleSession } from './sessions.ts';
 
 /** Pages and their addresses, in the order of the navigation. */
@@ -28,28 +29,6 @@ export interface Page {
   /** Where the page's live parts come from. */
   readonly liveUrl?: string | undefined;
 }
-
-/** Only files of the listener itself; data URLs are pictures in the preview of a notification. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-/** Of every page, errors included. */
-export const pageHeaders = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': contentSecurityPolicy,
-  'cross-origin-opener-policy': 'same-origin',
-  // With "no-referrer", browsers send "Origin: null" with a form.
-  'referrer-policy': 'same-origin',
-} as const;
 
 export function sendPage(reply: FastifyReply, session: ConsoleSession, page: Page): FastifyReply {
   return reply.headers(pageHeaders).send(renderPage(session, page));

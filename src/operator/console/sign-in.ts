@@ -7,7 +7,8 @@ import { hashOperatorToken } from '../../keys/operator-token.ts';
 import type { OperatorContext } from '../context.ts';
 import { sessionNameOf, setSessionCookie } from './require-session.ts';
 import { textField } from './forms.ts';
-import { icon, pageHeaders, renderAlone } from './page.ts';
+import { icon, renderAlone } from './page.ts';
+import { pageHeaders } from './page-headers.ts';
 import type { ConsoleSessions } from './sessions.ts';
 
 /** Of one client address in a minute. A token has 256 bits: the limit is for the log and the processor. */

@@ -1,5 +1,15 @@
 // How often one client address may ask for what costs a write.
+import { mustBe } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+
+/** Requests that one client address may make in a minute, unless the options say otherwise. */
+export const defaultRegistrationsPerMinute = 60;
+export const defaultReceiptsPerMinute = 600;
+
+export const isRequestLimit = mustBe(
+  'a whole number above 0 or "off"',
+  (value) => value === 'off' || (Number.isInteger(value) && Number(value) > 0),
+);
 
 /**
  * The limit of a route, as its `config.rateLimit`.

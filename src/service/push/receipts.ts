@@ -7,7 +7,7 @@ import type { Operation } from '../../http/description/operation.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
-import { limitPerMinute } from './rate-limit.ts';
+import { defaultReceiptsPerMinute, limitPerMinute } from './rate-limit.ts';
 
 /** The service worker sends no more at once. */
 const maxReceipts = 100;
@@ -47,7 +47,7 @@ const body = Type.Object(
 );
 
 export function addReceiptRoute(app: ServiceApp, settings: Settings): void {
-  const { store, receiptKey, receiptsPerMinute = 600 } = settings;
+  const { store, receiptKey, receiptsPerMinute = defaultReceiptsPerMinute } = settings;
   if (receiptKey === undefined) return;
   const readToken = createReceiptTokenReader(receiptKey);
 

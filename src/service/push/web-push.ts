@@ -13,7 +13,7 @@ import { sendJson } from '../../http/json-text.ts';
 import type { Settings } from '../options.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
 import { formerSubscriptionHeader, readFormerSubscription } from './former-subscription.ts';
-import { limitPerMinute } from './rate-limit.ts';
+import { defaultRegistrationsPerMinute, limitPerMinute } from './rate-limit.ts';
 import { createRegister } from './registration.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
 import { createSubscriptionBody, removalBody } from './subscription-schema.ts';
@@ -71,7 +71,12 @@ const signOutOperation = removal(
 );
 
 export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidKeys: ReadVapidKeys): void {
-  const { store, endpointPolicy, onUnsubscribe, registrationsPerMinute = 60 } = settings;
+  const {
+    store,
+    endpointPolicy,
+    onUnsubscribe,
+    registrationsPerMinute = defaultRegistrationsPerMinute,
+  } = settings;
   const readSubscriberToken = createReadSubscriberToken(settings.subscriberTokens);
   const register = createRegister(settings);
 

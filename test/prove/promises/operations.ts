@@ -33,7 +33,7 @@ export const operations: readonly DocumentedPromise[] = [
           "set state = 'paused' where state = 'running' and start_at_ms <= created_at_ms returning id",
         ],
       },
-      'src/cli/data/back-up.ts': {
+      'src/cli/data/restore.ts': {
         'it pauses none': ["await store.sending.pause('restored');", ''],
       },
     },

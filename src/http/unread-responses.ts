@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 
 /** Closes connections with waiting output of which nothing was sent between two checks. */
-export function closeSlowClients(app: FastifyInstance, readTimeoutMs: number): void {
+export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number): void {
   /** Bytes that each open connection had taken at the last check. */
   const taken = new Map<Socket, number>();
   app.server.on('connection', (socket) => {

@@ -1,0 +1,97 @@
+// Makes a data directory of a backup.
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describeResumption, type Resumption } from '../../delivery/resume-sending.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { vapidFileName } from '../../keys/key-file.ts';
+import { linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
+import { isSecretFile, readSecretFiles, writeSecretFiles, type SecretFile } from '../../keys/secret-files.ts';
+import { checkBackup, takeBackupFiles, type BackupFile } from '../../store/sqlite/backup.ts';
+import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
+
+export interface Restored {
+  readonly subscriptions: number;
+  /** What it sends once its sending is resumed. */
+  readonly resumption: Resumption;
+}
+
+/**
+ * Makes a data directory of a backup. It has its database only when all of it is there and was opened once. Its sending is
+ * paused: the original may go on, and what it has sent since the backup would be sent again.
+ *
+ * @param directory may hold keys, which the backup needs where it has none
+ * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS for keys that are others than those
+ *   of the backup, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
+ */
+export async function restore(file: string, directory: string): Promise<Restored> {
+  await stat(file);
+  checkBackup(file);
+  await makeDirectory(directory);
+  assertNoDatabase(directory);
+  const draft = join(directory, `.restore-${randomBytes(6).toString('hex')}`);
+  await mkdir(draft, { mode: 0o700 });
+  try {
+    await fillDraft(file, draft, directory);
+    const restored = await useDraft(draft, directory);
+    await writeSecretFiles(directory, await readSecretFiles(draft));
+    for (const path of [exampleUsersPathOf, databasePathOf]) await place(path(draft), path(directory));
+    await syncDirectory(directory);
+    return restored;
+  } finally {
+    await rm(draft, { recursive: true });
+  }
+}
+
+function assertNoDatabase(directory: string): void {
+  if (!existsSync(databasePathOf(directory))) return;
+  throw new DeskbellError('ERR_DATA_EXISTS', `The data directory ${directory} has a database already`);
+}
+
+/** The backup, with the secrets that the directory has already. */
+async function fillDraft(file: string, draft: string, directory: string): Promise<void> {
+  const database = databasePathOf(draft);
+  await copyFile(file, database);
+  await chmod(database, 0o600);
+  const files = takeBackupFiles(database);
+  await writeSecretFiles(draft, await readSecretFiles(directory));
+  await writeSecretFiles(draft, files.filter(({ name }) => isSecretFile(name)).map(toSecretFile));
+  const users = files.find(({ name }) => name === exampleUsersPathOf(''));
+  if (users !== undefined) await writeFile(exampleUsersPathOf(draft), users.content, { mode: 0o600 });
+  if ((await readdir(draft)).includes(vapidFileName)) return;
+  throw new DeskbellError(
+    'ERR_KEY_FILE_MISSING',
+    `The backup ${file} was made without --with-keys, and ${directory} has no ${vapidFileName}`,
+  );
+}
+
+/** Opens the draft as the data directory that it will be. */
+async function useDraft(draft: string, directory: string): Promise<Restored> {
+  try {
+    const { store, close } = await openDataDirectory(draft);
+    try {
+      await store.sending.pause('restored');
+      return {
+        subscriptions: await store.subscriptions.count(),
+        resumption: await describeResumption(store),
+      };
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    throw new DeskbellError(error.code, error.message.replaceAll(draft, directory), { cause: error.cause });
+  }
+}
+
+async function place(from: string, to: string): Promise<void> {
+  if (!existsSync(from)) return;
+  if (await linkUnlessThere(from, to)) return;
+  throw new DeskbellError('ERR_DATA_EXISTS', `${to} was created by another process in the meantime`);
+}
+
+const toSecretFile = ({ name, content }: BackupFile): SecretFile => ({
+  name,
+  text: Buffer.from(content).toString(),
+});
