@@ -1,6 +1,7 @@
 // PostgreSQL's own promises: one schema however many processes make it, audiences that are exact while others register,
 // nothing counted twice where connections break, and clear words about servers that cannot be used.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
@@ -510,6 +511,37 @@ describe('a PostgreSQL store', () => {
       await behind.close();
       await proxy.close();
     }
+  });
+
+  test('counts all answers of many senders at the same time, whose commits never wait in a circle', async () => {
+    await addSubscriptions(store, 200);
+    const origins = ['https://a.example', 'https://b.example', 'https://c.example'];
+    const commitOf = (index: number) => {
+      const answer = index % 4 === 0 ? 'gone' : 'accepted';
+      const commits = origins.map((each, offset) =>
+        answerCommit(each, [
+          [madeUpSubscription((index + offset) % 200), answer],
+          [madeUpSubscription((index + offset + 100) % 200), 'accepted'],
+        ]),
+      );
+      // in any order
+      if (index % 2 === 0) commits.reverse();
+      return { id: randomUUID(), origins: commits.flatMap((each) => each.origins) };
+    };
+    const all = Array.from({ length: 400 }, (_, index) => store.ledger.recordAnswers(commitOf(index)));
+    await Promise.all(all);
+    const totals = await store.statistics.outcomeTotals();
+    assert.deepEqual(
+      totals.map(({ attempts, gone }) => [attempts, gone]),
+      origins.map(() => [800, 100]),
+    );
+    const reader = new Client({ connectionString: database.url });
+    await reader.connect();
+    const { rows } = await reader.query<{ deadlocks: string }>(
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    );
+    await reader.end();
+    assert.equal(Number(rows[0]?.deadlocks), 0);
   });
 
   test('counts answers while another transaction decides about their push service', async () => {

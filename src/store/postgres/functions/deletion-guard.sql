@@ -130,8 +130,13 @@ declare
   counted deskbell.answer_windows;
 begin
   perform pg_advisory_xact_lock(hashtext('deskbell answers'), hashtext(p_origin));
-  with taken as (delete from deskbell.unlocked_answers where origin = p_origin returning answers, accepted)
-    select sum(answers)::bigint as answers, sum(accepted)::bigint as accepted into unlocked from taken;
+  with taken as (
+    select shard, answers, accepted from deskbell.unlocked_answers where origin = p_origin and answers > 0 for update
+  ), emptied as (
+    update deskbell.unlocked_answers u set answers = 0, accepted = 0
+      from taken t where u.origin = p_origin and u.shard = t.shard
+  )
+  select sum(answers)::bigint as answers, sum(accepted)::bigint as accepted into unlocked from taken;
   if unlocked.answers is null then return; end if;
   counted := deskbell_functions.add_to_window(p_origin, unlocked.answers, unlocked.accepted);
   if counted.answers >= :windowAnswers and not deskbell_functions.has_undecided(p_origin) then
