@@ -12,6 +12,7 @@ await import('./frequency-cap.test.ts');
 await import('./receipts.test.ts');
 await import('./resume-sending.test.ts');
 await import('./rotated-keys.test.ts');
+await import('./row-outcomes.test.ts');
 await import('./schedules.test.ts');
 await import('./shared-waits.test.ts');
 await import('./watch-broadcasts.test.ts');
