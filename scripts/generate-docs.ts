@@ -6,9 +6,9 @@ import { once } from 'node:events';
 import { glob } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import {
-  flagOf,
   settingGroups,
   settings,
+  flagOf,
   variableOf,
   type SettingName,
 } from '../src/cli/configuration/configuration.ts';

@@ -1,7 +1,7 @@
 // What all commands of `deskbell` have in common: options made from the configuration schema, examples in the help,
 // and usage errors in the same form as every other error.
 import { Command, Help, Option } from 'commander';
-import { flagOf, settingGroups, settings, type SettingName } from './configuration/configuration.ts';
+import { settingGroups, settings, flagOf, type SettingName } from './configuration/configuration.ts';
 import type { Setting } from './configuration/setting.ts';
 
 export interface CommandDescription {

@@ -1,13 +1,12 @@
 // What a page asks of the Deskbell service: its key, and to store or remove a subscription. Every failure is on the
 // browser's console as well.
 import { ClientError, reported } from './client-error.ts';
+import { defaultTimeoutMs } from './time-limit.ts';
 
 type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 /** A subscriber token of the application, for the person who is signed in; none where nobody is. */
 type GetToken = () => string | undefined | Promise<string | undefined>;
 
-/** Of requests to the service and to the push service. */
-export const defaultTimeoutMs = 15_000;
 export const jsonType = { 'content-type': 'application/json' };
 
 /** How the service is asked; all of it has defaults. */

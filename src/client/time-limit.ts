@@ -1,5 +1,10 @@
 // Bounds how long something may take.
 
+/** Of requests to the service and to the push service. */
+export const defaultTimeoutMs = 15_000;
+/** Of `beforeShow`. Browsers end a service worker that takes too long, and then nothing is shown. */
+export const hookTimeoutMs = 10_000;
+
 /** Rejects where there is no result in time. */
 export function withTimeLimit<Result>(limitMs: number, work: Result | Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {

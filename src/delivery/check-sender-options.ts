@@ -21,7 +21,8 @@ import { transportChecks } from '../transport/check-options.ts';
 import { maxTimeoutMs } from '../transport/timeouts.ts';
 import { parseMaxRates } from './limits/max-rate.ts';
 import type { SenderOptions } from './sender-options.ts';
-import { defaultWorkerSettings, type SenderVapid } from './settings.ts';
+import type { SenderVapid } from './settings.ts';
+import { defaultWorkerSettings } from './worker/worker-settings.ts';
 import { defaultRetryPolicy } from './worker/retry-policy.ts';
 
 const vapidChecks: OptionChecks<SenderVapid> = {

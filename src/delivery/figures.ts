@@ -1,14 +1,6 @@
 // What a worker measures, for metrics: an addition for each answer, and one report about once a second.
+import { DurationTally, type DurationCounts } from './duration-buckets.ts';
 import { pushServiceName } from '../protocol/known-push-services.ts';
-
-/** Upper bounds of the buckets of `DurationCounts`; what takes longer is in one more. */
-export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
-
-export interface DurationCounts {
-  /** One count more than there are bounds. */
-  readonly counts: readonly number[];
-  readonly sumSeconds: number;
-}
 
 /** What came in addition since the report before. */
 export interface DeliveryFigures {
@@ -25,7 +17,7 @@ export type OnFigures = (figures: DeliveryFigures) => void;
 
 export class Figures {
   readonly #answers = new Map<string, DurationTally>();
-  readonly #commits = new DurationTally();
+  #commits = new DurationTally();
   #leasesLost = 0;
 
   recordAnswer(origin: string, milliseconds: number): void {
@@ -46,35 +38,14 @@ export class Figures {
   take(): DeliveryFigures | undefined {
     const answers = [...this.#answers].map(([origin, tally]) => ({
       pushService: pushServiceName(origin),
-      ...tally.toCounts(),
+      ...tally,
     }));
-    const commits = this.#commits.toCounts();
+    const commits = { ...this.#commits };
     const leasesLost = this.#leasesLost;
     this.#answers.clear();
-    this.#commits.clear();
+    this.#commits = new DurationTally();
     this.#leasesLost = 0;
     const isEmpty = answers.length === 0 && commits.counts.every((count) => count === 0);
     return isEmpty ? undefined : { answers, commits, leasesLost };
-  }
-}
-
-class DurationTally {
-  readonly #counts = [...durationBoundsSeconds, Infinity].map(() => 0);
-  #sumSeconds = 0;
-
-  add(seconds: number): void {
-    let bucket = 0;
-    while (bucket < durationBoundsSeconds.length && seconds > durationBoundsSeconds[bucket]!) bucket += 1;
-    this.#counts[bucket]! += 1;
-    this.#sumSeconds += seconds;
-  }
-
-  toCounts(): DurationCounts {
-    return { counts: [...this.#counts], sumSeconds: this.#sumSeconds };
-  }
-
-  clear(): void {
-    this.#counts.fill(0);
-    this.#sumSeconds = 0;
   }
 }

@@ -1,10 +1,11 @@
-// What delivery is told: keys, transport, when to try again, and the sizes and times of a worker. Everything but the
-// functions of `TransportOptions` can be posted to a thread.
+// What delivery is told: keys, transport, and where it differs from the defaults. Everything but the functions of
+// `TransportOptions` can be posted to a thread.
 import type { EncryptionMethod } from '../accelerator/encryption-methods.ts';
 import type { VapidKeys } from '../protocol/vapid-token.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { MaxRates } from './limits/max-rate.ts';
 import type { RetryPolicy } from './worker/retry-policy.ts';
+import type { WorkerSettings } from './worker/worker-settings.ts';
 
 /** The pair that subscriptions were made with, and the contact that push services are told. */
 export interface SenderVapid extends VapidKeys {
@@ -32,55 +33,3 @@ export interface DeliverySettings {
   /** Sizes and times of the workers, where they differ from the defaults. */
   readonly worker?: Partial<WorkerSettings> | undefined;
 }
-
-/** Sizes in rows, times in milliseconds. */
-export const defaultWorkerSettings = {
-  /** Rows of slices that were sent or settled and are not committed: at most what is answered within `pageMs`, since
-   *  what has been sent cannot be paused, between these two numbers. */
-  minPageRows: 1536,
-  maxPageRows: 3072,
-  pageMs: 150,
-  /** Rows that are stored one by one while their answers are awaited: detached from a page, or leased as retries. */
-  maxDetachedRows: 4096,
-  /** How many of them may be retries. */
-  maxRetryRows: 512,
-  /** Leased at once. */
-  retryLeaseRows: 256,
-  /** Read at once. */
-  readRows: 1024,
-  /** Encrypted together and posted together: switching between crypto and sockets row by row costs nearly twice. */
-  batchRows: 64,
-  /** A commit is made after this many results, or after `commitEveryMs`. */
-  commitRows: 256,
-  /** The same as long as every result is an acceptance, which costs a commit nothing but the sync of the disk. */
-  commitAcceptedRows: 1024,
-  commitEveryMs: 200,
-  /** How long a row without an answer may keep those behind it from being committed, and so from being counted. */
-  maxCommitDelayMs: 1000,
-  /** The same where more than half of the rows that may be taken are, so that soon no further ones can be sent. */
-  crowdedCommitDelayMs: 250,
-  /** While slices are being read, due retries are looked for this often. */
-  leaseRetriesEveryMs: 100,
-  /** How often work is looked for when there was none. */
-  leaseSliceEveryMs: 250,
-  /** How long another worker leaves this one's work alone when nothing is heard of it. */
-  leaseMs: 10_000,
-  /** How long a worker that is stopped waits for answers. */
-  stopGraceMs: 5000,
-  /** A smaller audience takes a second of processor time at most, so that a missing accelerator is not worth a warning. */
-  warnFromAudience: 10_000,
-  /** So many rows of a push service that are detached and without an answer for so long mean that it is slow; where it
-   *  answers nothing at all, a single one does. */
-  slowRows: 256,
-  slowAfterMs: 1000,
-};
-
-/** Sizes and times of a worker. */
-export type WorkerSettings = Readonly<typeof defaultWorkerSettings>;
-
-/** Rows that a worker may have sent and not committed, those of a commit that is on its way included. */
-export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSettings): number =>
-  maxPageRows + maxDetachedRows;
-
-/** What a crash repeats at most, for each thread. Documentation names it. */
-export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);

@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 
 import { serviceErrors, type ServiceErrorCode } from '../errors/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { renderError, endConnection, linger, type RenderedResponse } from './render-error.ts';
+import { renderError, type RenderedResponse } from './render-error.ts';
+import { endConnection, linger } from './end-connection.ts';
 import { requestStartMs } from './request-start.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 import type { ResponseRules } from './response-rules.ts';

@@ -6,7 +6,7 @@ import { handleClientError, trackResponses } from './client-errors.ts';
 import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './malformed-requests.ts';
 import { trackRequestStarts } from './request-start.ts';
 import type { ResponseRules } from './response-rules.ts';
-import { resolveTimeLimits, type TimeLimits } from './time-limits.ts';
+import { defaultTimeLimits, type TimeLimits } from './time-limits.ts';
 import { closeUnreadResponses } from './unread-responses.ts';
 
 export interface HttpServerOptions extends TimeLimits {
@@ -36,10 +36,9 @@ export function createHttpServer(
   rules: ResponseRules,
   { tls, maxParamLength = 100 }: ListenerSettings = {},
 ): FastifyInstance {
-  const limits = resolveTimeLimits(options);
   const http = {
-    headersTimeout: limits.headersTimeoutMs,
-    connectionsCheckingInterval: limits.timeoutCheckIntervalMs,
+    headersTimeout: options.headersTimeoutMs ?? defaultTimeLimits.headersTimeoutMs,
+    connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? defaultTimeLimits.timeoutCheckIntervalMs,
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
     // The check and its answer are ours, so that this answer has the form of all others.
     requireHostHeader: false,
@@ -49,8 +48,8 @@ export function createHttpServer(
   const app = Fastify({
     ...(tls === undefined ? { http } : { https: { ...http, ...tls } }),
     routerOptions: { maxParamLength: maxParamLength },
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    requestTimeout: options.requestTimeoutMs ?? defaultTimeLimits.requestTimeoutMs,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? defaultTimeLimits.keepAliveTimeoutMs,
     // A request that arrives while the server closes is still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -65,7 +64,7 @@ export function createHttpServer(
   trackResponses(app);
   dropContentType(app);
   handleConnectAndExpect(app, rules);
-  closeUnreadResponses(app, limits.readTimeoutMs);
+  closeUnreadResponses(app, options.readTimeoutMs ?? defaultTimeLimits.readTimeoutMs);
   closeConnectionsOnceAnswered(app);
   return app;
 }

@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
+/** Of a request to the public service, unless its options say otherwise. */
+export const defaultBodyLimitBytes = 16_384;
 const jsonType = 'application/json';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -4,7 +4,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { toRequestHead } from './filter.ts';
-import { endConnection, render, renderError } from './render-error.ts';
+import { render, renderError } from './render-error.ts';
+import { endConnection } from './end-connection.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 import type { ResponseRules } from './response-rules.ts';
 

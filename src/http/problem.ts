@@ -1,11 +1,10 @@
-// Errors as RFC 9457 problems: every error, ours or Fastify's, becomes a `DeskbellError`, and every `DeskbellError` becomes
-// a problem.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+// Errors as RFC 9457 problems: the body of every answer with a status of 400 or above, and how long it may be.
+import type { FastifyInstance } from 'fastify';
 
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { escapeControls } from '../errors/escape-controls.ts';
-import { serviceErrors, type ServiceErrorCode } from '../errors/service-errors.ts';
+import { toFault } from './fastify-errors.ts';
 import type { Log } from './log.ts';
 import type { AnsweredErrors, ResponseRules } from './response-rules.ts';
 
@@ -36,7 +35,7 @@ export class ProblemError extends DeskbellError {
 /** Of a problem, so that whatever is wrong with a request, its answer is short: `maxErrorBytes` with every character escaped. */
 const maxDetailCharacters = 2000;
 const maxFieldCharacters = 200;
-const maxFields = 20;
+export const maxFields = 20;
 
 /** Bytes of any answer with a status of 400 or above. */
 const maxErrorBytes = 64 * 1024;
@@ -98,30 +97,4 @@ function boundErrors(app: FastifyInstance): void {
       new DeskbellError('ERR_REQUEST_INVALID', 'The request is not valid, and too long to be shown again.'),
     );
   });
-}
-
-const fastifyCodes: Readonly<Record<string, { code: ServiceErrorCode; message: string }>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
-    code: 'ERR_CONTENT_TYPE',
-    message: 'The content type of the body is not one that is read here.',
-  },
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
-    code: 'ERR_REQUEST_INVALID',
-    message: 'The body is not as long as its content-length says.',
-  },
-  ECONNRESET: { code: 'ERR_REQUEST_INVALID', message: 'The request ended before its body was complete.' },
-};
-
-/** Any error as one of ours. */
-export function toFault(error: unknown, { routeOptions }: FastifyRequest): DeskbellError {
-  if (error instanceof DeskbellError) return error;
-  const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const message = `The body is larger than the ${routeOptions.bodyLimit} bytes that are read.`;
-    return new DeskbellError('ERR_BODY_TOO_LARGE', message, { cause: error });
-  }
-  const known = fastifyCodes[code];
-  if (known) return new DeskbellError(known.code, known.message, { cause: error });
-  const fallback = statusCode >= 400 && statusCode < 500 ? 'ERR_REQUEST_INVALID' : 'ERR_INTERNAL';
-  return new DeskbellError(fallback, serviceErrors[fallback].title, { cause: error });
 }

@@ -1,7 +1,4 @@
 // Responses that are written without a route: they pass the enabled filters and carry what every response does.
-import { STATUS_CODES } from 'node:http';
-import type { Duplex } from 'node:stream';
-
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { opaqueValue } from './sealed-value.ts';
 import type { RequestHead } from './filter.ts';
@@ -45,30 +42,4 @@ export function render(
   const response = { status, entity: opaqueValue, isAborted: false, setHeader };
   for (const filter of rules.filters) filter(head)(response);
   return { status, headers, body };
-}
-
-/** Writes the last answer of a connection. */
-export function endConnection(socket: Duplex, { status, headers, body }: RenderedResponse): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const fields = {
-    ...headers,
-    'content-length': body.length,
-    date: new Date().toUTCString(),
-    connection: 'close',
-  };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
-  socket.end(body);
-  linger(socket);
-}
-
-const lingerMs = 500;
-
-/** What the client is still sending is read for a moment, or the answer would be lost to a reset. */
-export function linger(socket: Duplex): void {
-  socket.resume();
-  setTimeout(() => socket.destroy(), lingerMs).unref();
 }

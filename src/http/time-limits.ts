@@ -13,17 +13,10 @@ export interface TimeLimits {
   readonly timeoutCheckIntervalMs?: number | undefined;
 }
 
-/** The limits, each with its default. */
-export const resolveTimeLimits = ({
-  headersTimeoutMs = 10_000,
-  requestTimeoutMs = 30_000,
-  keepAliveTimeoutMs = 10_000,
-  readTimeoutMs = 60_000,
-  timeoutCheckIntervalMs = 1000,
-}: TimeLimits) => ({
-  headersTimeoutMs,
-  requestTimeoutMs,
-  keepAliveTimeoutMs,
-  readTimeoutMs,
-  timeoutCheckIntervalMs,
-});
+export const defaultTimeLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 10_000,
+  readTimeoutMs: 60_000,
+  timeoutCheckIntervalMs: 1000,
+} as const satisfies TimeLimits;

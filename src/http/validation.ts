@@ -3,6 +3,7 @@
 // first one, so that what is wrong takes no longer than what is right.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
+import { maxFields } from './problem.ts';
 import type { Schema } from './schema.ts';
 
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
@@ -23,8 +24,6 @@ const thorough = new Map([
 
 /** Members and items of a value of which every wrong one is named. */
 const maxThoroughValues = 100;
-/** How many wrong fields are named. */
-const maxNamed = 20;
 
 export const compileValidator: FastifySchemaCompiler<Schema> = ({ schema }) => validateWith(ajv, schema);
 
@@ -41,7 +40,7 @@ function validateWith(
   return (value) => {
     if (check(value)) return { value };
     const { errors } = isShort(value) ? failed(findAll(), value) : check;
-    const fields = (errors ?? []).slice(0, maxNamed).map(toFieldError);
+    const fields = (errors ?? []).slice(0, maxFields).map(toFieldError);
     const details = fields.map(({ detail }) => detail);
     const further = (errors ?? []).length - fields.length;
     if (further > 0) details.push(`And ${further} more.`);

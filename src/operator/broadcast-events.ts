@@ -2,7 +2,8 @@
 // an event's id says how much of that a client has, so that one that comes back misses nothing, to another process too.
 import type { Progress } from '../delivery/broadcast/progress.ts';
 import { isOver } from '../store/broadcasts.ts';
-import { alarmToJson, broadcastToJson, progressToJson } from '../views/broadcast.ts';
+import { broadcastToJson, progressToJson } from '../views/broadcast.ts';
+import { alarmToJson } from '../views/alarm.ts';
 import type { ServerEvent } from './event-stream.ts';
 
 /** What a client has. */

@@ -2,11 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 
 import { createWarningReader, type ReadWarnings } from '../delivery/installation-warnings.ts';
-import { DeskbellError } from '../errors/deskbell-error.ts';
 import { operatorErrors } from '../errors/operator-errors.ts';
 import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
 import { assertHost } from '../http/host.ts';
-import { isLoopback } from '../http/loopback.ts';
 import { sendProblems } from '../http/problem.ts';
 import type { ResponseRules } from '../http/response-rules.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
@@ -20,6 +18,8 @@ import { checkHost } from './host-check.ts';
 import { addConsole } from './console/add-console.ts';
 import type { OperatorContext } from './context.ts';
 import { createProgressFeeds } from './progress-feeds.ts';
+import { requireTls } from './require-tls.ts';
+import { responseHeaders } from './response-headers.ts';
 
 export interface OperatorOptions
   extends ListenerOptions, Pick<OperatorContext, 'sender' | 'metrics' | 'hashPerson'> {
@@ -51,17 +51,9 @@ export interface ListenerOptions
 /** An origin: a host name has at most 253 characters. */
 const maxParamLength = 300;
 
-/** Nothing of the listener is for caches, frames or other origins. */
-const headers = {
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-} as const;
-
 const rules: ResponseRules = {
   errors: operatorErrors,
-  headers,
+  headers: responseHeaders,
   filters: [],
   preflightHeaders: () => undefined,
 };
@@ -114,8 +106,8 @@ function createListener(options: ListenerOptions): {
   readonly isSecure: boolean;
 } {
   const { store, log, host, hosts = [], tls, isBehindProxy = false, trustProxy = [] } = options;
-  assertProtected(options);
   const isSecure = tls !== undefined || isBehindProxy;
+  requireTls(host, isSecure);
   // by address: a number of hops trusts nobody in Fastify, and would believe whoever connects past the proxy
   const proxies = [...(isBehindProxy ? ['loopback'] : []), ...trustProxy];
   const app = createHttpServer({ ...options, trustProxy: proxies }, rules, { tls, maxParamLength });
@@ -127,7 +119,7 @@ function createListener(options: ListenerOptions): {
 
   // In the order in which a request meets them.
   app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(headers);
+    reply.headers(responseHeaders);
     done();
   });
   assertHost(app);
@@ -136,13 +128,4 @@ function createListener(options: ListenerOptions): {
   nameOperators(app);
   auditChanges(app, store.audit);
   return { app, isSecure };
-}
-
-function assertProtected({ host, tls, isBehindProxy = false }: ListenerOptions): void {
-  if (isLoopback(host) || tls !== undefined || isBehindProxy) return;
-  throw new DeskbellError(
-    'ERR_CONFIGURATION',
-    `The operator’s listener on ${host} can be reached from other machines, and its tokens must not be sent ` +
-      'unencrypted: give --operator-cert and --operator-key, or --operator-behind-proxy if a proxy provides TLS.',
-  );
 }

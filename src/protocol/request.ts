@@ -28,7 +28,7 @@ export interface PushOptions {
 /** RFC 8030 §5.2: push services accept at least 2^31 - 1. */
 const ttlBounds = { name: 'ttlSeconds', min: 0, max: 2 ** 31 - 1 };
 /** RFC 8030 §5.4. */
-const maxTopicCharacters = 32;
+export const maxTopicCharacters = 32;
 
 export const pushOptionChecks: OptionChecks<PushOptions> = {
   ttlSeconds: (value) => assertInteger('ERR_MESSAGE_INVALID', value, ttlBounds),

@@ -2,7 +2,7 @@
 import { WebSocketServer } from 'ws';
 import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
 import { parseApplicationServerKey } from './application-server-key.ts';
-import { serveUserAgent } from './browser-side/autopush.ts';
+import { maxFrameBytes, serveUserAgent } from './browser-side/autopush.ts';
 import { makeCertificate, type Certificate } from './http/certificate.ts';
 import { checkNames, type Names } from './check-names.ts';
 import { serveControl } from './control.ts';
@@ -31,7 +31,6 @@ const optionNames: Names<PushServiceOptions> = {
 };
 const sinkOptionNames: Names<SinkOptions> = { vapidPublicKey: true };
 const closeGraceMs = 500;
-const maxFrameBytes = 64 * 1024;
 
 /**
  * Starts a push service in this process, in memory.

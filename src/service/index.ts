@@ -6,8 +6,8 @@
 export { createServer } from './create-server.ts';
 export { createMiddleware, type ServiceMiddleware } from './create-middleware.ts';
 export { createService } from './create-service.ts';
-export { createSessionCookie } from './demonstration/session-cookie.ts';
-export type { SessionCookie, SessionCookieOptions } from './demonstration/session-cookie.ts';
+export { createSessionCookie } from './demonstration/create-session-cookie.ts';
+export type { SessionCookie, SessionCookieOptions } from './demonstration/create-session-cookie.ts';
 export { openExampleUsers } from './demonstration/example-users.ts';
 export type { ExampleUser, ExampleUsers, ExampleUsersOptions } from './demonstration/example-users.ts';
 export { createSubscriberToken } from './push/subscriber-token.ts';

@@ -6,7 +6,7 @@ import { acceptConsumedBodies } from '../http/parsed-body.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { enableFilters } from '../http/filter.ts';
 import { assertHost } from '../http/host.ts';
-import { readJsonBodies } from '../http/json-body.ts';
+import { defaultBodyLimitBytes, readJsonBodies } from '../http/json-body.ts';
 import type { Log } from '../http/log.ts';
 import { sendProblems } from '../http/problem.ts';
 import type { ResponseRules } from '../http/response-rules.ts';
@@ -28,7 +28,7 @@ export interface ScopeSettings {
 export function prepareScope(app: FastifyInstance, settings: ScopeSettings): void {
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
-  readJsonBodies(app, settings.bodyLimitBytes ?? 16_384);
+  readJsonBodies(app, settings.bodyLimitBytes ?? defaultBodyLimitBytes);
   acceptConsumedBodies(app);
   sendProblems(app, settings);
 

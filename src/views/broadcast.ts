@@ -1,9 +1,11 @@
 // A broadcast as it is shown: all but its payload and content hash.
-import { countMeanings, isoTime, stateOf } from '../delivery/broadcast/format-broadcast.ts';
+import { isoTime, stateOf } from '../delivery/broadcast/format-broadcast.ts';
+import { countMeanings } from '../delivery/broadcast/count-meanings.ts';
 import type { Progress } from '../delivery/broadcast/progress.ts';
 import { Type } from '../http/schema.ts';
-import { settlements, type Alarm, type Broadcast } from '../store/broadcasts.ts';
+import { settlements, type Broadcast } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
+import { alarmToJson, alarmView } from './alarm.ts';
 import { storedOptionSchemas } from './delivery-options.ts';
 import type { View } from './view.ts';
 
@@ -31,14 +33,6 @@ const receiptCounts = Type.Object(
   { description: 'What browsers reported, by push service.' },
 );
 
-const alarmSchema = Type.Object({
-  origin: Type.String(),
-  reason: Type.String(),
-  detail: Type.String({ description: 'The push service’s own words.' }),
-  rows: Type.Integer({ description: 'How many messages it is about.' }),
-  firstAt: moment,
-});
-
 const schema = Type.Object({
   id: Type.Integer(),
   state: Type.String({ enum: broadcastStates }),
@@ -56,7 +50,7 @@ const schema = Type.Object({
     description: 'Of the waiting: held back, since their push service refuses our token or key.',
   }),
   origins: Type.Array(origin),
-  alarms: Type.Array(alarmSchema),
+  alarms: Type.Array(alarmView.schema),
   receipts: Type.Optional(Type.Array(receiptCounts)),
   ...storedOptionSchemas,
   idempotencyKey: Type.Optional(Type.String()),
@@ -65,14 +59,6 @@ const schema = Type.Object({
   expiresAt: moment,
   finishedAt: Type.Optional(moment),
 });
-
-const alarmExample = {
-  origin: 'https://fcm.googleapis.com',
-  reason: 'vapid-refused',
-  detail: 'BadJwtToken',
-  rows: 20,
-  firstAt: '2027-01-01T09:00:01.250Z',
-};
 
 const zero = (names: readonly string[]): Record<string, number> =>
   Object.fromEntries(names.map((name) => [name, 0]));
@@ -94,7 +80,7 @@ const example = {
       rejected: 20,
     },
   ],
-  alarms: [alarmExample],
+  alarms: [alarmView.example],
   ttlSeconds: 2_419_200,
   urgency: 'normal',
   createdAt: '2027-01-01T08:59:00.000Z',
@@ -126,11 +112,6 @@ export function broadcastToJson(broadcast: Broadcast): object {
     expiresAt: isoTime(broadcast.expiresAtMs),
     finishedAt: finishedAtMs === undefined ? undefined : isoTime(finishedAtMs),
   };
-}
-
-/** What is wrong at one push service. */
-export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
-  return { ...alarm, firstAt: isoTime(firstAtMs) };
 }
 
 /** A broadcast and how fast it goes. */

@@ -12,17 +12,17 @@ import { createTransport } from '../transport/create-transport.ts';
 import { Fifo } from '../transport/fifo.ts';
 import { maxLimit } from '../transport/pacing.ts';
 import { maxTimeoutMs } from '../transport/timeouts.ts';
-import type { PushHeaders, Transport, TransportResult } from '../transport/transport.ts';
+import type { PushHeaders, Transport } from '../transport/transport.ts';
 import { sendWithNodeHttps } from './node-https.ts';
 import { completeRequest, type PreparedRequest } from './request-details.ts';
-import { toResult } from './interpret-answer.ts';
+import { createHeaderSharing, readFields } from './header-fields.ts';
+import { readResult } from './interpret-answer.ts';
 import type { SendResult } from './types.ts';
 
 /** As many as pacing ever permits in flight. */
 const maxHandedOver = maxLimit;
 /** An application has one time-out or a few. */
 const maxTransports = 8;
-const maxSharedHeaders = 256;
 const emptyBody = new Uint8Array();
 
 export type PushClient = ReturnType<typeof createPushClient>;
@@ -163,67 +163,4 @@ function encryptAlone(prepared: PreparedRequest): Uint8Array | Error {
   } catch (error) {
     return error as Error;
   }
-}
-
-/**
- * Header fields as the transport takes them; of two that differ in case only, the last one counts, as in Node.
- *
- * @returns `undefined` where one is not for the transport: Node's client then sends it, or says what is wrong
- */
-function readFields(headers: Readonly<Record<string, unknown>>): PushHeaders | undefined {
-  const fields: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    const field = name.toLowerCase();
-    const isText = typeof value === 'string' || typeof value === 'number';
-    if (!isText || !/^[!#$%&'*+.^`|~\w-]+$/.test(field) || !/^[\x20-\x7e]*$/.test(String(value))) {
-      return undefined;
-    }
-    if (connectionFields.has(field)) return undefined;
-    // The transport writes it.
-    if (field !== 'content-length') fields[field] = String(value);
-  }
-  return fields;
-}
-
-/** Have a meaning in HTTP/1.1 only (RFC 9113 §8.2.2), or are the transport's to write. */
-const connectionFields = new Set([
-  'host',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-  'te',
-  'expect',
-  'trailer',
-]);
-
-/** Gives messages with equal header fields the same object: the transport encodes an object once. */
-function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
-  const shared = new Map<string, PushHeaders>();
-  return (fields) => {
-    const key = JSON.stringify(fields);
-    const found = shared.get(key);
-    if (found !== undefined) return found;
-    if (shared.size === maxSharedHeaders) shared.clear();
-    shared.set(key, fields);
-    return fields;
-  };
-}
-
-async function readResult(endpoint: string, result: TransportResult): Promise<SendResult> {
-  if (result.kind === 'response') {
-    const { status, headers, body } = result.response;
-    return toResult(endpoint, status, { ...headers }, body);
-  }
-  if (result.kind === 'failure') throw toNodeError(result.error);
-  throw new Error(`The transport deferred a message: ${result.reason}`);
-}
-
-/** Applications read the `code` of Node's own errors. */
-function toNodeError(error: DeskbellError): Error {
-  if (error.code === 'ERR_TIMEOUT') return new Error('Socket timeout', { cause: error });
-  if (error.cause instanceof Error) return error.cause;
-  if (error.code !== 'ERR_CONNECTION') return error;
-  return Object.assign(new Error('socket hang up', { cause: error }), { code: 'ECONNRESET' });
 }

@@ -2,7 +2,7 @@
 // out. The texts are the original's, since applications compare them.
 import { Agent } from 'node:https';
 
-import { defaultTtlSeconds, urgencies } from '../protocol/request.ts';
+import { defaultTtlSeconds, maxTopicCharacters, urgencies } from '../protocol/request.ts';
 import { supportedContentEncodings } from './content-encodings.ts';
 import { ensure } from './ensure.ts';
 import type { Headers, ProxyOptions, RequestOptions, VapidDetails } from './types.ts';
@@ -16,7 +16,6 @@ export interface Defaults {
 
 export type ReadOptions = ReturnType<typeof readOptions>;
 
-const maxTopicCharacters = 32;
 const names = [
   'headers',
   'gcmAPIKey',

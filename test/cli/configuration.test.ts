@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import {
-  flagOf,
   settingGroups,
   settingNames,
   settings,
+  flagOf,
   variableOf,
 } from '../../src/cli/configuration/configuration.ts';
 import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';

@@ -7,7 +7,10 @@ import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
-import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session-cookie.ts';
+import {
+  createSessionCookie,
+  type SessionCookie,
+} from '../../src/service/demonstration/create-session-cookie.ts';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 

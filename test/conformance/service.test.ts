@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { readKeyFile } from '../../src/keys/key-file.ts';
 import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
-import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import { runUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
 import { startConformanceService, subscribe, type ConformanceService } from './conformance-service.ts';
 

@@ -14,7 +14,7 @@ import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createSessions } from '../../src/operator/console/sessions.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import { createService } from '../../src/service/create-service.ts';
-import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import type { ServiceOptions } from '../../src/service/options.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { Committer, type CommitterParts } from '../../src/delivery/worker/committer.ts';
-import { defaultWorkerSettings } from '../../src/delivery/settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
 import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 

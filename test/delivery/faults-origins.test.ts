@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import type { SenderOptions } from '../../src/delivery/sender.ts';
-import type { WorkerSettings } from '../../src/delivery/settings.ts';
+import type { WorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import {
   checkSums,

@@ -1,7 +1,7 @@
 // Figures that the documentation takes from constants of the code.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maxUncommittedRows } from '../../src/delivery/settings.ts';
+import { maxUncommittedRows } from '../../src/delivery/worker/worker-settings.ts';
 import { pages } from './pages.ts';
 
 test('every page gives the same figure for what a crash repeats, that of the code', () => {

@@ -27,7 +27,7 @@ import {
   createDemoActions,
   type DemoActions,
 } from '../../src/service/demonstration/actions.ts';
-import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import {
   connectTo,
   startService,

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import Fastify from 'fastify';
 import { createService } from '../../src/service/create-service.ts';
-import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import { newSubscription, sendJson, vapidPublicKey, startServiceForSuite } from './running-service.ts';
 
 interface Document {

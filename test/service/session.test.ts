@@ -4,8 +4,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
-import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session-cookie.ts';
-import { createSessionVault, sessionCookieName } from '../../src/service/demonstration/session.ts';
+import {
+  createSessionCookie,
+  type SessionCookie,
+} from '../../src/service/demonstration/create-session-cookie.ts';
+import { createSessionVault } from '../../src/service/demonstration/session.ts';
+import { sessionCookieName } from '../../src/service/demonstration/session-cookie.ts';
 import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 describe('the session', () => {

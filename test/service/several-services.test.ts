@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
-import { createSessionCookie } from '../../src/service/demonstration/session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import { createClientLimits } from '../../src/service/push/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';

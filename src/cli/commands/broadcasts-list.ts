@@ -2,12 +2,8 @@
 import type { Command } from 'commander';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
-import {
-  countNames,
-  formatCount,
-  stateOf,
-  type CountName,
-} from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { countNames, type CountName } from '../../delivery/broadcast/count-meanings.ts';
 import { broadcastToJson } from '../../views/broadcast.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';

@@ -2,7 +2,8 @@
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { formatEvent, type BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
-import { alarmToJson, broadcastToJson } from '../../views/broadcast.ts';
+import { broadcastToJson } from '../../views/broadcast.ts';
+import { alarmToJson } from '../../views/alarm.ts';
 import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { isOver } from '../../store/broadcasts.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';

@@ -1,17 +1,31 @@
 // The configuration schema: every entry once, in its group, with its default and description. Flags, environment variables,
 // docs/configuration.md and the checks of a configuration file all come from this table.
-import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { encryptionMethods } from '../../accelerator/encryption-methods.ts';
 import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { defaultBodyLimitBytes } from '../../http/json-body.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/rate-limit.ts';
 import { checkVapidSubject } from '../../protocol/vapid-token.ts';
+import { checkAddressRanges, checkHosts } from './check-addresses.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
-import { boolean, integer, list, enumList, oneOf, orLiteral, path, text, type Setting } from './setting.ts';
+import { defaultTimeouts } from '../../transport/timeouts.ts';
+import {
+  boolean,
+  days,
+  integer,
+  list,
+  enumList,
+  oneOf,
+  orLiteral,
+  path,
+  requestsPerMinute,
+  text,
+  timeout,
+  type Setting,
+} from './setting.ts';
 
 type Entries = Record<string, Setting<unknown>>;
 
@@ -105,7 +119,7 @@ const service = {
   }),
   bodyLimitBytes: integer({
     description: 'Maximum size of a request body.',
-    default: 16_384,
+    default: defaultBodyLimitBytes,
     unit: 'bytes',
     min: 1024,
     max: 1_048_576,
@@ -180,8 +194,14 @@ const pushServices = {
     valid: 'limits such as fcm.googleapis.com=500/s (or /min, /h)',
     check: parseMaxRates,
   }),
-  connectTimeoutMs: timeout({ description: 'Time limit for connecting to a push service.', default: 10_000 }),
-  responseTimeoutMs: timeout({ description: 'Time limit for the answer to one message.', default: 30_000 }),
+  connectTimeoutMs: timeout({
+    description: 'Time limit for connecting to a push service.',
+    default: defaultTimeouts.connectTimeoutMs,
+  }),
+  responseTimeoutMs: timeout({
+    description: 'Time limit for the answer to one message.',
+    default: defaultTimeouts.responseTimeoutMs,
+  }),
 } satisfies Entries;
 
 const workers = {
@@ -313,36 +333,3 @@ export const flagOf = (name: SettingName): string =>
 /** `pushServices` → `DESKBELL_PUSH_SERVICES` */
 export const variableOf = (name: SettingName): string =>
   `DESKBELL_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
-
-function checkHosts(hosts: readonly string[]): void {
-  for (const host of hosts) {
-    if (/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)) continue;
-    throw new DeskbellError('ERR_CONFIGURATION', `${host} is not a host with an optional port`);
-  }
-}
-
-function checkAddressRanges(ranges: readonly string[]): void {
-  for (const range of ranges) {
-    const [address = '', bits = '0', ...rest] = range.split('/');
-    const maxBits = { 4: 32, 6: 128 }[isIP(address)] ?? -1;
-    if (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits && rest.length === 0) continue;
-    throw new DeskbellError('ERR_CONFIGURATION', `${range} is neither an IP address nor a range of them`);
-  }
-}
-
-interface DescribedNumber {
-  readonly description: string;
-  readonly default: number;
-}
-
-function days(setting: DescribedNumber): Setting<number | 'forever'> {
-  return orLiteral('forever', integer({ ...setting, unit: 'days', min: 1, max: 36_500 }));
-}
-
-function requestsPerMinute(setting: DescribedNumber): Setting<number | 'off'> {
-  return orLiteral('off', integer({ ...setting, unit: 'requests per minute', min: 1, max: 1_000_000 }));
-}
-
-function timeout(setting: DescribedNumber): Setting<number> {
-  return integer({ ...setting, unit: 'milliseconds', min: 1, max: 600_000 });
-}

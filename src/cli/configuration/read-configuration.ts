@@ -3,9 +3,9 @@
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
-  flagOf,
   settingNames,
   settings,
+  flagOf,
   variableOf,
   type Configuration,
   type SettingName,

@@ -164,3 +164,20 @@ function readItems(input: unknown): readonly string[] | undefined {
     ? items.map((item: string) => item.trim())
     : undefined;
 }
+
+interface DescribedNumber {
+  readonly description: string;
+  readonly default: number;
+}
+
+export function days(setting: DescribedNumber): Setting<number | 'forever'> {
+  return orLiteral('forever', integer({ ...setting, unit: 'days', min: 1, max: 36_500 }));
+}
+
+export function requestsPerMinute(setting: DescribedNumber): Setting<number | 'off'> {
+  return orLiteral('off', integer({ ...setting, unit: 'requests per minute', min: 1, max: 1_000_000 }));
+}
+
+export function timeout(setting: DescribedNumber): Setting<number> {
+  return integer({ ...setting, unit: 'milliseconds', min: 1, max: 600_000 });
+}

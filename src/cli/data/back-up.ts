@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createPrivateFile } from '../../keys/private-file.ts';
-import { readSecretFiles, type SecretFile } from '../../keys/secret-files.ts';
+import { readSecretFiles } from '../../keys/secret-files.ts';
 import { completeBackup, copyDatabase, type BackupFile } from '../../store/sqlite/backup.ts';
 import { databasePathOf, exampleUsersPathOf } from './data-directory.ts';
 
@@ -24,7 +24,8 @@ export async function backUp(
     await copyDatabase(databasePathOf(directory), temporary);
     // later than the database: a pair is in its file before the database names it
     const secrets = withKeys ? await readSecretFiles(directory) : [];
-    const files = [...secrets.map(toBackupFile), ...(await readExampleUsers(directory, temporary))];
+    const secretFiles = secrets.map(({ name, text }) => ({ name, content: Buffer.from(text) }));
+    const files = [...secretFiles, ...(await readExampleUsers(directory, temporary))];
     completeBackup(temporary, files);
   };
   if (await createPrivateFile(file, fill, { replace: false })) return (await stat(file)).size;
@@ -43,5 +44,3 @@ async function readExampleUsers(directory: string, temporary: string): Promise<r
     await rm(copy, { force: true });
   }
 }
-
-const toBackupFile = ({ name, text }: SecretFile): BackupFile => ({ name, content: Buffer.from(text) });

@@ -7,8 +7,8 @@ import { describeResumption, type Resumption } from '../../delivery/resume-sendi
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { vapidFileName } from '../../keys/key-file.ts';
 import { linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
-import { isSecretFile, readSecretFiles, writeSecretFiles, type SecretFile } from '../../keys/secret-files.ts';
-import { checkBackup, takeBackupFiles, type BackupFile } from '../../store/sqlite/backup.ts';
+import { isSecretFile, readSecretFiles, writeSecretFiles } from '../../keys/secret-files.ts';
+import { checkBackup, takeBackupFiles } from '../../store/sqlite/backup.ts';
 import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
 
 export interface Restored {
@@ -29,7 +29,9 @@ export async function restore(file: string, directory: string): Promise<Restored
   await stat(file);
   checkBackup(file);
   await makeDirectory(directory);
-  assertNoDatabase(directory);
+  if (existsSync(databasePathOf(directory))) {
+    throw new DeskbellError('ERR_DATA_EXISTS', `The data directory ${directory} has a database already`);
+  }
   const draft = join(directory, `.restore-${randomBytes(6).toString('hex')}`);
   await mkdir(draft, { mode: 0o700 });
   try {
@@ -44,11 +46,6 @@ export async function restore(file: string, directory: string): Promise<Restored
   }
 }
 
-function assertNoDatabase(directory: string): void {
-  if (!existsSync(databasePathOf(directory))) return;
-  throw new DeskbellError('ERR_DATA_EXISTS', `The data directory ${directory} has a database already`);
-}
-
 /** The backup, with the secrets that the directory has already. */
 async function fillDraft(file: string, draft: string, directory: string): Promise<void> {
   const database = databasePathOf(draft);
@@ -56,7 +53,9 @@ async function fillDraft(file: string, draft: string, directory: string): Promis
   await chmod(database, 0o600);
   const files = takeBackupFiles(database);
   await writeSecretFiles(draft, await readSecretFiles(directory));
-  await writeSecretFiles(draft, files.filter(({ name }) => isSecretFile(name)).map(toSecretFile));
+  const secrets = files.filter(({ name }) => isSecretFile(name));
+  const texts = secrets.map(({ name, content }) => ({ name, text: Buffer.from(content).toString() }));
+  await writeSecretFiles(draft, texts);
   const users = files.find(({ name }) => name === exampleUsersPathOf(''));
   if (users !== undefined) await writeFile(exampleUsersPathOf(draft), users.content, { mode: 0o600 });
   if ((await readdir(draft)).includes(vapidFileName)) return;
@@ -90,8 +89,3 @@ async function place(from: string, to: string): Promise<void> {
   if (await linkUnlessThere(from, to)) return;
   throw new DeskbellError('ERR_DATA_EXISTS', `${to} was created by another process in the meantime`);
 }
-
-const toSecretFile = ({ name, content }: BackupFile): SecretFile => ({
-  name,
-  text: Buffer.from(content).toString(),
-});

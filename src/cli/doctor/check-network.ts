@@ -4,13 +4,14 @@ import { once } from 'node:events';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
-import { defaultTokenLifetimeSeconds } from '../../protocol/vapid-token.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { connect, type ConnectSettings } from '../../transport/connect.ts';
 import { parseProxy } from '../../transport/proxy.ts';
 import { isProxyBypassed } from '../../transport/route.ts';
+import { defaultTimeouts } from '../../transport/timeouts.ts';
 import { createTrust } from '../../transport/trust.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
+import { checkClock } from './check-clock.ts';
 import { findingOf, ok, type Finding, type Outcome } from './finding.ts';
 
 /** One host for each vendor. */
@@ -20,9 +21,6 @@ export const vendorOrigins = [
   'https://web.push.apple.com',
   'https://wns2-par02p.notify.windows.com',
 ];
-
-const secondMs = 1000;
-const toleratedMs = 60 * secondMs;
 
 export interface NetworkOptions extends Pick<
   TransportOptions,
@@ -44,7 +42,8 @@ export async function checkNetwork(options: NetworkOptions): Promise<readonly Fi
   const contacts = await Promise.all(
     [...vendorOrigins, ...named].map((origin) => contactOf(origin, options)),
   );
-  return [checkProxy(options), ...summarize(contacts), checkClock(contacts)];
+  const differencesMs = contacts.flatMap(({ clockDifferenceMs }) => clockDifferenceMs ?? []);
+  return [checkProxy(options), ...summarize(contacts), checkClock(differencesMs)];
 }
 
 /** A machine without a network is told of once. */
@@ -80,7 +79,7 @@ async function contactOf(origin: string, options: NetworkOptions): Promise<Conta
 /** As the sender connects: the same guard, proxy, authorities and protocols. */
 async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
   const { pushServices = [], ca, proxy, noProxy, resolve, connectOverride } = options;
-  const { connectTimeoutMs = 10_000 } = options;
+  const { connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
   const settings: ConnectSettings = {
     trust: createTrust(ca),
     connectTimeoutMs,
@@ -101,7 +100,7 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
 
 /** @returns their clock less ours, in milliseconds; `undefined` where the answer has no date */
 async function readServerTime(url: URL, options: NetworkOptions): Promise<number | undefined> {
-  const { now = Date.now, connectTimeoutMs = 10_000 } = options;
+  const { now = Date.now, connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
   const signal = AbortSignal.timeout(connectTimeoutMs);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const asked = request(url, { method: 'HEAD', signal, ...(await wayTo(url, options)) });
@@ -121,23 +120,4 @@ async function wayTo(url: URL, { ca, proxy, noProxy, connectOverride }: NetworkO
   if (proxy === undefined || isProxyBypassed(url.hostname, noProxy)) return { secureContext };
   const { HttpsProxyAgent } = await import('https-proxy-agent');
   return { agent: new HttpsProxyAgent(proxy), secureContext };
-}
-
-function checkClock(contacts: readonly Contact[]): Finding {
-  const subject = 'clock';
-  const differences = contacts
-    .flatMap(({ clockDifferenceMs }) => clockDifferenceMs ?? [])
-    .toSorted((a, b) => a - b);
-  const median = differences[Math.floor(differences.length / 2)];
-  if (median === undefined)
-    return { subject, status: 'ok', detail: 'not compared: no push service gave the time' };
-  const awayMs = Math.abs(median);
-  if (awayMs <= toleratedMs) return { subject, status: 'ok', detail: 'agrees with push services' };
-  const seconds = Math.round(awayMs / secondMs);
-  return {
-    subject,
-    status: awayMs >= defaultTokenLifetimeSeconds * secondMs ? 'fault' : 'warning',
-    detail: `${seconds} seconds ${median > 0 ? 'behind' : 'ahead of'} push services`,
-    cure: 'Set the clock, and keep it right with NTP. Push services refuse tokens that a wrong clock has dated.',
-  };
 }

@@ -1,6 +1,6 @@
 // Parses the values of flags and arguments that are not configuration.
 import { InvalidArgumentError } from 'commander';
-import { parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { parseIsoTime } from '../../delivery/parse-iso-time.ts';
 
 const wholeNumber =
   (expected: string, min: number, max = Number.MAX_SAFE_INTEGER) =>

@@ -1,14 +1,13 @@
 // The summary of a broadcast for people: counts that add up to the audience, a table of push services, alarms.
 import { settlements, type Broadcast } from '../../store/broadcasts.ts';
 import {
-  countMeanings,
   formatAlarm,
   formatCount,
   hostOf,
   nonZeroCounts,
-  receiptMeanings,
   totalReceipts,
 } from '../../delivery/broadcast/format-broadcast.ts';
+import { countMeanings, receiptMeanings } from '../../delivery/broadcast/count-meanings.ts';
 import { receiptEvents } from '../../store/receipts.ts';
 import type { Output } from '../output/output.ts';
 

@@ -1,27 +1,16 @@
-// Shows a broadcast that this process delivers: a live line on a terminal, a line every few seconds elsewhere, or JSON
-// events, then a summary. Ctrl-C pauses it.
+// Runs a broadcast that this process delivers, and shows its start, its progress and its summary. Ctrl-C pauses it.
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
-import {
-  formatAlarm,
-  formatDuration,
-  nameBroadcast,
-  stateOf,
-} from '../../delivery/broadcast/format-broadcast.ts';
-import { alarmKey } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { formatDuration, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch-push-services.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
-import { alarmToJson, broadcastToJson, progressToJson } from '../../views/broadcast.ts';
+import { broadcastToJson } from '../../views/broadcast.ts';
 import { assertDelivered } from './assert-delivered.ts';
 import { summarize } from './broadcast-summary.ts';
-import { formatProgress } from './format-progress.ts';
+import { event, showProgress } from './show-progress.ts';
 import type { CommandHint } from '../output/command-hint.ts';
 import type { Context } from '../context.ts';
-
-/** Intervals of progress lines where there is no terminal. */
-const plainEveryMs = 5000;
-const jsonEveryMs = 1000;
 
 /**
  * @throws {DeskbellError} ERR_BROADCAST_UNFINISHED when it was paused or cancelled, ERR_NOT_ACCEPTED when messages to live
@@ -68,25 +57,6 @@ export async function runBroadcast(
   }
 }
 
-async function showProgress(run: BroadcastRun, output: Context['output'], json: boolean): Promise<void> {
-  const everyMs = json ? jsonEveryMs : plainEveryMs;
-  const shownAlarms = new Set<string>();
-  let nextMs = performance.now() + everyMs;
-  for await (const progress of run.progress()) {
-    for (const alarm of progress.broadcast.alarms) {
-      if (shownAlarms.has(alarmKey(alarm))) continue;
-      shownAlarms.add(alarmKey(alarm));
-      if (json) await output.line(event('alarm', alarmToJson(alarm)));
-      else output.diagnostic(`deskbell: ${formatAlarm(alarm)}`);
-    }
-    if (!json && output.isTerminal) output.live(formatProgress(progress));
-    else if (performance.now() >= nextMs) {
-      nextMs = performance.now() + everyMs;
-      await output.line(json ? event('progress', progressToJson(progress)) : formatProgress(progress));
-    }
-  }
-}
-
 async function showEnd(broadcast: Broadcast, output: Context['output'], json: boolean): Promise<void> {
   output.live('');
   if (json) return output.line(event('summary', broadcastToJson(broadcast)));
@@ -103,8 +73,6 @@ function formatStart({ broadcast, isNew }: BroadcastRun): string {
   const next = broadcast.state === 'running' ? ' Continuing.' : '';
   return `${nameBroadcast(broadcast)} is already ${stateOf(broadcast)}.${next}`;
 }
-
-const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });
 
 /** A broadcast that is over needs no pause. */
 async function pauseUnlessOver(store: BroadcastStore, id: number): Promise<void> {

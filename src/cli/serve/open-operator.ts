@@ -1,5 +1,4 @@
 // Opens the operator's listener from the configuration.
-import { createHmac, hkdfSync } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -13,6 +12,7 @@ import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { parseListenAddress, type ListenAddress } from '../configuration/listen-address.ts';
+import { createPersonHash } from './person-hash.ts';
 import { addressOf, listenOn } from './listening.ts';
 import { readCertificates } from '../send/open-sender.ts';
 
@@ -136,10 +136,4 @@ async function readTls({ operatorCert, operatorKey }: Configuration): Promise<Tl
     throw new DeskbellError('ERR_CONFIGURATION', 'Give both --operator-cert and --operator-key, or neither');
   }
   return { cert: await readTextFile(operatorCert), key: await readTextFile(operatorKey) };
-}
-
-/** The key is made from the installation's own, so that nobody else can try ids out. */
-function createPersonHash(sessionKey: Uint8Array): (user: string) => string {
-  const key = Buffer.from(hkdfSync('sha256', sessionKey, '', 'deskbell audit of people', 32));
-  return (user) => createHmac('sha256', key).update(user).digest('base64url').slice(0, 22);
 }

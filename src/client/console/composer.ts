@@ -1,7 +1,7 @@
 // The composer while it is being filled in: the notification as it will look, the fields of the chosen audience, and a message
 // to this very browser, whose subscription goes along with it and is not stored.
 
-import { defaultTimeoutMs } from '../service-api.ts';
+import { defaultTimeoutMs } from '../time-limit.ts';
 import { subscribe } from '../subscription.ts';
 
 export function startComposer(form: HTMLFormElement): void {

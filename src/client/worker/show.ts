@@ -1,12 +1,10 @@
 // Shows a message as a notification, as the site's own hook wants it, and passes it to the open pages.
 import type { PushMessage } from '../push-message.ts';
-import { withTimeLimit } from '../time-limit.ts';
+import { hookTimeoutMs, withTimeLimit } from '../time-limit.ts';
 import { optionNames, pictureNames, readMembers } from './read-push.ts';
 import { report } from './receipts.ts';
 import { hooks, messageOf, openPages, toUrl, worker } from './scope.ts';
 
-/** Browsers end a service worker that takes too long, and then nothing is shown. */
-const hookTimeoutMs = 10_000;
 const pictureScheme = /^(https?|data):/;
 
 export async function receive(received: PushMessage): Promise<void> {

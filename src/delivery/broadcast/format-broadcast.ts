@@ -3,26 +3,8 @@ import { type Alarm, type Broadcast, type BroadcastState } from '../../store/bro
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
 import { chromeLimitReason } from '../limits/chrome-limit.ts';
+import { countNames, type CountName } from './count-meanings.ts';
 import { notListedReason } from '../message-path/not-sent.ts';
-
-/** A count of `Broadcast.counts`. */
-export type CountName = keyof Broadcast['counts'];
-
-/** What each count means, in display order; the counts add up to the audience. */
-export const countMeanings: Readonly<Record<CountName, string>> = {
-  accepted: 'the push service took the message',
-  gone: 'the push service says that the subscription has ended',
-  rejected: 'refused, not retried',
-  expired: 'not delivered within the TTL',
-  exhausted: 'given up after too many attempts',
-  capped: 'not sent: the person was reached often enough',
-  removed: 'unsubscribed before their turn',
-  cancelled: 'never attempted',
-  pending: 'still to be delivered',
-};
-
-/** In display order. */
-export const countNames = Object.keys(countMeanings) as readonly CountName[];
 
 /** `1,000,000` */
 export const formatCount = (count: number): string => count.toLocaleString('en');
@@ -31,13 +13,6 @@ export const formatCount = (count: number): string => count.toLocaleString('en')
 export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountName, number])[] {
   return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count > 0);
 }
-
-/** What each receipt means, in display order. */
-export const receiptMeanings: Readonly<Record<ReceiptEvent, string>> = {
-  shown: 'reported: the browser showed the notification',
-  clicked: 'reported: the user clicked on it',
-  dismissed: 'reported: it was closed without a click',
-};
 
 /** What all push services together have brought about; `undefined` where the broadcast asks for no receipts. */
 export function totalReceipts({
@@ -102,12 +77,5 @@ export function hostOf(origin: string): string {
 }
 
 export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
-
-/** ISO 8601 with a zone: a time without one would mean another moment on another machine. */
-export function parseIsoTime(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined;
-  const timeMs = Date.parse(text);
-  return Number.isNaN(timeMs) ? undefined : timeMs;
-}
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');

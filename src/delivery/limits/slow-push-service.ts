@@ -1,7 +1,7 @@
 // When a push service is slow: many of its rows have been without an answer for long, or some are and it answers nothing at
 // all. Then it gets no further ones, so that other push services are served meanwhile.
 import type { NotSent } from '../message-path/not-sent.ts';
-import type { WorkerSettings } from '../settings.ts';
+import type { WorkerSettings } from '../worker/worker-settings.ts';
 
 export type SlownessSettings = Pick<WorkerSettings, 'slowRows' | 'slowAfterMs'>;
 

@@ -13,7 +13,8 @@ import { createDestinations, type Destinations } from './destinations.ts';
 import { encrypt } from './encrypt.ts';
 import { createPost, type Result } from './post.ts';
 import { select, type Admit, type PushMessage, type Selected } from './select.ts';
-import { defaultWorkerSettings, type DeliverySettings } from '../settings.ts';
+import type { DeliverySettings } from '../settings.ts';
+import { defaultWorkerSettings } from '../worker/worker-settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
 export interface MessagePath {

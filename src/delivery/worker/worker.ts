@@ -13,7 +13,7 @@ import type { NotSent } from '../message-path/not-sent.ts';
 import type { Result } from '../message-path/post.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';
-import type { WorkerSettings } from '../settings.ts';
+import type { WorkerSettings } from './worker-settings.ts';
 import { Workload, type WorkloadParts } from './workload.ts';
 
 export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'destinations' | 'now'> {

@@ -4,7 +4,7 @@ import type { Ledger } from '../../store/ledger.ts';
 import type { Leases } from '../../store/leases.ts';
 import { Assignment, type AssignedRow } from './assignment.ts';
 import type { Destinations } from '../message-path/destinations.ts';
-import { maxUncommittedOf, type WorkerSettings } from '../settings.ts';
+import { maxUncommittedOf, type WorkerSettings } from './worker-settings.ts';
 
 export interface WorkloadParts {
   readonly leases: Leases;

@@ -12,6 +12,8 @@ const time = (description: string) => Type.Optional(Type.String({ format: 'date-
 
 /** Each is a row to be written before the answer. Longer lists are for tags, or for the library. */
 const maxIds = 10_000;
+/** Bytes: for a list of recipients. */
+export const bodyLimit = 128 * 1024;
 
 export const createBody = Type.Object(
   {

@@ -1,5 +1,5 @@
 // /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
-import { parseIsoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { parseIsoTime } from '../../delivery/parse-iso-time.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
@@ -12,11 +12,8 @@ import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
 import { idParams, operationsOf } from './operations.ts';
-import { attemptsQuery, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
+import { attemptsQuery, bodyLimit, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
 import { readPage } from './page.ts';
-
-/** Of a body with a list of recipients. */
-const listLimitBytes = 128 * 1024;
 
 const eventsOperation: Operation = {
   tag: 'Sending',
@@ -50,7 +47,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
     headers: idempotencyKey,
     body: createBody,
-    bodyLimit: listLimitBytes,
+    bodyLimit,
     answer: broadcastView,
     statuses: [201, 200],
     errors: [

@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { operatorErrors } from '../../errors/operator-errors.ts';
 import { html } from '../../http/description/html.ts';
-import { toFault, toProblem } from '../../http/problem.ts';
+import { toProblem } from '../../http/problem.ts';
+import { toFault } from '../../http/fastify-errors.ts';
 import type { OperatorContext } from '../context.ts';
 import { requireSession } from './require-session.ts';
 import { addFiles } from './files.ts';

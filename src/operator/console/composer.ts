@@ -10,7 +10,7 @@ import { deliveryOptions } from '../../store/delivery-options.ts';
 import { card, select } from './components.ts';
 import type { Fields } from './forms.ts';
 import { actionCount } from './message-form.ts';
-import { csrfField } from './page.ts';
+import { csrfField } from './csrf.ts';
 import { renderPreview } from './preview.ts';
 import type { ConsoleSession } from './sessions.ts';
 

@@ -10,7 +10,8 @@ import { sendEvents, type ServerEvent } from '../event-stream.ts';
 import { createSharedFeeds } from '../shared-feed.ts';
 import { createOpenResponses } from '../open-responses.ts';
 import { liveId } from './components.ts';
-import { sessionNameOf, sessionOf } from './require-session.ts';
+import { sessionOf } from './require-session.ts';
+import { sessionNameOf } from './session-cookie.ts';
 import type { ConsoleSession, ConsoleSessions } from './sessions.ts';
 
 /** By the name that `live` gives the element whose content each replaces. */

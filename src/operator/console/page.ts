@@ -1,6 +1,7 @@
 // The frame of every page of the console: where one is, who one is, and what the page shows.
 import type { FastifyReply } from 'fastify';
 import { html, htmlText, type Html } from '../../http/description/html.ts';
+import { csrfField } from './csrf.ts';
 import type { Fields } from './forms.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { ConsoleSession } from './sessions.ts';
@@ -127,9 +128,5 @@ export const postForm = (
     )}
     <button class="${style}">${button}</button>
   </form>`;
-
-/** Every form that changes something has it. */
-export const csrfField = ({ csrfToken }: ConsoleSession): Html =>
-  html`<input type="hidden" name="csrf" value="${csrfToken}" />`;
 
 export const icon = html`<img src="/console/icon.svg" alt="" width="28" height="28" />`;

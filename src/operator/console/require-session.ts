@@ -1,9 +1,11 @@
 // Who may open a page of the console: who has signed in, from this very origin, and, to change something, with the session's
 // own token in the form.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertPermitted, isSafe } from '../authorize.ts';
-import { isToken, type ConsoleSession, type ConsoleSessions } from './sessions.ts';
+import { isOwnForm } from './csrf.ts';
+import { sessionNameOf } from './session-cookie.ts';
+import type { ConsoleSession, ConsoleSessions } from './sessions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,8 +17,6 @@ declare module 'fastify' {
     isOpen?: boolean | undefined;
   }
 }
-
-const cookieName = 'deskbell_console';
 
 /** To be called before any route of the console is added. */
 export function requireSession(app: FastifyInstance, sessions: ConsoleSessions): void {
@@ -43,8 +43,7 @@ export function requireSession(app: FastifyInstance, sessions: ConsoleSessions):
   app.addHook('preHandler', (request, _reply, done) => {
     const { consoleSession } = request;
     if (isSafe(request.method) || consoleSession === null) return done();
-    const { csrf } = (request.body ?? {}) as { readonly csrf?: unknown };
-    if (isToken(csrf, consoleSession.csrfToken)) return done();
+    if (isOwnForm(request.body, consoleSession)) return done();
     done(new DeskbellError('ERR_CSRF', 'The form does not belong to this session. Load its page again.'));
   });
 }
@@ -59,25 +58,4 @@ export function sessionOf({ consoleSession }: FastifyRequest): ConsoleSession {
 function backTo({ url, headers }: FastifyRequest): string {
   const isPage = headers['sec-fetch-dest'] === undefined || headers['sec-fetch-dest'] === 'document';
   return isPage && url !== '/console/' ? `?to=${encodeURIComponent(url)}` : '';
-}
-
-export function sessionNameOf({ headers }: FastifyRequest): string | undefined {
-  for (const pair of (headers.cookie ?? '').split(';')) {
-    const [name, value] = pair.trim().split('=', 2);
-    if (name === cookieName) return value;
-  }
-  return undefined;
-}
-
-/** @param sessionName empty to remove it */
-export function setSessionCookie(reply: FastifyReply, sessionName: string, isSecure: boolean): void {
-  const parts = [
-    `${cookieName}=${sessionName}`,
-    'Path=/console',
-    'HttpOnly',
-    'SameSite=Strict',
-    ...(isSecure ? ['Secure'] : []),
-    ...(sessionName === '' ? ['Max-Age=0'] : []),
-  ];
-  reply.header('set-cookie', parts.join('; '));
 }

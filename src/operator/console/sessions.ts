@@ -1,6 +1,6 @@
 // Who is signed in to the console: the cookie has a random name, and the store a hash of it, so that every process on the
 // store knows the session. It ends when its operator is removed, on signing out, and after its time.
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Operator, OperatorStore } from '../../store/operators.ts';
 
 export interface ConsoleSession {
@@ -44,10 +44,3 @@ export function createSessions(operators: OperatorStore): ConsoleSessions {
 /** Nobody can tell the name from it, or one from another. */
 const derive = (purpose: 'session' | 'csrf', name: string): Buffer =>
   hash('sha256', `${purpose} ${name}`, 'buffer');
-
-/** Compares in a time that tells nothing of what is expected. */
-export function isToken(given: unknown, expected: string): boolean {
-  if (typeof given !== 'string') return false;
-  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
-  return one.length === other.length && timingSafeEqual(one, other);
-}

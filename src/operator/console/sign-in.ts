@@ -5,7 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { html } from '../../http/description/html.ts';
 import { hashOperatorToken } from '../../keys/operator-token.ts';
 import type { OperatorContext } from '../context.ts';
-import { sessionNameOf, setSessionCookie } from './require-session.ts';
+import { sessionNameOf, setSessionCookie } from './session-cookie.ts';
 import { textField } from './forms.ts';
 import { icon, renderAlone } from './page.ts';
 import { pageHeaders } from './page-headers.ts';

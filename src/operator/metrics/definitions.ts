@@ -1,10 +1,10 @@
 // The metrics by name, in the text that Prometheus reads. All values are set from what is given each time, so that nothing
 // is spent on them while messages are sent.
-import { durationBoundsSeconds } from '../../delivery/figures.ts';
+import { durationBoundsSeconds, type DurationTally } from '../../delivery/duration-buckets.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import { settlements } from '../../store/broadcasts.ts';
 import { BoundedNames } from './bounded-names.ts';
-import type { Durations, ProcessMetrics } from './process-metrics.ts';
+import type { ProcessMetrics } from './process-metrics.ts';
 import type { Totals } from './totals.ts';
 
 export type PrometheusClient = typeof import('@prometheus-io/client');
@@ -102,7 +102,7 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
 
 interface DurationsByLabels {
   readonly labels: Readonly<Record<string, string>>;
-  readonly durations: Durations;
+  readonly durations: DurationTally;
 }
 
 /** A histogram as a registry of the client reads one. */

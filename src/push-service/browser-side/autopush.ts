@@ -15,6 +15,8 @@ export interface AutopushOptions {
 }
 
 const helloTimeoutMs = 30_000;
+/** Of a frame from a user agent. */
+export const maxFrameBytes = 64 * 1024;
 const maxBufferedBytes = 4 * 1024 * 1024;
 /** WebSocket close code for a frame that is not understood. */
 const protocolError = 4400;

@@ -7,7 +7,8 @@ import { rejectForgedRequests } from './csrf.ts';
 import { addDemoPage } from './demo-page.ts';
 import { openExampleUsers, type ExampleUsers } from './example-users.ts';
 import type { ReadSession } from './mechanisms/action-request.ts';
-import { sessionCookieName, type RequestSessions } from './session.ts';
+import type { RequestSessions } from './session.ts';
+import { sessionCookieName } from './session-cookie.ts';
 import { addUserRoutes } from './users.ts';
 
 /** For the description document. */

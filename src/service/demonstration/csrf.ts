@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { amendOperation } from '../../http/description/operation.ts';
-import { readSessionCookie, type RequestSessions, type Session } from './session.ts';
+import type { RequestSessions, Session } from './session.ts';
+import { readSessionCookie } from './session-cookie.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

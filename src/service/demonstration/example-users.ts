@@ -30,7 +30,8 @@ export interface ExampleUsersOptions {
 }
 
 const lockTimeoutMs = 1000;
-const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
+/** Of new users; the description shows it too. */
+export const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
 
 const exampleUsersChecks: OptionChecks<ExampleUsersOptions> = { path: isText, importFrom: isText };
 

@@ -1,53 +1,15 @@
-// Creates a session in server-side code: the cookie to set or to send, and its CSRF token.
-import { randomBytes } from 'node:crypto';
+// The session cookie: its name, its attributes, and its value in a request.
 
-import { checkOptions, isNumber, isSecret, isText, type OptionChecks } from '../../errors/check-options.ts';
-import { createCsrfToken } from './csrf.ts';
-import { createSessionVault, sessionCookieName } from './session.ts';
+export const sessionCookieName = 'deskbell_session';
 
-/** Of `createSessionCookie`. */
-export interface SessionCookieOptions {
-  /** The service's own session key: 32 bytes. */
-  readonly sessionKey: Uint8Array;
-  /** The entry `SESSION`; may be empty. If it is absent, the session has no such entry and the authenticator rejects it. */
-  readonly value?: string;
-  /** Default: a day. */
-  readonly lifetimeSeconds?: number;
+/** The value of the session cookie in a `Cookie` header (RFC 6265 §5.4), still sealed. */
+export function readSessionCookie(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const start = `${sessionCookieName}=`;
+  const pair = header.split(';').find((part) => part.trimStart().startsWith(start));
+  return pair?.trim().slice(start.length);
 }
 
-/** A session of the demonstration actions, as headers. */
-export interface SessionCookie {
-  /** For a request: the value of the `Cookie` header. */
-  readonly cookie: string;
-  /** For a request with an unsafe method: the value of the `Csrf-Token` header. */
-  readonly csrfToken: string;
-  /** For an answer: the value of the `Set-Cookie` header. Add `; Secure` where the service is reached by https. */
-  readonly setCookie: string;
-}
-
-const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
-  sessionKey: isSecret(32),
-  value: isText,
-  lifetimeSeconds: isNumber(0, Number.MAX_SAFE_INTEGER),
-};
-
-/**
- * Makes a session with the entry `SESSION`. The value is sealed in the cookie; nothing is stored.
- *
- * @throws {DeskbellError} ERR_CONFIGURATION
- */
-export async function createSessionCookie(options: SessionCookieOptions): Promise<SessionCookie> {
-  checkOptions(options, sessionCookieChecks, { required: ['sessionKey'] });
-  const { sessionKey, value, lifetimeSeconds = 86_400 } = options;
-  const session = {
-    ...(value !== undefined && { SESSION: value }),
-    secret: randomBytes(16).toString('base64url'),
-  };
-  const sealed = await createSessionVault(sessionKey).seal(session, lifetimeSeconds);
-  const cookie = `${sessionCookieName}=${sealed}`;
-  return {
-    cookie,
-    csrfToken: createCsrfToken(session),
-    setCookie: `${cookie}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Lax`,
-  };
-}
+/** The value of a `Set-Cookie` header. */
+export const formatSetCookie = (sealed: string, lifetimeSeconds: number): string =>
+  `${sessionCookieName}=${sealed}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Lax`;

@@ -6,8 +6,7 @@
 import { hkdfSync } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
-
-export const sessionCookieName = 'deskbell_session';
+import { readSessionCookie } from './session-cookie.ts';
 
 export interface Session {
   /** The entry that the authenticator requires. */
@@ -71,12 +70,4 @@ export function createRequestSessions(vault: SessionVault) {
     /** `undefined` where the request has none that is valid. */
     of: (request: FastifyRequest): Session | undefined => opened.get(request),
   };
-}
-
-/** The value of the session cookie in a `Cookie` header (RFC 6265 §5.4), still sealed. */
-export function readSessionCookie(header: string | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  const start = `${sessionCookieName}=`;
-  const pair = header.split(';').find((part) => part.trimStart().startsWith(start));
-  return pair?.trim().slice(start.length);
 }

@@ -7,7 +7,7 @@ import { contentResponse, emptyResponse } from '../../http/description/openapi-r
 import type { Operation } from '../../http/description/operation.ts';
 import { exactNumber, sendJson } from '../../http/json-text.ts';
 import { compileValidator, wellFormed } from '../../http/validation.ts';
-import type { ExampleUsers } from './example-users.ts';
+import { firstUser, type ExampleUsers } from './example-users.ts';
 
 const minId = -(2n ** 63n);
 const maxId = 2n ** 63n - 1n;
@@ -20,14 +20,14 @@ const userParams = Type.Object({
 const nonEmptyText = Type.String({ minLength: 1, pattern: wellFormed });
 const userUpdate = Type.Object(
   { name: nonEmptyText, email: nonEmptyText },
-  { examples: [{ name: 'Ada Example', email: 'ada@example.org' }] },
+  { examples: [{ name: firstUser.name, email: firstUser.email }] },
 );
 const userRecord = Type.Object({
   id: userParams.properties.user_id,
   name: Type.String(),
   email: Type.String(),
 });
-const exampleUser = { id: 1, name: 'Ada Example', email: 'ada@example.org' };
+const exampleUser = { ...firstUser, id: Number(firstUser.id) };
 
 const errors = ['ERR_USER_ID_INVALID', 'ERR_USER_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'] as const;
 const getOperation: Operation = {

@@ -33,7 +33,7 @@ export const security: readonly DocumentedPromise[] = [
         'names of any length are shown': ['if (text.length <= maxCharacters)', 'if (text.length >= 0)'],
       },
       'src/http/validation.ts': {
-        'every wrong field is named': ['.slice(0, maxNamed)', ''],
+        'every wrong field is named': ['.slice(0, maxFields)', ''],
       },
     },
   },

@@ -149,7 +149,7 @@ export const sending: readonly DocumentedPromise[] = [
     claim: 'All pages name the same figure for what a crash repeats, that of the code',
     test: { file: 'test/documentation/figures.test.ts', title: 'every page gives the same figure' },
     changes: {
-      'src/delivery/settings.ts': {
+      'src/delivery/worker/worker-settings.ts': {
         'the code has another one': ['  maxPageRows + maxDetachedRows;', '  maxPageRows;'],
       },
       'docs/sending.md': { 'a page has another one': ['at most 7,168 messages', 'at most 4,096 messages'] },

@@ -1,14 +1,13 @@
 // How far a broadcast is: its progress in figures, and what came of it over time and at each push service.
 import {
-  countMeanings,
   formatCount,
   formatDuration,
   hostOf,
   nonZeroCounts,
-  receiptMeanings,
   stateOf,
   totalReceipts,
 } from '../../../delivery/broadcast/format-broadcast.ts';
+import { countMeanings, receiptMeanings } from '../../../delivery/broadcast/count-meanings.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';

@@ -1,0 +1,29 @@
+// What each count and each receipt of a broadcast means, in words.
+import type { Broadcast } from '../../store/broadcasts.ts';
+import type { ReceiptEvent } from '../../store/receipts.ts';
+
+/** A count of `Broadcast.counts`. */
+export type CountName = keyof Broadcast['counts'];
+
+/** What each count means, in display order; the counts add up to the audience. */
+export const countMeanings: Readonly<Record<CountName, string>> = {
+  accepted: 'the push service took the message',
+  gone: 'the push service says that the subscription has ended',
+  rejected: 'refused, not retried',
+  expired: 'not delivered within the TTL',
+  exhausted: 'given up after too many attempts',
+  capped: 'not sent: the person was reached often enough',
+  removed: 'unsubscribed before their turn',
+  cancelled: 'never attempted',
+  pending: 'still to be delivered',
+};
+
+/** In display order. */
+export const countNames = Object.keys(countMeanings) as readonly CountName[];
+
+/** What each receipt means, in display order. */
+export const receiptMeanings: Readonly<Record<ReceiptEvent, string>> = {
+  shown: 'reported: the browser showed the notification',
+  clicked: 'reported: the user clicked on it',
+  dismissed: 'reported: it was closed without a click',
+};
