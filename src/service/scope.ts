@@ -2,7 +2,7 @@
 // response carries.
 import type { FastifyInstance } from 'fastify';
 
-import { acceptConsumedBodies } from '../http/parsed-body.ts';
+import { acceptConsumedBodies } from '../http/consumed-body.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { enableFilters } from '../http/filter.ts';
 import { assertHost } from '../http/host.ts';

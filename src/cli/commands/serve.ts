@@ -18,7 +18,7 @@ import { withData } from '../data/open-data.ts';
 import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
-import { withRetention } from '../data/prune-loop.ts';
+import { withRetention } from '../data/retention-loop.ts';
 import { underSystemd } from '../serve/systemd-notify.ts';
 import { addressOf, ignoreHangup, listenOn, untilStopped } from '../serve/listening.ts';
 import {

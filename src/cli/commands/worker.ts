@@ -23,7 +23,7 @@ import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
-import { withRetention } from '../data/prune-loop.ts';
+import { withRetention } from '../data/retention-loop.ts';
 import { underSystemd } from '../serve/systemd-notify.ts';
 import { ignoreHangup } from '../serve/listening.ts';
 import type { JsonFlag, Output } from '../output/output.ts';

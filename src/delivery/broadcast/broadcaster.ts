@@ -9,7 +9,7 @@ import { watchProgress } from './progress.ts';
 import { runSchedules } from '../schedule/run-schedules.ts';
 import type { BroadcastRun, Sender } from '../sender-interface.ts';
 import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
-import { persist } from '../worker/persist.ts';
+import { restartAfterFaults } from '../worker/restart-after-faults.ts';
 import { createRunWorkers } from '../worker/run-workers.ts';
 
 /** What a sender does with broadcasts. */
@@ -78,8 +78,8 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
       const { ended } = jobs.start(async (stopSignal) => {
         const stopped = AbortSignal.any([signal, stopSignal]);
         await Promise.all([
-          persist(() => runWorkers({}, stopped), { stopped, onFault }),
-          persist(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault }),
+          restartAfterFaults(() => runWorkers({}, stopped), { stopped, onFault }),
+          restartAfterFaults(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault }),
         ]);
       });
       await ended;

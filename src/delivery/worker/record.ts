@@ -9,6 +9,7 @@ import type { Destination } from '../message-path/destinations.ts';
 import { notListedReason, type NotSendable } from '../message-path/not-sent.ts';
 import type { Posted, Result } from '../message-path/post.ts';
 import {
+  longestWaitDeferrals,
   retryAfterAttempt,
   retryAfterDeferral,
   retryAfterVapidRefusal,
@@ -37,9 +38,6 @@ export interface RecordSettings {
   /** From 0 to below 1: spreads retries. */
   readonly random: () => number;
 }
-
-/** From there on, waiting for another sender uses up nothing of what a row may be deferred. */
-const longestWaitDeferrals = 10;
 
 /** Ties are as good as impossible, and all are whole numbers without loss. */
 const maxDrawOrder = 2 ** 48;

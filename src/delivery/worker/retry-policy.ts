@@ -36,6 +36,9 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted';
 
+/** From so many deferrals on, waiting for another sender uses up nothing of what a row may be deferred. */
+export const longestWaitDeferrals = 10;
+
 /** After an attempt. */
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   if (tries.attempts >= policy.maxAttempts) return 'exhausted';

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { withRetention } from '../../src/cli/data/prune-loop.ts';
+import { withRetention } from '../../src/cli/data/retention-loop.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { temporaryFolder } from './run-command.ts';
 import { until } from '../../tools/until.ts';

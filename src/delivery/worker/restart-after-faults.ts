@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const firstPauseMs = 1000;
 const maxPauseMs = 60_000;
 
-export interface PersistOptions {
+export interface RestartOptions {
   readonly stopped: AbortSignal;
   /** Told of each fault. */
   readonly onFault: (fault: unknown) => void;
@@ -17,14 +17,14 @@ export interface PersistOptions {
  * Starts the work again whenever it ends, until `stopped` is aborted. After a fault it waits for a second, and twice as long each
  * time up to a minute; for a second again once the work has lasted for a minute.
  */
-export async function persist(
+export async function restartAfterFaults(
   work: () => Promise<void>,
   {
     stopped,
     onFault,
     nowMs = () => performance.now(),
     wait = (ms) => sleep(ms, undefined, { signal: stopped }).catch(() => {}),
-  }: PersistOptions,
+  }: RestartOptions,
 ): Promise<void> {
   let pauseMs = firstPauseMs;
   while (!stopped.aborted) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { persist } from '../../src/delivery/worker/persist.ts';
+import { restartAfterFaults } from '../../src/delivery/worker/restart-after-faults.ts';
 
 /** @param lastsMs how long each run of the work lasts before it fails; the work is stopped after them */
 async function pausesAfter(lastsMs: readonly number[]): Promise<number[]> {
@@ -9,7 +9,7 @@ async function pausesAfter(lastsMs: readonly number[]): Promise<number[]> {
   const faults: unknown[] = [];
   let nowMs = 0;
   let run = 0;
-  await persist(
+  await restartAfterFaults(
     async () => {
       nowMs += lastsMs[run]!;
       run += 1;
