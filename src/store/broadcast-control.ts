@@ -74,11 +74,16 @@ export function createBroadcasts(
       // a statement of its own: the locks of origins are not taken by whoever holds the broadcast's
       await decideMarks(id);
       // what a worker holds right now it settles itself
-      await database.writeInBatches(
-        `delete from deskbell.retries where broadcast_id = :id and position in (
-           select position from deskbell.retries where broadcast_id = :id and token is null limit :batchRows)`,
-        { id },
-      );
+      for (const [table, key] of [
+        ['retries', 'position'],
+        ['slices', 'number'],
+      ]) {
+        await database.writeInBatches(
+          `delete from deskbell.${table} where broadcast_id = :id and ${key} in (
+             select ${key} from deskbell.${table} where broadcast_id = :id and token is null limit :batchRows)`,
+          { id },
+        );
+      }
       return reader.get(id);
     },
   };

@@ -1,7 +1,7 @@
 // How a broadcast is delivered: its options, each described once. What is made from this table: the checks, the columns in
 // both databases, what is shown of a broadcast or schedule, the schemas of the operator's API, the flags of `deskbell send` and the
 // fields of the console. Beside it, a new option needs a migration for each database, what uses it, and a test.
-import { isFlag, type OptionCheck, type OptionChecks } from '../errors/check-options.ts';
+import { isFlag, mustBe, type OptionCheck, type OptionChecks } from '../errors/check-options.ts';
 import type { ValueSchema } from '../protocol/message/value-schema.ts';
 import { pushOptionChecks, urgencies, type PushOptions } from '../protocol/request.ts';
 import { parsePerPerson } from '../audience/frequency-cap.ts';
@@ -14,11 +14,19 @@ export interface DeliveryOptions extends PushOptions {
    */
   readonly receipts?: boolean | undefined;
   /**
+   * Workers take the slices of broadcasts with `high` first, three times of four. Default: `normal`.
+   */
+  readonly priority?: Priority | undefined;
+  /**
    * How often a person is reached at most by broadcasts with a cap, this one included, such as `3/day` (or `/hour`, `/week`).
    * Who has been reached as often is counted as `capped`, and gets nothing.
    */
   readonly perPerson?: string | undefined;
 }
+
+export const priorities = ['normal', 'high'] as const;
+
+export type Priority = (typeof priorities)[number];
 
 export interface OptionDescription {
   readonly schema: ValueSchema;
@@ -70,6 +78,14 @@ export const deliveryOptions: {
     check: pushOptionChecks.topic,
     flag: 'topic <label>',
     field: { label: 'Topic', hint: 'A later message with the same one replaces an undelivered one.' },
+  },
+  priority: {
+    schema: { type: 'string', enum: priorities },
+    description: 'Workers take the slices of broadcasts with high priority first, three times of four.',
+    byDefault: 'normal',
+    check: mustBe(`one of ${priorities.join(', ')}`, (value) => priorities.includes(value as Priority)),
+    flag: 'priority <priority>',
+    field: { label: 'Priority', choices: { '': 'normal', high: 'high' } },
   },
   perPerson: {
     schema: { type: 'string' },

@@ -1,7 +1,15 @@
 // Who works on what: slices of audiences and due retries, leased by any number of workers in any number of threads,
-// processes and machines. A job engine can implement it. Types only.
+// processes and machines. A job engine can implement it. Types, and the numbers that both databases share.
 import type { Broadcast, Recipient } from './broadcasts.ts';
 import type { IfRefused } from './push-services.ts';
+
+/** Of so many leases that a worker gets, all but one are of broadcasts with high priority while these have free slices. */
+export const leasesPerTurn = 4;
+
+/** Of a broadcast's first slices, PostgreSQL notes each that was leased, … */
+export const exactSlices = 16;
+/** … of the others one in so many. */
+export const sliceStep = 16;
 
 /** The right to work on some rows for a while. When its time runs out, another worker may lease them. */
 export interface Lease {
@@ -46,7 +54,7 @@ export interface WorkRequest {
 }
 
 /**
- * `ready`: a slice or a retry may be free now. `idle`: not yet, ask again. `over`: the broadcast that was asked for is
+ * `ready`: a slice or a retry may be free now, which whoever tries to lease both finds out. `idle`: not yet, ask again. `over`: the broadcast that was asked for is
  * not running.
  */
 export type WorkState = 'ready' | 'idle' | 'over';
@@ -54,8 +62,9 @@ export type WorkState = 'ready' | 'idle' | 'over';
 /** Every time here is taken from the clock of the database, which all workers share, never from a worker's own. */
 export interface Leases {
   /**
-   * The next free slice of a running broadcast whose time has come: by its number first and by its broadcast second, so that
-   * a small broadcast does not wait for a large one that began earlier.
+   * The next free slice of a running broadcast whose time has come. Three times of four, broadcasts with high priority come
+   * first; once in four, the others do. Among these, the broadcast of which the fewest slices have been leased comes first, so
+   * that a small one does not wait for a large one that began earlier.
    */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /** Retries of one running broadcast that are due, the longest due first. Rows whose subscription has left the store

@@ -377,6 +377,33 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal((await lease()).broadcastId, large.id);
     });
 
+    test('of four leases, three are of broadcasts with high priority, and one is of the others', async () => {
+      await addSubscriptions(store, 100);
+      const normal = await createBroadcast();
+      const high = await createBroadcast({ priority: 'high' });
+      assert.deepEqual([normal.priority, high.priority], [undefined, 'high']);
+      const leased: number[] = [];
+      for (let index = 0; index < 20; index += 1) leased.push((await lease()).broadcastId);
+      // whose turn it is depends on what this store has leased before
+      for (const start of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {
+        const four = leased.slice(start, start + 4).filter((id) => id === high.id);
+        assert.equal(four.length, 3, `from lease ${start}: ${leased.join()}`);
+      }
+      assert.equal(new Set(leased).size, 2);
+      assert.equal(leased.filter((id) => id === high.id).length, 10, 'then all slices are leased');
+    });
+
+    test('a slice that was given back, or left by a worker that has died, is leased before new ones', async () => {
+      await addSubscriptions(store, 100);
+      await createBroadcast();
+      const [first, second] = [await lease(), await lease(), await lease()];
+      await store.leases.release(second!);
+      assert.equal((await lease()).slice, second!.slice);
+      assert.equal((await lease()).slice, 3);
+      nowMs += leaseMs;
+      assert.equal((await lease()).slice, first!.slice);
+    });
+
     test('work can be asked for of one broadcast only', async () => {
       await addSubscriptions(store, 20);
       const first = await createBroadcast();
@@ -408,8 +435,8 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(broadcast.waiting, 5);
       assert.equal(broadcast.counts.pending, 5);
       assert.equal(broadcast.origins[0]?.attempts, 5);
-      assert.equal(await workState(), 'idle');
       assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      assert.equal(await workState(), 'idle');
 
       nowMs += 30_000;
       assert.equal(await workState(), 'ready');

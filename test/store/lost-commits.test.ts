@@ -13,7 +13,7 @@ const leaseMs = 10_000;
 const audience = 30;
 
 /** What a broadcast's progress is stored in. */
-const tables = ['slices', 'retries', 'broadcasts', 'origin_counts'];
+const tables = ['slices', 'retries', 'broadcasts', 'origin_counts', 'work'];
 
 describe('after the last commits were lost', () => {
   let nowMs = 1_800_000_000_000;

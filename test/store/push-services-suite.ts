@@ -146,6 +146,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       const { state, waiting, heldBack: held, counts } = await find(broadcast);
       assert.deepEqual([state, waiting, counts.pending, held], ['running', rows, rows, [{ origin, rows }]]);
       assert.equal(await leaseRetries(broadcast.id), undefined);
+      assert.equal(await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id }), undefined);
       assert.equal(await workState(broadcast.id), 'idle');
       nowMs += 1_800_000;
       const due = await leaseRetries(broadcast.id);

@@ -22,6 +22,7 @@ export function describeSchedules(name: string, prepare: () => Promise<StoreUnde
         topic: 'day',
         receipts: true,
         perPerson: '3/day',
+        priority: 'high',
       });
       const added = await store.schedules.add(draft);
       assert.deepEqual(added, { ...draft, id: added.id, createdAtMs: nowMs, lastBroadcastId: undefined });

@@ -19,6 +19,7 @@ export const leftOutTables = {
     subscription_tags: 'written with their subscriptions',
     held_origins: 'counted anew',
     waiting_rows: 'counted by triggers',
+    work: 'made by triggers of the broadcasts',
   },
   postgres: {
     schema_version: 'of the schema, not of the data',
@@ -26,6 +27,7 @@ export const leftOutTables = {
     console_sessions: 'operators sign in again',
     subscription_counts: 'counted by triggers',
     waiting_rows: 'counted by triggers',
+    work: 'made by triggers of the broadcasts',
     held_marks: 'counted by triggers',
     commits: 'no call goes on from one database to another',
     unlocked_answers: 'of the last hundred answers; those of windows are copied',

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
 import { decideRefusal, type IfRefused } from '../push-services.ts';
-import type { Leases } from '../leases.ts';
+import { leasesPerTurn, type Leases } from '../leases.ts';
 import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
 import type { Notices } from './thread-notices.ts';
@@ -61,6 +61,7 @@ export function createPostgresLeases(
   reader: BroadcastReader,
 ): Leases {
   const recipients = createPageReader(database);
+  let slicesLeased = 0;
 
   const lookAgainAfter = (broadcastId: number): number => {
     // a clock of the caller's own may leap, and nobody is told of that
@@ -71,13 +72,12 @@ export function createPostgresLeases(
   return {
     leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) => {
       const fenceToken = randomUUID();
-      const slice = await database.first<SliceRow>(`select * from ${functions}.lease_slice($1, $2, $3, $4)`, [
-        database.now(),
-        leaseMs,
-        fenceToken,
-        broadcastId,
-      ]);
+      const slice = await database.first<SliceRow>(
+        `select * from ${functions}.lease_slice($1, $2, $3, $4, $5)`,
+        [database.now(), leaseMs, fenceToken, broadcastId, (slicesLeased + 1) % leasesPerTurn > 0],
+      );
       if (slice === undefined) return undefined;
+      slicesLeased += 1;
       return {
         broadcastId: slice.broadcast_id,
         fenceToken,

@@ -803,4 +803,62 @@ export const migrations: readonly string[] = [
   ) with (fillfactor = 50);
   create index gone_marks_by_endpoint on deskbell.gone_marks (endpoint_hash);
   `,
+
+  `
+  -- high: workers take its slices first. null: normal
+  alter table deskbell.broadcasts add column priority text;
+  alter table deskbell.schedules add column priority text;
+
+  -- What can be leased of running broadcasts, and when, so that nobody looks through all of them. The times are never too
+  -- late; whoever finds that one is too early corrects it.
+  create table deskbell.work (
+    broadcast_id bigint primary key,
+    is_high boolean not null,
+    -- slices from this number on may be free; raised in steps, so that the row changes seldom. null: no such slice
+    next_slice int,
+    -- before this, no slice with a lower number is free; null: there is none
+    slices_at_ms bigint,
+    -- before this, no retry is due; null: there is none
+    retries_at_ms bigint
+  ) with (fillfactor = 50);
+  insert into deskbell.work (broadcast_id, is_high, slices_at_ms, retries_at_ms)
+    select id, false, start_at_ms, start_at_ms from deskbell.broadcasts where state = 'running';
+  create index work_slices_due on deskbell.work (is_high, slices_at_ms, broadcast_id);
+  create index work_slices_next on deskbell.work (is_high, next_slice, broadcast_id) where next_slice is not null;
+  create index work_retries_due on deskbell.work (retries_at_ms);
+  create function deskbell.keep_work() returns trigger language plpgsql as $$
+  begin
+    delete from deskbell.work where broadcast_id = new.id;
+    if new.state = 'running' then
+      insert into deskbell.work (broadcast_id, is_high, slices_at_ms, retries_at_ms)
+        values (new.id, new.priority is not distinct from 'high', new.start_at_ms, new.start_at_ms);
+    end if;
+    return null;
+  end $$;
+  create trigger broadcasts_worked_on after insert or update of state on deskbell.broadcasts
+    for each row execute function deskbell.keep_work();
+  create index broadcasts_by_expiry on deskbell.broadcasts (expires_at_ms) where state = 'running';
+
+  -- Takes note that a retry is due at this time. Whoever stores retries shares this lock; whoever looks for them to say when the
+  -- next one is due has it alone.
+  create function deskbell.wake_retries(of_broadcast bigint, new_due_at_ms bigint) returns void language plpgsql as $$
+  begin
+    perform pg_advisory_xact_lock_shared(hashtext('deskbell work'), (of_broadcast % 2147483647)::int);
+    update deskbell.work set retries_at_ms = new_due_at_ms
+      where broadcast_id = of_broadcast and (retries_at_ms is null or retries_at_ms > new_due_at_ms);
+  end $$;
+  create or replace function deskbell.count_retries_added() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_waiting(c.broadcast_id, c.service, c.rows)
+      from (select broadcast_id, push_service_id as service, count(*) as rows from added group by 1, 2 order by 1, 2) c;
+    perform deskbell.wake_retries(c.broadcast_id, c.due_at_ms)
+      from (select broadcast_id, min(due_at_ms) as due_at_ms from added group by 1 order by 1) c;
+    return null;
+  end $$;
+
+  -- rows of suspended push services are found without asking every broadcast
+  create index retries_suspended on deskbell.retries (push_service_id, broadcast_id, draw_order)
+    where push_service_id is not null;
+  drop index deskbell.retries_held_back;
+  `,
 ];

@@ -15,7 +15,7 @@ import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import type { FrequencyCaps } from './frequency-cap.ts';
-import type { PushServices } from './push-services.ts';
+import { wakeRetries, type PushServices } from './push-services.ts';
 import type { SqliteDatabase } from './database.ts';
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
@@ -115,7 +115,10 @@ export function createPageCommit(
     // what is cancelled is not tried again; an answer that is still to come is waited for
     if (isFresh && isCancelled && row.result !== 'detached') return;
     if (isFresh) statements.addRetry.run(values);
-    else statements.deferRetry.run(values);
+    else {
+      statements.deferRetry.run(values);
+      statements.wakeRetries.run({ broadcastId, dueAtMs: values.dueAtMs });
+    }
   };
 
   /** Rows that the push service accepted before get negative numbers: they are drawn first. */
@@ -270,6 +273,7 @@ function prepareStatements(database: SqliteDatabase) {
     dropRetry: database.prepare<{ broadcastId: number; position: number }>(
       'delete from retries where broadcast_id = :broadcastId and position = :position',
     ),
+    wakeRetries: database.prepare<{ broadcastId: number; dueAtMs: number }>(wakeRetries),
     addTally: database.prepare<
       { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
     >(`

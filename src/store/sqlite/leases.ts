@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
 import type { IfRefused } from '../push-services.ts';
-import type { Lease, RetryLease, RetryRow, SliceLease, Leases } from '../leases.ts';
+import {
+  leasesPerTurn,
+  type Lease,
+  type Leases,
+  type RetryLease,
+  type RetryRow,
+  type SliceLease,
+} from '../leases.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { anyBroadcast, createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
@@ -19,23 +26,40 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
   const recipients = createPageReader(database);
   const finish = createBroadcastFinisher(database);
   const pushServices = createPushServices(database);
+  let slicesLeased = 0;
 
   const addBroadcast = async <Taken extends Lease>(lease: Taken | undefined) =>
     lease && { ...lease, broadcast: await reader.get(lease.broadcastId) };
 
-  const leaseSlice = (leaseMs: number, broadcastId: number): Omit<SliceLease, 'broadcast'> | undefined => {
+  const leaseSlice = (leaseMs: number, only: number): Omit<SliceLease, 'broadcast'> | undefined => {
     const nowMs = database.now();
     finish.overdue(nowMs);
-    const slice = statements.findFreeSlice.first({ nowMs, broadcastId });
-    if (slice === undefined) return undefined;
-    const lease = { broadcastId: slice.broadcast_id, fenceToken: randomUUID() };
-    statements.takeSlice.run({ ...lease, number: slice.number, untilMs: nowMs + leaseMs });
-    return {
-      ...lease,
-      slice: slice.number,
-      cursor: slice.cursor,
-      throughPosition: slice.through_position,
-    };
+    for (;;) {
+      const work = findWork(nowMs, only);
+      if (work === undefined) return undefined;
+      const { broadcast_id: broadcastId, from_slice: fromSlice } = work;
+      const slice = statements.findFreeSlice.first({ broadcastId, fromSlice, nowMs });
+      if (slice === undefined) {
+        statements.noteAllLeased.run({ broadcastId });
+        continue;
+      }
+      const { number } = slice;
+      const lease = { broadcastId, fenceToken: randomUUID() };
+      statements.takeSlice.run({ ...lease, number, untilMs: nowMs + leaseMs });
+      statements.noteLeased.run({ broadcastId, number, fromSlice });
+      slicesLeased += 1;
+      return { ...lease, slice: number, cursor: slice.cursor, throughPosition: slice.through_position };
+    }
+  };
+
+  const findWork = (nowMs: number, broadcastId: number): WorkRow | undefined => {
+    if (broadcastId !== anyBroadcast) return statements.workOf.first({ broadcastId, nowMs });
+    const isHighFirst = (slicesLeased + 1) % leasesPerTurn > 0;
+    for (const isHigh of [Number(isHighFirst), Number(!isHighFirst)]) {
+      const found = statements.dueWork.first({ isHigh, nowMs }) ?? statements.nextWork.first({ isHigh });
+      if (found !== undefined) return found;
+    }
+    return undefined;
   };
 
   const decide = ({ refusals, refused_by: by, refused_since_ms: sinceMs }: DueRow): IfRefused =>
@@ -88,10 +112,14 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
       return { broadcastId, dues, ifRefused };
     }
     pushServices.release(only, limit);
-    const broadcastId = statements.findDue.first({ nowMs, broadcastId: only })?.broadcast_id;
-    if (broadcastId === undefined) return undefined;
-    const dues = statements.dueRetries.all({ broadcastId, nowMs, limit });
-    return { broadcastId, dues, ifRefused: undefined };
+    for (;;) {
+      const find = only === anyBroadcast ? statements.findDue : statements.isDue;
+      const broadcastId = find.first({ nowMs, broadcastId: only })?.broadcast_id;
+      if (broadcastId === undefined) return undefined;
+      const dues = statements.dueRetries.all({ broadcastId, nowMs, limit });
+      if (dues.length > 0) return { broadcastId, dues, ifRefused: undefined };
+      statements.noteDueRetries.run({ broadcastId });
+    }
   };
 
   const leaseRetries = (
@@ -106,6 +134,17 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
       if (lease.rows.length > 0) return lease;
       finish.ifOver(due.broadcastId, database.now());
     }
+  };
+
+  const nextDue = (only: number): number | undefined => {
+    const times =
+      only === anyBroadcast
+        ? statements.dueTimes.first({})
+        : statements.dueTimesOf.first({ broadcastId: only });
+    const dueAtMs = [times?.slices_at_ms, times?.retries_at_ms, pushServices.nextDue(only)].filter(
+      (ms) => typeof ms === 'number',
+    );
+    return dueAtMs.length === 0 ? undefined : Math.min(...dueAtMs);
   };
 
   return {
@@ -124,13 +163,15 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
 
     release: ({ broadcastId, fenceToken }) =>
       database.write(() => {
+        statements.dropCancelled.run({ broadcastId, fenceToken });
         statements.releaseSlice.run({ broadcastId, fenceToken });
         statements.releaseRetries.run({ broadcastId, fenceToken, nowMs: database.now() });
+        statements.noteReleased.run({ broadcastId });
       }),
 
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
-      const dueAtMs = await database.read(() => statements.nextDue.first({ broadcastId })?.due_at_ms);
-      if (typeof dueAtMs !== 'number' && broadcastId !== anyBroadcast) return 'over';
+      const dueAtMs = await database.read(() => nextDue(broadcastId));
+      if (dueAtMs === undefined && broadcastId !== anyBroadcast) return 'over';
       const delayMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - database.now();
       if (delayMs <= 0) return 'ready';
       const lookAgainMs = broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
@@ -150,21 +191,72 @@ interface DueRow {
   readonly refused_since_ms: number | null;
 }
 
+/** A broadcast that may have free slices, from this number on. */
+interface WorkRow {
+  readonly broadcast_id: number;
+  readonly from_slice: number;
+}
+
+interface DueTimes {
+  readonly slices_at_ms: number | null;
+  readonly retries_at_ms: number | null;
+}
+
 function prepareStatements(database: SqliteDatabase) {
-  const isAsked = `(:broadcastId = ${anyBroadcast} or b.id = :broadcastId)`;
+  const find = (sql: string) =>
+    database.prepare<{ nowMs: number; broadcastId: number }, { broadcast_id: number }>(sql);
 
   return {
-    // by number first: a small broadcast does not wait for a large one that began earlier
+    // begun, given back, or left by a worker that has died
+    dueWork: database.prepare<{ isHigh: number; nowMs: number }, WorkRow>(`
+        select broadcast_id, 0 as from_slice from work
+        where is_high = :isHigh and slices_at_ms <= :nowMs
+        order by slices_at_ms, broadcast_id limit 1
+      `),
+    nextWork: database.prepare<{ isHigh: number }, WorkRow>(`
+        select broadcast_id, next_slice as from_slice from work
+        where is_high = :isHigh and next_slice is not null
+        order by next_slice, broadcast_id limit 1
+      `),
+    workOf: database.prepare<{ broadcastId: number; nowMs: number }, WorkRow>(`
+        select broadcast_id, iif(slices_at_ms <= :nowMs, 0, next_slice) as from_slice from work
+        where broadcast_id = :broadcastId and (slices_at_ms <= :nowMs or next_slice is not null)
+      `),
     findFreeSlice: database.prepare<
-      { nowMs: number; broadcastId: number },
-      { broadcast_id: number; number: number; cursor: number; through_position: number }
+      { broadcastId: number; fromSlice: number; nowMs: number },
+      { number: number; cursor: number; through_position: number }
     >(`
-        select s.broadcast_id, s.number, s.cursor, s.through_position
-        from broadcasts b join slices s on s.broadcast_id = b.id
-        where b.state = 'running' and b.start_at_ms <= :nowMs and s.lease_until_ms <= :nowMs
-          and ${isAsked}
-        order by s.number, s.broadcast_id
-        limit 1
+        select number, cursor, through_position from slices
+        where broadcast_id = :broadcastId and number >= :fromSlice and lease_until_ms <= :nowMs
+        order by number limit 1
+      `),
+    noteAllLeased: database.prepare<{ broadcastId: number }>(`
+        update work set
+          next_slice = null,
+          slices_at_ms = (select min(lease_until_ms) from slices where broadcast_id = :broadcastId)
+        where broadcast_id = :broadcastId
+      `),
+    // one with a lower number was given back, perhaps others were too
+    noteLeased: database.prepare<{ broadcastId: number; number: number; fromSlice: number }>(`
+        update work set
+          next_slice = :number + 1,
+          slices_at_ms = iif(:fromSlice > 0, slices_at_ms, (
+            select min(lease_until_ms) from slices where broadcast_id = :broadcastId and number <= :number))
+        where broadcast_id = :broadcastId and :number >= ifnull(next_slice, 0)
+      `),
+    noteReleased: database.prepare<{ broadcastId: number }>(
+      'update work set slices_at_ms = 0, retries_at_ms = 0 where broadcast_id = :broadcastId',
+    ),
+    dueTimes: database.prepare<Readonly<Record<string, never>>, DueTimes>(`
+        select min(at_ms) as slices_at_ms, (select min(retries_at_ms) from work) as retries_at_ms from (
+          select 0 as at_ms where exists (select 1 from work where is_high = 0 and next_slice is not null)
+            or exists (select 1 from work where is_high = 1 and next_slice is not null)
+          union all select min(slices_at_ms) from work where is_high = 0
+          union all select min(slices_at_ms) from work where is_high = 1)
+      `),
+    dueTimesOf: database.prepare<{ broadcastId: number }, DueTimes>(`
+        select iif(next_slice is null, slices_at_ms, 0) as slices_at_ms, retries_at_ms
+        from work where broadcast_id = :broadcastId
       `),
     takeSlice: database.prepare<{
       broadcastId: number;
@@ -175,13 +267,16 @@ function prepareStatements(database: SqliteDatabase) {
         update slices set token = :fenceToken, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number
       `),
-    findDue: database.prepare<{ nowMs: number; broadcastId: number }, { broadcast_id: number }>(`
-        select b.id as broadcast_id,
-               (select min(due_at_ms) from retries r where r.broadcast_id = b.id) as due_at_ms
-        from broadcasts b
-        where b.state = 'running' and b.start_at_ms <= :nowMs and due_at_ms <= :nowMs and ${isAsked}
-        order by due_at_ms
-        limit 1
+    findDue: find(`
+        select broadcast_id from work where retries_at_ms <= :nowMs and :broadcastId = ${anyBroadcast}
+        order by retries_at_ms limit 1
+      `),
+    isDue: find(`
+        select broadcast_id from work where retries_at_ms <= :nowMs and broadcast_id = :broadcastId
+      `),
+    noteDueRetries: database.prepare<{ broadcastId: number }>(`
+        update work set retries_at_ms = (select min(due_at_ms) from retries where broadcast_id = :broadcastId)
+        where broadcast_id = :broadcastId
       `),
     dueRetries: database.prepare<{ broadcastId: number; nowMs: number; limit: number }, DueRow>(`
         select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms
@@ -221,20 +316,10 @@ function prepareStatements(database: SqliteDatabase) {
         update retries set token = null, due_at_ms = :nowMs
         where broadcast_id = :broadcastId and token = :fenceToken
       `),
-    nextDue: database.prepare<{ broadcastId: number }, { due_at_ms: number | null }>(`
-        select min(due_at_ms) as due_at_ms from (
-          select max(b.start_at_ms, (select min(s.lease_until_ms) from slices s where s.broadcast_id = b.id))
-                 as due_at_ms
-          from broadcasts b where b.state = 'running' and ${isAsked}
-          union all
-          select max(b.start_at_ms, (select min(r.due_at_ms) from retries r where r.broadcast_id = b.id))
-          from broadcasts b where b.state = 'running' and ${isAsked}
-          union all
-          select max(b.start_at_ms, iif(p.held_since_ms is null, 0, p.probe_at_ms))
-          from broadcasts b cross join push_services p
-          where b.state = 'running' and ${isAsked}
-            and exists (select 1 from retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
-        )
+    dropCancelled: database.prepare<{ broadcastId: number; fenceToken: string }>(`
+        delete from slices
+        where broadcast_id = :broadcastId and token = :fenceToken
+          and exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')
       `),
   };
 }

@@ -713,4 +713,48 @@ export const migrations: readonly string[] = [
   create index attempt_sets_by_outcome on attempt_sets (broadcast_id, outcome);
   create index attempt_sets_by_member on attempt_sets (broadcast_id, first_id, last_id);
   `,
+
+  `
+  -- high: workers take its slices first. null: normal
+  alter table broadcasts add column priority text;
+  alter table schedules add column priority text;
+
+  -- What can be leased of running broadcasts, and when, so that nobody looks through all of them. The times are never too
+  -- late; whoever finds that one is too early corrects it.
+  create table work (
+    broadcast_id integer primary key references broadcasts (id) on delete cascade,
+    is_high integer not null,
+    -- slices from this number on may be free; null: no such slice
+    next_slice integer,
+    -- before this, no slice with a lower number is free; null: there is none
+    slices_at_ms integer,
+    -- before this, no retry is due; null: there is none
+    retries_at_ms integer
+  ) strict;
+  insert into work (broadcast_id, is_high, slices_at_ms, retries_at_ms)
+    select id, 0, start_at_ms, start_at_ms from broadcasts where state = 'running';
+  create index work_slices_due on work (is_high, slices_at_ms);
+  create index work_slices_next on work (is_high, next_slice) where next_slice is not null;
+  create index work_retries_due on work (retries_at_ms);
+  create trigger broadcast_begun after insert on broadcasts when new.state = 'running' begin
+    insert or replace into work (broadcast_id, is_high, slices_at_ms, retries_at_ms)
+      values (new.id, new.priority is 'high', new.start_at_ms, new.start_at_ms);
+  end;
+  create trigger broadcast_resumed after update of state on broadcasts when new.state = 'running' begin
+    insert or replace into work (broadcast_id, is_high, slices_at_ms, retries_at_ms)
+      values (new.id, new.priority is 'high', new.start_at_ms, new.start_at_ms);
+  end;
+  create trigger broadcast_stopped after update of state on broadcasts when new.state <> 'running' begin
+    delete from work where broadcast_id = new.id;
+  end;
+  create trigger retry_noted after insert on retries begin
+    update work set retries_at_ms = new.due_at_ms
+      where broadcast_id = new.broadcast_id and (retries_at_ms is null or retries_at_ms > new.due_at_ms);
+  end;
+  create index broadcasts_by_expiry on broadcasts (expires_at_ms) where state = 'running';
+
+  -- rows of suspended push services are found without asking every broadcast
+  create index retries_suspended on retries (push_service_id, broadcast_id, draw_order) where push_service_id is not null;
+  drop index retries_held_back;
+  `,
 ];

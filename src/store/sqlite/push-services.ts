@@ -22,6 +22,8 @@ export interface PushServices {
   decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
   /** Rows of one running broadcast whose push service is to be probed now. */
   drawProbes(broadcastId: number): Draw | undefined;
+  /** When the first suspended row of a running broadcast is to be probed or released. */
+  nextDue(broadcastId: number): number | undefined;
   /** Makes rows due that were suspended with push services which are open again, at most `limit`. */
   release(broadcastId: number, limit: number): void;
 }
@@ -148,8 +150,15 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       return { broadcastId, positions, ifRefused };
     },
 
-    release: (broadcastId, limit) => {
-      statements.release.run({ broadcastId, limit, nowMs: database.now() });
+    nextDue: (broadcastId) => statements.nextDue.first({ broadcastId })?.due_at_ms ?? undefined,
+
+    release: (only, limit) => {
+      const nowMs = database.now();
+      for (const { id, broadcast_id: broadcastId } of statements.findOpen.all({ broadcastId: only })) {
+        if (limit === 0) return;
+        limit -= statements.release.run({ id, broadcastId, limit, nowMs });
+        statements.wake.run({ broadcastId, dueAtMs: nowMs });
+      }
     },
   };
 }
@@ -163,7 +172,12 @@ function pauseAfter(draws: number, leftMs: number): number {
 
 function prepareStatements(database: SqliteDatabase) {
   const columns = 'id, refusals_in_row, refusals_to_hold, held_since_ms, refused_at_ms, accepted_at_ms';
-  const isAsked = `(:broadcastId = ${anyBroadcast} or b.id = :broadcastId)`;
+  // only where a push service has suspended rows, broadcasts are asked for them
+  const suspendedWork = `
+    push_services p cross join work w cross join broadcasts b on b.id = w.broadcast_id
+    where exists (select 1 from retries r where r.push_service_id = p.id)
+      and (:broadcastId = ${anyBroadcast} or w.broadcast_id = :broadcastId)
+      and exists (select 1 from retries r where r.push_service_id = p.id and r.broadcast_id = w.broadcast_id)`;
   const draw = (comparison: string) =>
     database.prepare<{ id: number; broadcastId: number; limit: number }, { position: number }>(`
         select position from retries
@@ -246,10 +260,8 @@ function prepareStatements(database: SqliteDatabase) {
       { id: number; draws: number; held_since_ms: number; broadcast_id: number; expires_at_ms: number }
     >(`
         select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms
-        from push_services p cross join broadcasts b
-        where p.held_since_ms is not null and p.probe_at_ms <= :nowMs
-          and b.state = 'running' and b.start_at_ms <= :nowMs and ${isAsked}
-          and exists (select 1 from retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
+        from ${suspendedWork}
+          and p.held_since_ms is not null and p.probe_at_ms <= :nowMs and b.start_at_ms <= :nowMs
         order by p.probe_at_ms, random()
         limit 1
       `),
@@ -258,15 +270,24 @@ function prepareStatements(database: SqliteDatabase) {
     setNextProbes: database.prepare<{ id: number; draws: number; probeAtMs: number }>(
       'update push_services set draws = :draws, probe_at_ms = :probeAtMs where id = :id',
     ),
-    release: database.prepare<{ broadcastId: number; limit: number; nowMs: number }>(`
+    nextDue: database.prepare<{ broadcastId: number }, { due_at_ms: number | null }>(`
+        select min(max(b.start_at_ms, iif(p.held_since_ms is null, 0, p.probe_at_ms))) as due_at_ms
+        from ${suspendedWork}
+      `),
+    findOpen: database.prepare<{ broadcastId: number }, { id: number; broadcast_id: number }>(
+      `select p.id, w.broadcast_id from ${suspendedWork} and p.held_since_ms is null`,
+    ),
+    release: database.prepare<{ id: number; broadcastId: number; limit: number; nowMs: number }>(`
         update retries set due_at_ms = :nowMs, push_service_id = null, draw_order = null
-        where (broadcast_id, position) in (
-          select r.broadcast_id, r.position
-          from broadcasts b cross join push_services p cross join retries r
-          where b.state = 'running' and ${isAsked} and p.held_since_ms is null
-            and r.broadcast_id = b.id and r.push_service_id = p.id
-          limit :limit
+        where broadcast_id = :broadcastId and position in (
+          select position from retries where broadcast_id = :broadcastId and push_service_id = :id limit :limit
         )
       `),
+    wake: database.prepare<{ broadcastId: number; dueAtMs: number }>(wakeRetries),
   };
 }
+
+/** Takes note in the table of work that a retry is due at this time. */
+export const wakeRetries = `
+  update work set retries_at_ms = :dueAtMs
+  where broadcast_id = :broadcastId and (retries_at_ms is null or retries_at_ms > :dueAtMs)`;

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { clientPlaces } from '../../client-requests.ts';
 import { deletionGuardPolicy, heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
 import { optionColumns } from '../../delivery-options.ts';
+import { exactSlices, sliceStep } from '../../leases.ts';
 import { suspensionPolicy } from '../../push-services.ts';
 import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
 import { addColumns, listColumns, outcomeColumns, settledRows } from '../../outcome-columns.ts';
@@ -58,6 +59,8 @@ const values: Readonly<Record<string, SqlValue>> = {
   abandonedAfterMs,
   burstSeconds,
   clientPlaces,
+  exactSlices,
+  sliceStep,
   everyWindow: Number.MAX_SAFE_INTEGER,
   heldDeletionsDetail: heldDeletionsDetail('{origin}'),
   heldDeletionsReason,

@@ -21,7 +21,8 @@ begin
   -- of two workers that take the last rows away at once, the second one waits here and then sees that nothing is left
   perform from deskbell.broadcasts where id = p_broadcast and state in ('running', 'paused') for no key update;
   if not found
-    or exists (select from deskbell.slices where broadcast_id = p_broadcast)
+    -- from the end, where the slices are that were leased last
+    or (select number from deskbell.slices where broadcast_id = p_broadcast order by number desc limit 1) is not null
     or exists (select from deskbell.retries where broadcast_id = p_broadcast) then
     return '[]';
   end if;

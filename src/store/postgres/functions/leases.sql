@@ -1,32 +1,67 @@
 -- Leases slices and retries to workers.
 
+-- Takes note in the table of work that a slice was leased, the first free one from a number on; null: none was free.
+create function deskbell_functions.note_leased(p_broadcast bigint, from_slice int, leased int)
+returns void language plpgsql as $$
+declare
+  known deskbell.work;
+begin
+  -- in steps, so that with an old snapshot few versions of the row are stepped over
+  if leased > :exactSlices and from_slice > 0 and leased % :sliceStep > 0 then return; end if;
+  -- where another one changes the row now, the next lease does this
+  select * into known from deskbell.work where broadcast_id = p_broadcast for no key update skip locked;
+  if not found or leased < known.next_slice then return; end if;
+  update deskbell.work set
+    next_slice = leased + 1,
+    slices_at_ms = case when leased is not null and from_slice > 0 then slices_at_ms else (
+      select min(s.lease_until_ms) from deskbell.slices s
+      where s.broadcast_id = p_broadcast and (leased is null or s.number <= leased)) end
+  where broadcast_id = p_broadcast;
+end $$;
+
 -- Leases the next free slice; by number first, so that a small broadcast does not wait for a large one that began
--- earlier. p_broadcast: a broadcast, or 0 for any.
-create function deskbell_functions.lease_slice(p_now_ms bigint, lease_ms bigint, p_token text, p_broadcast bigint)
-returns table (broadcast_id bigint, number int, cursor bigint, through_position bigint) language plpgsql as $$
+-- earlier. p_broadcast: a broadcast, or 0 for any; high_first: those with high priority before the others, or after them.
+create function deskbell_functions.lease_slice(
+  p_now_ms bigint, lease_ms bigint, p_token text, p_broadcast bigint, high_first boolean
+) returns table (broadcast_id bigint, number int, cursor bigint, through_position bigint) language plpgsql
+set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
 #variable_conflict use_column
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
-  candidate bigint;
+  head record;
   free int;
 begin
   perform deskbell_functions.finish_overdue(now_ms);
-  for candidate in
-    select b.id from deskbell.broadcasts b
+  for head in
+    select c.broadcast_id, c.from_slice
+    from (values (high_first), (not high_first)) as o (is_high)
     cross join lateral (
-      select s.number from deskbell.slices s
-      where s.broadcast_id = b.id and s.lease_until_ms <= now_ms order by s.number limit 1) first
-    where b.state = 'running' and b.start_at_ms <= now_ms and (p_broadcast = 0 or b.id = p_broadcast)
-    order by first.number, b.id
+      -- begun, given back, or left by a worker that has died
+      (select w.broadcast_id, 0 as from_slice from deskbell.work w
+       where p_broadcast = 0 and w.is_high = o.is_high and w.slices_at_ms <= now_ms
+       order by w.slices_at_ms, w.broadcast_id)
+      union all
+      (select w.broadcast_id, w.next_slice from deskbell.work w
+       where p_broadcast = 0 and w.is_high = o.is_high and w.next_slice is not null
+       order by w.next_slice, w.broadcast_id)
+    ) c
+    union all
+    select w.broadcast_id, case when w.slices_at_ms <= now_ms then 0 else w.next_slice end
+    from deskbell.work w
+    where w.broadcast_id = p_broadcast and (w.slices_at_ms <= now_ms or w.next_slice is not null)
   loop
+    free := null;
     select s.number into free from deskbell.slices s
-      where s.broadcast_id = candidate and s.lease_until_ms <= now_ms
+      where s.broadcast_id = head.broadcast_id and s.number >= head.from_slice and s.lease_until_ms <= now_ms
       order by s.number limit 1 for update skip locked;
-    continue when free is null;
-    return query update deskbell.slices s set token = p_token, lease_until_ms = now_ms + lease_ms
-      where s.broadcast_id = candidate and s.number = free
-      returning s.broadcast_id, s.number, s.cursor, s.through_position;
-    return;
+    if free is not null then
+      return query update deskbell.slices s set token = p_token, lease_until_ms = now_ms + lease_ms
+        where s.broadcast_id = head.broadcast_id and s.number = free
+        returning s.broadcast_id, s.number, s.cursor, s.through_position;
+    end if;
+    perform deskbell_functions.note_leased(head.broadcast_id, head.from_slice, free);
+    exit when free is not null;
   end loop;
 end $$;
 
@@ -66,6 +101,17 @@ begin
   end if;
 end $$;
 
+-- Takes note in the table of work when the next retry is due, unless one is being stored.
+create function deskbell_functions.note_due_retries(p_broadcast bigint) returns void language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+begin
+  if not pg_try_advisory_xact_lock(hashtext('deskbell work'), (p_broadcast % 2147483647)::int) then return; end if;
+  update deskbell.work set
+    retries_at_ms = (select min(r.due_at_ms) from deskbell.retries r where r.broadcast_id = p_broadcast)
+  where broadcast_id in (select broadcast_id from deskbell.work where broadcast_id = p_broadcast for no key update skip locked);
+end $$;
+
 -- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: a broadcast, or 0 for any.
 create function deskbell_functions.lease_retries(p_now_ms bigint, lease_ms bigint, p_token text, max_rows int, p_broadcast bigint)
 returns table (
@@ -73,7 +119,9 @@ returns table (
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
   attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint,
   waited_ms bigint, others_accepted boolean, only_strangers boolean, is_key_good boolean
-) language plpgsql as $$
+) language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
 #variable_conflict use_column
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
@@ -91,10 +139,9 @@ begin
   for chosen in
     select chosen where chosen is not null
     union all
-    (select b.id from deskbell.broadcasts b
-     cross join lateral (select min(r.due_at_ms) as at_ms from deskbell.retries r where r.broadcast_id = b.id) due
-     where b.state = 'running' and b.start_at_ms <= now_ms and due.at_ms <= now_ms and (p_broadcast = 0 or b.id = p_broadcast)
-     order by due.at_ms)
+    (select w.broadcast_id from deskbell.work w where p_broadcast = 0 and w.retries_at_ms <= now_ms order by w.retries_at_ms)
+    union all
+    select w.broadcast_id from deskbell.work w where w.broadcast_id = p_broadcast and w.retries_at_ms <= now_ms
   loop
     if are_probes then
       taken := array(
@@ -124,6 +171,7 @@ begin
       return;
     end if;
     if cardinality(taken) > 0 then perform deskbell_functions.finish_if_over(chosen, now_ms); end if;
+    perform deskbell_functions.note_due_retries(chosen);
     are_probes := false;
     probed := null;
     held_since_ms := null;
@@ -151,29 +199,40 @@ end $$;
 -- gives the slice and the rows under this token back, for workers that wait
 create function deskbell_functions.release(p_now_ms bigint, p_broadcast bigint, p_token text)
 returns void language plpgsql as $$
+declare
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
 begin
+  if exists (select from deskbell.broadcasts where id = p_broadcast and state = 'cancelled') then
+    delete from deskbell.slices where broadcast_id = p_broadcast and token = p_token;
+  end if;
   update deskbell.slices set token = null, lease_until_ms = 0 where broadcast_id = p_broadcast and token = p_token;
   perform deskbell_functions.lock_leased(p_broadcast, p_token);
-  update deskbell.retries set token = null, due_at_ms = deskbell_functions.clock(p_now_ms)
-    where broadcast_id = p_broadcast and token = p_token;
+  update deskbell.retries set token = null, due_at_ms = now_ms where broadcast_id = p_broadcast and token = p_token;
+  perform deskbell.wake_retries(p_broadcast, now_ms);
+  update deskbell.work set slices_at_ms = 0 where broadcast_id = p_broadcast;
   perform pg_notify(:workChannel, p_broadcast::text);
 end $$;
 
--- In how many milliseconds a slice, a retry or a probe is due; null where nothing is. p_broadcast: a broadcast, or 0 for any.
-create function deskbell_functions.due_in(p_now_ms bigint, p_broadcast bigint) returns bigint language sql volatile as $$
-  select min(due.at_ms) - deskbell_functions.clock(p_now_ms)
-  from deskbell.broadcasts b cross join lateral (
-    select greatest(b.start_at_ms,
-      (select s.lease_until_ms from deskbell.slices s where s.broadcast_id = b.id order by s.lease_until_ms limit 1))
-      as at_ms where exists (select from deskbell.slices s where s.broadcast_id = b.id)
-    union all
-    select greatest(b.start_at_ms, r.due_at_ms)
-      from (select min(due_at_ms) as due_at_ms from deskbell.retries where broadcast_id = b.id) r
-      where r.due_at_ms is not null
-    union all
-    select greatest(b.start_at_ms, case when p.held_since_ms is null then 0 else p.probe_at_ms end)
-      from deskbell.push_services p
-      where exists (select from deskbell.retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
-  ) due
-  where b.state = 'running' and (p_broadcast = 0 or b.id = p_broadcast)
-$$;
+-- In how many milliseconds a slice, a retry or a probe may be due; null where nothing is. p_broadcast: a broadcast, or 0 for any.
+create function deskbell_functions.due_in(p_now_ms bigint, p_broadcast bigint) returns bigint language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  now_ms bigint := deskbell_functions.clock(p_now_ms);
+  at_ms bigint;
+begin
+  if p_broadcast = 0 then
+    if exists (select from deskbell.work where is_high and next_slice is not null)
+      or exists (select from deskbell.work where not is_high and next_slice is not null) then return 0; end if;
+    at_ms := least((select min(slices_at_ms) from deskbell.work where is_high),
+                   (select min(slices_at_ms) from deskbell.work where not is_high),
+                   (select min(retries_at_ms) from deskbell.work));
+  else
+    select least(case when next_slice is null then slices_at_ms else 0 end, retries_at_ms) into at_ms
+      from deskbell.work where broadcast_id = p_broadcast;
+    if not found then return null; end if;
+  end if;
+  return least(at_ms, (
+    select min(greatest(b.start_at_ms, case when s.held_since_ms is null then 0 else s.probe_at_ms end))
+    from deskbell_functions.suspended_work(p_broadcast) s join deskbell.broadcasts b on b.id = s.broadcast_id)) - now_ms;
+end $$;

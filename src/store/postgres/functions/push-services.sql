@@ -84,6 +84,28 @@ create function deskbell_functions.refusal_evidence(
   from deskbell.push_services p where p.id = service
 $$;
 
+-- The push services with suspended rows, and running broadcasts with such rows. Only where a push service has any, broadcasts are
+-- asked for them. p_broadcast: a broadcast, or 0 for any.
+create function deskbell_functions.suspended_work(p_broadcast bigint)
+returns table (broadcast_id bigint, push_service_id int, held_since_ms bigint, probe_at_ms bigint) language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  service record;
+begin
+  for service in
+    select p.id, p.held_since_ms, p.probe_at_ms from deskbell.push_services p order by p.id
+  loop
+    continue when not exists (select from deskbell.retries r where r.push_service_id = service.id);
+    return query
+      select w.broadcast_id, service.id, service.held_since_ms, service.probe_at_ms
+      from deskbell.work w
+      where (p_broadcast = 0 or w.broadcast_id = p_broadcast)
+        and exists (select from deskbell.retries r where r.push_service_id = service.id and r.broadcast_id = w.broadcast_id);
+  end loop;
+end $$;
+
 -- Rows of one running broadcast whose push service is to be probed now. p_broadcast: a broadcast, or 0 for any.
 create function deskbell_functions.draw_probes(
   p_broadcast bigint, now_ms bigint, out broadcast bigint, out positions bigint[], out service int, out since_ms bigint
@@ -93,11 +115,13 @@ declare
   due record;
   are_last boolean;
 begin
+  perform from deskbell.push_services where held_since_ms is not null and probe_at_ms <= now_ms;
+  if not found then return; end if;
   select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms into due
-    from deskbell.push_services p cross join deskbell.broadcasts b
-    where p.held_since_ms is not null and p.probe_at_ms <= now_ms
-      and b.state = 'running' and b.start_at_ms <= now_ms and (p_broadcast = 0 or b.id = p_broadcast)
-      and exists (select from deskbell.retries r where r.broadcast_id = b.id and r.push_service_id = p.id)
+    from deskbell_functions.suspended_work(p_broadcast) s
+    join deskbell.push_services p on p.id = s.push_service_id
+    join deskbell.broadcasts b on b.id = s.broadcast_id
+    where p.held_since_ms is not null and p.probe_at_ms <= now_ms and b.start_at_ms <= now_ms
     order by p.probe_at_ms, random() limit 1
     for no key update of p skip locked;
   if not found then return; end if;
@@ -125,14 +149,25 @@ end $$;
 
 -- makes suspended rows due whose push service is open again
 create function deskbell_functions.release_suspended(p_broadcast bigint, max_rows int, now_ms bigint)
-returns void language sql volatile as $$
-  update deskbell.retries set due_at_ms = now_ms, push_service_id = null, draw_order = null
-  where (broadcast_id, position) in (
-    select r.broadcast_id, r.position
-    from deskbell.push_services p
-    cross join deskbell.broadcasts b
-    join deskbell.retries r on r.broadcast_id = b.id and r.push_service_id = p.id
-    where p.held_since_ms is null and b.state = 'running' and (p_broadcast = 0 or b.id = p_broadcast)
-    limit max_rows
-    for no key update of r skip locked)
-$$;
+returns void language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  open record;
+  released int;
+begin
+  for open in
+    select s.broadcast_id, s.push_service_id from deskbell_functions.suspended_work(p_broadcast) s
+    where s.held_since_ms is null
+  loop
+    update deskbell.retries set due_at_ms = now_ms, push_service_id = null, draw_order = null
+    where broadcast_id = open.broadcast_id and position in (
+      select r.position from deskbell.retries r
+      where r.broadcast_id = open.broadcast_id and r.push_service_id = open.push_service_id
+      limit max_rows for no key update skip locked);
+    get diagnostics released = row_count;
+    if released > 0 then perform deskbell.wake_retries(open.broadcast_id, now_ms); end if;
+    max_rows := max_rows - released;
+    exit when max_rows = 0;
+  end loop;
+end $$;
