@@ -569,6 +569,39 @@ describe('a PostgreSQL store', () => {
     }
   });
 
+  test('renews and releases rows in the order in which commits lock them', async () => {
+    await addSubscriptions(store, 3);
+    const { id } = await createBroadcast(10);
+    // the last one first, which is the order of the index by which a lease's rows are found
+    await database.run(`
+      insert into deskbell.retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token)
+      select ${id}, position, 9e12, 1, 0, 9e12, 'lease' from unnest(array[3, 2, 1]) position`);
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    const lock = (position: number) =>
+      other.query(
+        `select from deskbell.retries where broadcast_id = ${id} and position = ${position} for update nowait`,
+      );
+    try {
+      for (const call of ['renew', 'release'] as const) {
+        await other.query('begin');
+        await lock(1);
+        const called = store.leases[call]({ broadcastId: id, fenceToken: 'lease' }, leaseMs);
+        await until(async () => {
+          const { rowCount } = await other.query(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          );
+          return rowCount;
+        }, `${call} to wait`);
+        await lock(3);
+        await other.query('commit');
+        await called;
+      }
+    } finally {
+      await other.end();
+    }
+  });
+
   test('lets calls wait for each other longer than a connection may take to be made', async () => {
     const narrow = await openPostgresStore({
       url: database.url,
