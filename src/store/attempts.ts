@@ -3,8 +3,9 @@
 // Kept for every row until retention drops them.
 import { settlements, type NewestFirst, type Settlement } from './broadcasts.ts';
 
-/** What comes of an attempt; `retry`: the row is tried again. */
+/** Final outcomes, and `retry`: the row is tried again. */
 export const attemptOutcomes = [...settlements, 'retry'] as const;
+/** What comes of an attempt. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /** What a push service answered, or why nothing was sent. */
@@ -67,6 +68,7 @@ export interface RowWait {
   readonly attempts: number;
 }
 
+/** What came of a subscription in a broadcast. */
 export interface RowOutcome {
   readonly subscriptionId: number;
   readonly state: RowState;
