@@ -1,10 +1,12 @@
 // A database at several hosts, of which one takes writes: standbys are passed over, and after a failover the new primary is found.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import { Client, type ClientConfig } from 'pg';
 import { checkDatabaseUrl, describeDatabase, urlsOfHosts } from '../../src/store/postgres/database-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
+import { connectToWritable } from '../../src/store/postgres/writable-server.ts';
 import { PostgresServer } from '../../tools/postgres-server.ts';
-import { within } from '../../tools/until.ts';
+import { until, within } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { madeUpBroadcast } from './store-under-test.ts';
 
@@ -36,15 +38,9 @@ test(
   'the host that takes writes is used, and after a failover the other one',
   { timeout: 120_000 },
   async (t) => {
-    const primary = await PostgresServer.start();
-    t.after(() => primary.stop());
-    const database = new URL((await primary.createDatabase()).url);
-    const standby = await primary.startStandby();
-    t.after(() => standby.stop());
-    const hosts = `no-such-host.invalid,127.0.0.1:${standby.port},127.0.0.1:${primary.port}`;
-    const store = await openPostgresStore({
-      url: `${database.href.replace(database.host, hosts)}?target_session_attrs=read-write`,
-    });
+    const { primary, standby, urlOf } = await startTwo(t);
+    const hosts = ['no-such-host.invalid', standby, primary] as const;
+    const store = await openPostgresStore({ url: `${urlOf(...hosts)}?target_session_attrs=read-write` });
     t.after(() => store.close());
     await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
     // opens the connection for notices too
@@ -61,14 +57,92 @@ test(
 );
 
 test('standbys alone are waited for, and then named', { timeout: 120_000 }, async (t) => {
+  const { standby, urlOf } = await startTwo(t);
+  await assert.rejects(openPostgresStore({ url: urlOf(standby, standby), retryForMs: 300 }), {
+    code: 'ERR_STORE_UNAVAILABLE',
+    message: /is read-only: it is a standby, or set so/,
+  });
+});
+
+test(
+  'a former primary that still takes writes is left for the host that was promoted, as long as there is one',
+  { timeout: 120_000 },
+  async (t) => {
+    const { primary: former, standby: promoted, urlOf } = await startTwo(t);
+    const url = urlOf(former, promoted);
+    const store = await openPostgresStore({ url });
+    t.after(() => store.close());
+    await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+
+    // it is cut off from the standby that it must wait for
+    await former.administer("alter system set synchronous_standby_names = 'standby'");
+    await former.administer('select pg_reload_conf()');
+    const registered = store.subscriptions.put(madeUpSubscription(2), vapidPublicKey);
+    const isWaiting = `do $$ begin assert exists (select from pg_stat_activity where wait_event = 'SyncRep'); end $$`;
+    await until(() => former.administer(isWaiting).then(yes, no), 'a commit to wait for the standby');
+    await promoted.promote();
+    await within(registered, 'the registration', 30_000);
+
+    const direct = await openPostgresStore({ url: urlOf(promoted) });
+    t.after(() => direct.close());
+    const before = await direct.subscriptions.count();
+    await store.subscriptions.put(madeUpSubscription(3), vapidPublicKey);
+    assert.equal(await direct.subscriptions.count(), before + 1);
+
+    // as it does once its administrator, or Patroni, starts it again
+    await former.administer('alter system reset synchronous_standby_names');
+    await former.administer('select pg_reload_conf()');
+    const another = await openPostgresStore({ url: `${url}?application_name=another` });
+    t.after(() => another.close());
+    await another.subscriptions.put(madeUpSubscription(4), vapidPublicKey);
+    assert.equal(await direct.subscriptions.count(), before + 2);
+
+    // nothing else is left; the processes of the other one may answer for a moment yet
+    promoted.kill();
+    const formerAlone = await openPostgresStore({ url: urlOf(former) });
+    t.after(() => formerAlone.close());
+    const count = await formerAlone.subscriptions.count();
+    await until(async () => {
+      await another.subscriptions.put(madeUpSubscription(5), vapidPublicKey);
+      return (await formerAlone.subscriptions.count()) > count;
+    }, 'the former primary to be used again');
+  },
+);
+
+test(
+  'a former primary is not used because one connection to the primary has failed',
+  { timeout: 120_000 },
+  async (t) => {
+    const { primary: former, standby: promoted, urlOf } = await startTwo(t);
+    await promoted.promote();
+    const Connection = connectToWritable(Client, [urlOf(promoted), urlOf(former)]);
+    const connect = async (config: ClientConfig = {}): Promise<Client> => {
+      const client = new Connection(config);
+      // the server ends it, when it stops
+      client.on('error', () => {});
+      return client.connect();
+    };
+    assert.equal((await connect()).port, promoted.port);
+    await assert.rejects(connect({ connectionTimeoutMillis: 1 }), /timeout expired/);
+    await assert.rejects(connect(), { code: '08004', message: 'It is a former primary.' });
+    assert.equal((await connect()).port, promoted.port);
+  },
+);
+
+/** A database on a primary with an asynchronous standby. */
+async function startTwo(t: TestContext) {
   const primary = await PostgresServer.start();
   t.after(() => primary.stop());
   const database = new URL((await primary.createDatabase()).url);
   const standby = await primary.startStandby();
   t.after(() => standby.stop());
-  const host = `127.0.0.1:${standby.port}`;
-  await assert.rejects(
-    openPostgresStore({ url: database.href.replace(database.host, `${host},${host}`), retryForMs: 300 }),
-    { code: 'ERR_STORE_UNAVAILABLE', message: /is read-only: it is a standby, or set so/ },
-  );
-});
+  const urlOf = (...hosts: readonly (PostgresServer | string)[]) =>
+    database.href.replace(database.host, hosts.map(nameOf).join());
+  return { primary, standby, urlOf };
+}
+
+const nameOf = (host: PostgresServer | string): string =>
+  typeof host === 'string' ? host : `127.0.0.1:${host.port}`;
+
+const yes = (): boolean => true;
+const no = (): boolean => false;

@@ -1,6 +1,12 @@
 // Which of a database's hosts is connected to: the one that takes writes. libpq does this for a URL with several hosts;
 // `pg` does not. Hosts are tried in turn: each connection goes to the host that the last one was made to, until that
 // cannot be reached or has become a standby. The next attempt, which whoever asked makes in a moment, goes to the host after it.
+//
+// A former primary may take writes too: it was cut off from its cluster, or started again on its own, after a standby had been
+// promoted. Each promotion begins a timeline with a higher number, so of two hosts that take writes the one with the higher
+// timeline is used. The hosts that are not connected to are asked with the first connection, and every few seconds as long as
+// there are connections; where one of them was promoted later, connections to the former primary are cut. Nothing is
+// remembered of a host that has become a standby or cannot be reached: its cluster may have returned to the former primary.
 import type { Client, ClientConfig } from 'pg';
 import { codeOf } from './database-errors.ts';
 
@@ -8,9 +14,27 @@ import { codeOf } from './database-errors.ts';
 const readOnlyCode = '25006';
 /** SQLSTATE: the connection could not be made. */
 const unreachableCode = '08001';
+/** SQLSTATE: the connection was refused. */
+const refusedCode = '08004';
 
-const isWritable = `
-  select not (pg_is_in_recovery() or current_setting('transaction_read_only')::boolean) as is_writable
+const lookEveryMs = 5000;
+/** A host that has not answered by then does not keep others from being used. */
+const lookAtMostMs = 1000;
+const connectTimeoutMs = 5000;
+
+interface Role {
+  readonly is_writable: boolean;
+  /** `null` for a standby. */
+  readonly timeline: number | null;
+}
+
+// the control file names the new timeline later than the server uses it
+const askRole = `
+  select not (is_standby or current_setting('transaction_read_only')::boolean) as is_writable,
+    case when not is_standby
+      then ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer
+    end as timeline
+  from pg_is_in_recovery() as is_standby
 `;
 
 /**
@@ -22,9 +46,50 @@ const isWritable = `
  */
 export function connectToWritable(driver: typeof Client, urls: readonly string[]): typeof Client {
   let current = 0;
+  /** Of the current host; 0 until it is known. */
+  let timeline = 0;
+  const connections = new Map<Client, { readonly host: number; readonly timeline: number }>();
+
+  /** A host that is connected to counts even where another connection to it has failed. */
+  const isNewest = (host: number, itsTimeline: number): boolean =>
+    (host === current || itsTimeline >= timeline) &&
+    [...connections.values()].every((other) => other.host === host || itsTimeline >= other.timeline);
+
+  const use = (host: number, itsTimeline: number): void => {
+    current = host;
+    timeline = itsTimeline;
+    for (const [connection, other] of connections) if (other.host !== host) cut(connection);
+  };
+
   /** The same host may fail several connections that are made at once. */
   const failed = (host: number): void => {
-    if (host === current) current = (host + 1) % urls.length;
+    if (host !== current) return;
+    current = (host + 1) % urls.length;
+    timeline = 0;
+  };
+
+  let looking = Promise.resolve();
+  let lookAtMs = Number.NEGATIVE_INFINITY;
+  /** Asks the hosts that are not connected to, unless that was done just now. */
+  const look = (): Promise<void> => {
+    if (performance.now() < lookAtMs) return looking;
+    lookAtMs = performance.now() + lookEveryMs;
+    const answers = urls.map(async (url, host) => {
+      if (host === current) return;
+      const itsTimeline = await timelineOf(driver, url);
+      if (itsTimeline > timeline && isNewest(host, itsTimeline)) use(host, itsTimeline);
+    });
+    looking = Promise.all(answers).then(() => {});
+    return looking;
+  };
+
+  let timer: NodeJS.Timeout | undefined;
+  const keepLooking = (): void => {
+    timer ??= setInterval(() => {
+      if (connections.size > 0) return void look();
+      clearInterval(timer);
+      timer = undefined;
+    }, lookEveryMs).unref();
   };
 
   return class extends driver {
@@ -46,17 +111,64 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
 
     async #connectAndCheck(): Promise<this> {
       try {
+        const looked = atMost(lookAtMostMs, look());
         await super.connect();
-        const { rows } = await this.query<{ readonly is_writable: boolean }>(isWritable);
-        if (rows[0]?.is_writable !== true) throw withCode(new Error('It is a standby.'), readOnlyCode);
-        return this;
+        const { rows } = await this.query<Role>(askRole);
+        const its = rows[0]?.is_writable === true ? rows[0].timeline : null;
+        if (its === null) throw withCode('It is a standby.', readOnlyCode);
+        await looked;
+        if (!isNewest(this.#host, its)) throw withCode('It is a former primary.', refusedCode);
+        use(this.#host, its);
+        connections.set(this, { host: this.#host, timeline: its });
       } catch (error) {
         failed(this.#host);
         void this.end().catch(() => {});
-        throw codeOf(error) === 'ENOTFOUND' ? withCode(error as Error, unreachableCode) : error;
+        throw codeOf(error) === 'ENOTFOUND' ? withCode((error as Error).message, unreachableCode) : error;
       }
+      this.once('end', () => connections.delete(this));
+      keepLooking();
+      return this;
     }
   };
 }
 
-const withCode = (error: Error, code: string): Error => Object.assign(new Error(error.message), { code });
+/** @returns 0 for a host that is a standby, or does not answer */
+async function timelineOf(driver: typeof Client, url: string): Promise<number> {
+  const client = new driver({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: connectTimeoutMs,
+    fallback_application_name: 'deskbell',
+  });
+  client.on('error', () => {});
+  try {
+    const connected = client.connect();
+    // it alone does not keep the process running
+    (client as Client & { unref(): void }).unref();
+    await connected;
+    const { rows } = await client.query<Role>(askRole);
+    return rows[0]?.is_writable === true ? (rows[0].timeline ?? 0) : 0;
+  } catch {
+    return 0;
+  } finally {
+    void client.end().catch(() => {});
+  }
+}
+
+/** As if the network had failed: a server that hangs does not answer an orderly end. */
+function cut(client: Client): void {
+  (client as Client & { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+}
+
+/** Resolves when `work` does, or after `ms`. */
+function atMost(ms: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void work.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+const withCode = (message: string, code: string): Error => Object.assign(new Error(message), { code });
