@@ -20,7 +20,7 @@ let mostMegabytes = startMegabytes;
 const sampling = setInterval(() => (mostMegabytes = Math.max(mostMegabytes, residentMegabytes())), 20);
 const startedAt = performance.now();
 const cpuAtStart = process.cpuUsage();
-const audienceId = await store.broadcasts.openMatchingAudience(JSON.parse(expression));
+const audienceId = await store.broadcasts.openAudience();
 const { broadcast } = await store.broadcasts.create({
   payload: new Uint8Array(1),
   ttlSeconds: 60,
@@ -29,13 +29,16 @@ const { broadcast } = await store.broadcasts.create({
   startAtMs: Date.now(),
   expiresAtMs: Date.now() + 60_000,
   audienceId,
+  matching: JSON.parse(expression),
   sliceRows: 2000,
 });
+while (await store.broadcasts.prepare(broadcast.id, 'bench'));
+const { audience: members } = await store.broadcasts.get(broadcast.id);
 const seconds = (performance.now() - startedAt) / 1000;
 const { user, system } = process.cpuUsage(cpuAtStart);
 const cpuSeconds = (user + system) / 1e6;
 clearInterval(sampling);
 await store.broadcasts.cancel(broadcast.id);
 await store.close();
-process.send?.({ seconds, cpuSeconds, members: broadcast.audience, startMegabytes, mostMegabytes });
+process.send?.({ seconds, cpuSeconds, members, startMegabytes, mostMegabytes });
 process.disconnect?.();

@@ -9,12 +9,11 @@ import {
   type NewBroadcast,
 } from './broadcasts.ts';
 import type { PortableDatabase } from './portable-sql.ts';
+import { createPreparations, type MemberFinder } from './preparations.ts';
 
 /** What each database does in its own way. */
-export interface BroadcastWriter extends Pick<
-  BroadcastStore,
-  'openAudience' | 'addToAudience' | 'openMatchingAudience'
-> {
+export interface BroadcastWriter
+  extends Pick<BroadcastStore, 'openAudience' | 'addToAudience'>, MemberFinder {
   /** Writes a broadcast with its slices. @returns its id; `undefined` where another one has the key */
   insert(draft: NewBroadcast): Promise<number | undefined>;
   /** Decides what a broadcast that is cancelled has marked. */
@@ -24,7 +23,7 @@ export interface BroadcastWriter extends Pick<
 export function createBroadcasts(
   database: PortableDatabase,
   reader: BroadcastReader,
-  { insert, decideMarks, ...audiences }: BroadcastWriter,
+  { insert, decideMarks, findMatching, cutSets, ...audiences }: BroadcastWriter,
 ): BroadcastStore {
   /** @throws {DeskbellError} ERR_IDEMPOTENCY_KEY */
   const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
@@ -63,14 +62,29 @@ export function createBroadcasts(
     );
   };
 
+  /** @returns false where the audience of the broadcast is complete */
+  const pausePreparation = async (id: number, isPaused: number): Promise<boolean> => {
+    const changed = await database.write(
+      `update deskbell.preparations set is_paused = :isPaused where broadcast_id = :id
+         and exists (select 1 from deskbell.broadcasts b where b.id = :id and b.state = 'paused')
+       returning broadcast_id`,
+      { id, isPaused },
+    );
+    return changed.length > 0;
+  };
+
   return {
     ...audiences,
+    ...createPreparations(database, { findMatching, cutSets }),
     ...reader,
     create,
-    pause: (id) => change(id, 'paused', ['running']),
-    resume: (id) => change(id, 'running', ['paused']),
+    pause: async (id) =>
+      (await pausePreparation(id, 1)) ? reader.get(id) : change(id, 'paused', ['running']),
+    resume: async (id) =>
+      (await pausePreparation(id, 0)) ? reader.get(id) : change(id, 'running', ['paused']),
     cancel: async (id) => {
       await change(id, 'cancelled', ['running', 'paused']);
+      await database.write('delete from deskbell.preparations where broadcast_id = :id', { id });
       // a statement of its own: the locks of origins are not taken by whoever holds the broadcast's
       await decideMarks(id);
       // what a worker holds right now it settles itself

@@ -25,7 +25,8 @@ interface BroadcastRow {
   readonly id: number;
   readonly idempotency_key: string | null;
   readonly content_hash: Uint8Array;
-  readonly state: BroadcastState;
+  readonly state: Exclude<BroadcastState, 'preparing'>;
+  readonly is_preparing: number;
   readonly payload: Uint8Array;
   readonly audience: number;
   readonly created_at_ms: number;
@@ -54,7 +55,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
     return {
       id: row.id,
       idempotencyKey: row.idempotency_key ?? undefined,
-      state: row.state,
+      state: stateOf(row),
       payload: row.payload,
       ...(readOptionRow(row) as Pick<Broadcast, keyof StoredOptions>),
       createdAtMs: row.created_at_ms,
@@ -99,15 +100,29 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       return rows.map(toBroadcast);
     },
     summaries: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
-      const rows = await database.read<Pick<BroadcastRow, 'id' | 'state' | 'start_at_ms' | 'payload'>>(
-        `select id, state, start_at_ms, payload from deskbell.broadcasts
+      const rows = await database.read<
+        Pick<BroadcastRow, 'id' | 'state' | 'is_preparing' | 'start_at_ms' | 'payload'>
+      >(
+        `select id, state, start_at_ms, payload, ${isPreparing} from deskbell.broadcasts b
          where id < :beforeId order by id desc limit :limit`,
         { beforeId, limit },
       );
-      return rows.map(({ start_at_ms: startAtMs, ...rest }) => ({ ...rest, startAtMs }));
+      return rows.map((row) => ({
+        id: row.id,
+        state: stateOf(row),
+        startAtMs: row.start_at_ms,
+        payload: row.payload,
+      }));
     },
   };
 }
+
+/** Of a broadcast `b`. */
+const isPreparing = `case when b.state = 'paused' and exists (
+  select 1 from deskbell.preparations p where p.broadcast_id = b.id and p.is_paused = 0) then 1 else 0 end as is_preparing`;
+
+const stateOf = (row: Pick<BroadcastRow, 'state' | 'is_preparing'>): BroadcastState =>
+  row.is_preparing === 1 ? 'preparing' : row.state;
 
 /** Details are looked for only where there can be any. */
 function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
@@ -140,7 +155,7 @@ function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
   const waiting = 'select coalesce(sum(rows), 0) from deskbell.waiting_rows where broadcast_id = b.id';
   const isOpen = "b.state in ('running', 'paused')";
   return `
-    select b.*, ${origins} as origins, ${alarms} as alarms,
+    select b.*, ${isPreparing}, ${origins} as origins, ${alarms} as alarms,
       case when ${isOpen} then (${waiting}) else 0 end as waiting,
       case when ${isOpen} then ${heldBack} end as held_back,
       case when b.receipt_actions is not null then ${receipts} end as receipts

@@ -1,7 +1,9 @@
 // Control of broadcasts, each of which is one push message to an audience: they are created, found, listed, paused, resumed
 // and cancelled here. Workers get their work from `leases.ts` and store results by `ledger.ts`.
 //
-//   state of a broadcast   running ⇄ paused;  running → done;  running, paused → cancelled
+//   state of a broadcast   preparing → running ⇄ paused;  running → done;  preparing, running, paused → cancelled
+//
+// One to an expression is `preparing` until its audience is complete, and may be paused meanwhile.
 import type { StoredOptions } from './delivery-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { ReceiptCounts } from './receipts.ts';
@@ -9,8 +11,8 @@ import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 
-/** `cancelled` and `done` are final. */
-export type BroadcastState = 'running' | 'paused' | 'cancelled' | 'done';
+/** `cancelled` and `done` are final. `preparing`: its audience is being looked for, and nothing is sent yet. */
+export type BroadcastState = 'preparing' | 'running' | 'paused' | 'cancelled' | 'done';
 
 /** True once nothing of the broadcast will be sent any more. */
 export function isOver({ state }: { readonly state: BroadcastState }): boolean {
@@ -63,8 +65,11 @@ export interface NewBroadcast extends BroadcastMessage, OtherOptions {
   readonly startAtMs: number;
   /** Rows without an outcome by then are expired. */
   readonly expiresAtMs: number;
-  /** `audienceId`: a list created by `openAudience` or `openMatchingAudience`; without it, every subscription there is at creation. */
+  /** A list created by `openAudience`; without it, every subscription there is at creation. */
   readonly audienceId?: number | undefined;
+  /** Whom the list, which is empty, is to be filled with: the broadcast is `preparing` until `prepare` has done so. As
+   *  `checkExpression` gives it. */
+  readonly matching?: AudienceExpression | undefined;
   /** The names of the message's actions, where its rows ask for receipts. */
   readonly receiptActions?: readonly string[] | undefined;
   /** The person that it is for alone. */
@@ -148,18 +153,22 @@ export interface NewestFirst {
 export interface BroadcastStore {
   /** Creates a list of recipients; it is deleted where no broadcast uses it within a day. */
   openAudience(): Promise<number>;
-  /** Adds ids of stored subscriptions, or subscriptions that need not be stored. What is in the list already is
-   *  skipped. */
-  addToAudience(audienceId: number, members: readonly (number | Subscription)[]): Promise<void>;
+  /** Adds subscriptions that need not be stored. What is in the list already is skipped. */
+  addToAudience(audienceId: number, members: readonly Subscription[]): Promise<void>;
+  /** Fills an empty list with ids of stored subscriptions. @param ids ascending, each once */
+  addIds(audienceId: number, ids: readonly number[], sliceRows: number): Promise<void>;
   /**
-   * Creates a list of the subscriptions that meet an expression now, each looked at once, in ranges of ids with a
-   * transaction each: other writers get their turn. It is deleted as those of `openAudience` are.
+   * Looks at the next ids for the audience of a broadcast that is preparing, in a short transaction.
    *
-   * @param expression as `checkExpression` gives it
+   * @param holder who does it, a UUID: others leave it alone for some seconds
+   * @returns false where the holder has nothing more to do: the audience is complete, the broadcast was paused or cancelled, or
+   *   somebody else prepares it
    */
-  openMatchingAudience(expression: AudienceExpression): Promise<number>;
+  prepare(id: number, holder: string): Promise<boolean>;
+  /** A broadcast that is preparing and that nobody prepares now. */
+  findUnprepared(): Promise<number | undefined>;
   /**
-   * Writes the broadcast and its slices in one transaction; no work per row.
+   * Writes the broadcast and its slices in one transaction; no work per row. One to an expression is to be prepared.
    *
    * @returns the broadcast; `isNew: false` where one with the same key and content was there
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where the key belongs to another content

@@ -1,55 +1,101 @@
-// Takes subscriptions out of the sets of attempts, in short transactions, so that nobody waits for it.
+// Takes subscriptions out of sets of ids, those of attempts and those of audiences, in short transactions, so that nobody waits
+// for it.
 import { broadcastsWithAttempts } from './attempt-reader.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
-/** Broadcasts of one transaction. */
-const broadcastBatch = 20;
+/** A table with sets of ids. */
+interface SetTable {
+  readonly name: string;
+  /** Ids of those whose sets they are, newest first: at most `:limit` up to `:maxId`. */
+  readonly owners: string;
+  readonly owner: string;
+  /** Of an owner. */
+  readonly key: string;
+  /** What is done to a set without members. */
+  readonly ifEmpty: 'delete' | 'keep';
+}
+
+const attemptSets: SetTable = {
+  name: 'deskbell.attempt_sets',
+  owners: broadcastsWithAttempts.replaceAll(':maxBroadcastId', ':maxId'),
+  owner: 'broadcast_id',
+  key: 'id',
+  ifEmpty: 'delete',
+};
+
+const audienceSets: SetTable = {
+  name: 'deskbell.audience_sets',
+  owners: 'select id from deskbell.audiences where id <= :maxId order by id desc limit :limit',
+  owner: 'audience_id',
+  key: 'number',
+  // its slice may be still to come
+  ifEmpty: 'keep',
+};
+
+/** Owners of one transaction. */
+const ownerBatch = 20;
 
 /** @returns how many attempts there were of them */
-export async function forgetAttempts(
+export const forgetAttempts = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
+  forget(database, attemptSets, ids);
+
+/** @returns how many places they had in audiences */
+export const forgetMemberships = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
+  forget(database, audienceSets, ids);
+
+async function forget(
   database: PortableDatabase,
+  table: SetTable,
   subscriptionIds: readonly number[],
 ): Promise<number> {
   let forgotten = 0;
-  for (let maxBroadcastId = Number.MAX_SAFE_INTEGER; subscriptionIds.length > 0;) {
-    const broadcasts = await database.read<{ readonly id: number }>(broadcastsWithAttempts, {
-      maxBroadcastId,
-      limit: broadcastBatch,
-    });
-    const last = broadcasts.at(-1);
+  for (let maxId = Number.MAX_SAFE_INTEGER; subscriptionIds.length > 0;) {
+    const owners = await database.read<{ readonly id: number }>(table.owners, { maxId, limit: ownerBatch });
+    const last = owners.at(-1);
     if (last === undefined) break;
     // one at a time, since a set is read before it is written
     forgotten += await database.erase(function* () {
       let taken = 0;
-      for (const { id: broadcastId } of broadcasts) {
-        for (const id of subscriptionIds) taken += yield* takeOut(broadcastId, id);
+      for (const { id: ownerId } of owners) {
+        for (const id of subscriptionIds) taken += yield* takeOut(table, ownerId, id);
       }
       return taken;
-    }, 'attempts');
-    maxBroadcastId = last.id - 1;
+    }, table.name);
+    maxId = last.id - 1;
   }
   return forgotten;
 }
 
-function* takeOut(broadcastId: number, subscriptionId: number): Work<number> {
-  const sets = yield* run<{ readonly id: number; readonly ids: Uint8Array }>(
-    `select id, ids from deskbell.attempt_sets
-     where broadcast_id = :broadcastId and first_id <= :subscriptionId and last_id >= :subscriptionId`,
-    { broadcastId, subscriptionId },
+function* takeOut(
+  { name, owner, key, ifEmpty }: SetTable,
+  ownerId: number,
+  subscriptionId: number,
+): Work<number> {
+  const sets = yield* run<{ readonly key: number; readonly ids: Uint8Array }>(
+    `select ${key} as key, ids from ${name}
+     where ${owner} = :ownerId and first_id <= :subscriptionId and last_id >= :subscriptionId`,
+    { ownerId, subscriptionId },
   );
   let taken = 0;
-  for (const { id, ids } of sets) {
-    const all = decodeIds(ids);
+  for (const set of sets) {
+    const all = decodeIds(set.ids);
     const rest = all.filter((other) => other !== subscriptionId);
     if (rest.length === all.length) continue;
     taken += 1;
-    if (rest.length === 0) yield* run('delete from deskbell.attempt_sets where id = :id', { id });
+    const where = `${owner} = :ownerId and ${key} = :key`;
+    const values = { ownerId, key: set.key };
+    if (rest.length === 0 && ifEmpty === 'delete') yield* run(`delete from ${name} where ${where}`, values);
     else
       yield* run(
-        `update deskbell.attempt_sets set first_id = :firstId, last_id = :lastId, rows = :rows, ids = :ids
-         where id = :id`,
-        { id, firstId: rest[0]!, lastId: rest.at(-1)!, rows: rest.length, ids: encodeIds(rest) },
+        `update ${name} set first_id = :firstId, last_id = :lastId, rows = :rows, ids = :ids where ${where}`,
+        {
+          ...values,
+          firstId: rest[0] ?? subscriptionId,
+          lastId: rest.at(-1) ?? subscriptionId,
+          rows: rest.length,
+          ids: encodeIds(rest),
+        },
       );
   }
   return taken;

@@ -1,6 +1,7 @@
 // Who works on what: slices of audiences and due retries, leased by any number of workers in any number of threads,
 // processes and machines. A job engine can implement it. Types, and the numbers that both databases share.
 import type { Broadcast, Recipient } from './broadcasts.ts';
+import type { MemberSet } from './preparations.ts';
 import type { IfRefused } from './push-services.ts';
 
 /** Of so many leases that a worker gets, all but one are of broadcasts with high priority while these have free slices. */
@@ -25,6 +26,8 @@ export interface SliceLease extends Lease {
   /** Rows up to here are settled or stored as retries. */
   readonly cursor: number;
   readonly throughPosition: number;
+  /** Its rows, where the audience is some of the stored subscriptions. */
+  readonly members?: MemberSet | undefined;
 }
 
 /** A row that is tried again. */

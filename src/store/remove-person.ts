@@ -1,5 +1,5 @@
 // Deletes all that the database knows of a person: what came of broadcasts to others in short transactions, all else in one.
-import { forgetAttempts } from './forget-attempts.ts';
+import { forgetAttempts, forgetMemberships } from './forget-attempts.ts';
 import type { RemovedPerson } from './people.ts';
 import {
   run,
@@ -41,11 +41,11 @@ export async function removePerson(
     { user },
   );
   // first, since the ids are not known any more afterwards
-  const attempts = await forgetAttempts(
-    database,
-    rows.map(({ id }) => id),
-  );
-  return { ...(await database.erase(() => removeRows(user, columns))), attempts };
+  const ids = rows.map(({ id }) => id);
+  const attempts = await forgetAttempts(database, ids);
+  const memberships = await forgetMemberships(database, ids);
+  const removed = await database.erase(() => removeRows(user, columns));
+  return { ...removed, recipients: removed.recipients + memberships, attempts };
 }
 
 function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPerson, 'attempts'>> {

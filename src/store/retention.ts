@@ -26,6 +26,9 @@ const pruneBatchRows = 2000;
 /** Of a thousand rows each. */
 const pruneBatchSets = 500;
 
+/** Whoever writes a list down makes its broadcast by then. */
+const unusedForMs = 24 * 60 * 60 * 1000;
+
 /** A table that one database alone has, and that nobody looks into after a while. */
 export interface OwnTable {
   readonly name: string;
@@ -45,6 +48,7 @@ export function createRetention(
         for (const { name, key, keptMs } of ownTables) {
           if ((yield* dropRows(name, key, database.now() - keptMs)) === pruneBatchRows) return true;
         }
+        if (yield* dropUnusedAudience(database.now() - unusedForMs)) return true;
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
@@ -93,6 +97,42 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
   // what hangs on the broadcast goes with it, and its attempts are many
   if ((yield* dropAttempts(over)) < pruneBatchSets)
     yield* run('delete from deskbell.broadcasts where id = :id', { id: over });
+  return true;
+}
+
+/**
+ * Some of a list of recipients that nobody needs: its broadcast is over and, where it has ids of subscriptions, its attempts are
+ * dropped; or there is none.
+ */
+function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
+  const [unused] = yield* run<{ readonly id: number }>(
+    `select a.id from deskbell.audiences a
+     where not exists (
+         select 1 from deskbell.broadcasts b
+         where b.audience_id = a.id and (b.state not in ('done', 'cancelled') or (
+           b.attempts_dropped_at_ms is null
+           and exists (select 1 from deskbell.audience_sets s where s.audience_id = a.id))))
+       and (a.created_at_ms < :unusedBeforeMs
+            or exists (select 1 from deskbell.broadcasts b where b.audience_id = a.id))
+     order by a.id limit 1`,
+    { unusedBeforeMs },
+  );
+  if (unused === undefined) return false;
+  const { id } = unused;
+  const dropped = yield* run(
+    `delete from deskbell.audience_members where audience_id = :id and position in
+       (select position from deskbell.audience_members where audience_id = :id order by position limit ${pruneBatchRows})
+     returning 1`,
+    { id },
+  );
+  const sets = yield* run(
+    `delete from deskbell.audience_sets where audience_id = :id and number in
+       (select number from deskbell.audience_sets where audience_id = :id order by number limit ${pruneBatchSets})
+     returning 1`,
+    { id },
+  );
+  if (dropped.length < pruneBatchRows && sets.length < pruneBatchSets)
+    yield* run('delete from deskbell.audiences where id = :id', { id });
   return true;
 }
 

@@ -3,6 +3,7 @@ import { createAttemptReader } from './attempt-reader.ts';
 import type { AttemptRecord, AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
 import { isOver, type Broadcast } from './broadcasts.ts';
 import type { BroadcastReader } from './broadcast-reader.ts';
+import { indexOfId } from './id-set.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 
 interface RetryRow {
@@ -20,6 +21,8 @@ interface Head {
   readonly expired_unread: number;
   readonly attempts_dropped_at_ms: number | null;
   readonly has_list: number | boolean;
+  /** Its audience is not complete. */
+  readonly is_preparing: number | boolean;
 }
 
 /** @returns all that the store knows of what came of rows */
@@ -41,6 +44,12 @@ export function createAttempts(
 
   const findPosition = async (audienceId: number | null, id: number): Promise<number | undefined> => {
     if (audienceId === null) return id;
+    const sets = await database.read<{ readonly ids: Uint8Array }>(
+      `select ids from deskbell.audience_sets
+       where audience_id = :audienceId and first_id <= :id and last_id >= :id`,
+      { audienceId, id },
+    );
+    if (sets.some(({ ids }) => indexOfId(ids, id) >= 0)) return id;
     const row = await first<{ readonly position: number }>(
       'select position from deskbell.audience_members where audience_id = :audienceId and subscription_id = :id',
       { audienceId, id },
@@ -62,6 +71,7 @@ export function createAttempts(
       { id },
     );
     if (last === undefined && position === undefined) {
+      if (head.is_preparing) return 'pending';
       // the members of a list may be dropped once its broadcast is over
       const isSettled = broadcast.counts.removed + broadcast.counts.cancelled === 0;
       return head.has_list || isSettled ? 'notInAudience' : 'noLongerKept';
@@ -92,7 +102,8 @@ export function createAttempts(
     const broadcast = await broadcasts.get(broadcastId);
     const head = await first<Head>(
       `select audience_id, expired_unread, attempts_dropped_at_ms,
-              exists (select 1 from deskbell.audiences a where a.id = b.audience_id) as has_list
+              exists (select 1 from deskbell.audiences a where a.id = b.audience_id) as has_list,
+              exists (select 1 from deskbell.preparations p where p.broadcast_id = b.id) as is_preparing
        from deskbell.broadcasts b where id = :broadcastId`,
       { broadcastId },
     );

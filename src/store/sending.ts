@@ -53,8 +53,11 @@ export function createSending(database: PortableDatabase): Sending {
         const paused = yield* run<{ readonly id: number }>(
           "update deskbell.broadcasts set state = 'paused' where state = 'running' returning id",
         );
+        const preparing = yield* run<{ readonly id: number }>(
+          'update deskbell.preparations set is_paused = 1 where is_paused = 0 returning broadcast_id as id',
+        );
         const former = known === undefined ? [] : toSendingPause(known).broadcastIds;
-        const ids = [...new Set([...former, ...paused.map(({ id }) => id)])].sort(
+        const ids = [...new Set([...former, ...[...paused, ...preparing].map(({ id }) => id)])].sort(
           (one, other) => one - other,
         );
         const [row] = yield* run<SendingPauseRow>(
@@ -75,6 +78,14 @@ export function createSending(database: PortableDatabase): Sending {
         if (known === undefined || !withBroadcasts) return [];
         const resumed: number[] = [];
         for (const id of toSendingPause(known).broadcastIds) {
+          const preparing = yield* run(
+            'update deskbell.preparations set is_paused = 0 where broadcast_id = :id returning 1',
+            { id },
+          );
+          if (preparing.length > 0) {
+            resumed.push(id);
+            continue;
+          }
           const rows = yield* run(
             "update deskbell.broadcasts set state = 'running' where state = 'paused' and id = :id returning id",
             { id },

@@ -1,4 +1,5 @@
 // How an audience is cut into slices, without looking at its rows.
+import { randomUUID } from 'node:crypto';
 
 /** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
 export const defaultSliceRows = 2000;
@@ -17,6 +18,21 @@ export interface Slice {
   readonly throughPosition: number;
 }
 
+/**
+ * By which the database knows workers that read slices of sets: others, of a former version, would send to all between the ids of
+ * the slice.
+ */
+export const newSliceToken = (): string => `sets:${randomUUID()}`;
+
+/**
+ * In SQL, the ids of a slice of a broadcast `b` with the set `a`; null where its rows are not in sets. Where a set is missing, no
+ * row is read rather than all.
+ *
+ * @param isOfIds positions of the broadcast are ids
+ */
+export const membersOf = (isOfIds: string, noBytes: string): string =>
+  `case when b.audience_id is not null and ${isOfIds} then coalesce(a.ids, ${noBytes}) end`;
+
 /** Ranges of equal width, of about `sliceRows` rows each. @param max how many there may be */
 export function cutSlices(extent: Extent, sliceRows: number, max = maxSlices): readonly Slice[] {
   if (extent.rows === 0) return [];
@@ -28,4 +44,17 @@ export function cutSlices(extent: Extent, sliceRows: number, max = maxSlices): r
     slices.push({ afterPosition, throughPosition: Math.min(afterPosition + width, lastPosition) });
   }
   return slices;
+}
+
+/** Parts of about `sliceRows` ids each. */
+export function cutIds(ids: readonly number[], sliceRows: number): readonly (readonly number[])[] {
+  const count = Math.max(1, Math.round(ids.length / sliceRows));
+  return Array.from({ length: count }, (_, part) =>
+    ids.slice(Math.round((part * ids.length) / count), Math.round(((part + 1) * ids.length) / count)),
+  ).filter(({ length }) => length > 0);
+}
+
+export function idsAfter({ ids }: { readonly ids: readonly number[] }, position: number): readonly number[] {
+  const first = ids.findIndex((id) => id > position);
+  return first < 0 ? [] : ids.slice(first);
 }

@@ -10,7 +10,7 @@ import { storedOptionSchemas } from './delivery-options.ts';
 import type { View } from './view.ts';
 
 /** Every state that is shown. */
-export const broadcastStates = ['scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
+export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
 const count = Type.Integer({ minimum: 0 });
 const moment = Type.String({ format: 'date-time' });
@@ -35,8 +35,13 @@ const receiptCounts = Type.Object(
 
 const schema = Type.Object({
   id: Type.Integer(),
-  state: Type.String({ enum: broadcastStates }),
-  audience: Type.Integer({ description: 'Subscriptions at creation; the counts add up to it.' }),
+  state: Type.String({
+    enum: broadcastStates,
+    description: '`preparing`: its audience is being looked for; nothing is sent until it is complete.',
+  }),
+  audience: Type.Integer({
+    description: 'Subscriptions at creation; the counts add up to it. While it is `preparing`: found so far.',
+  }),
   counts: Type.Object(
     Object.fromEntries(
       Object.entries(countMeanings).map(([name, description]) => [

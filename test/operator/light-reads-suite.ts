@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { checkExpression } from '../../src/audience/user-and-tags.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { madeUpBroadcast } from '../store/store-under-test.ts';
+import { createMatching, madeUpBroadcast } from '../store/store-under-test.ts';
 import { signIn } from './console-visitor.ts';
 import type { Asked } from './collect-routes.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
@@ -120,10 +120,11 @@ async function addRows(store: Store, round: number): Promise<void> {
     if (index % 3 === 0) await store.audit.begin({ operator: 'ann', action: 'broadcast.pause' });
   }
   await settle(store, broadcast.id);
-  const audienceId = await store.broadcasts.openMatchingAudience(
+  await createMatching(
+    store,
     checkExpression({ tags: { all: ['news'] } }),
+    madeUpBroadcast(nowMs + 3_000_000, { sliceRows: 50 }),
   );
-  await store.broadcasts.create(madeUpBroadcast(nowMs + 3_000_000, { audienceId, sliceRows: 50 }));
 }
 
 /** Half of the rows wait for a retry, a quarter is gone, the others are refused. */

@@ -12,6 +12,7 @@ import {
   commitSlice,
   madeUpBroadcast,
   openForEachTest,
+  openIds,
   type StoreUnderTest,
 } from './store-under-test.ts';
 
@@ -152,8 +153,7 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
     test('answers other than acceptances are counted exactly, also of rows that are not stored', async () => {
       await addSubscriptions(store, 100);
       const audienceId = await store.broadcasts.openAudience();
-      const ids = (await store.subscriptions.page({ afterId: 0, limit: 100 })).map(({ id }) => id);
-      await store.broadcasts.addToAudience(audienceId, [...ids, madeUpSubscription(500)]);
+      await store.broadcasts.addToAudience(audienceId, [...Array(100).keys(), 500].map(madeUpSubscription));
       const broadcastId = await createBroadcast({ audienceId });
       await settleAll(broadcastId, (row) =>
         row.position % 4 === 0
@@ -269,8 +269,7 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
     test('who is not in the audience, was removed or is left out by a cancellation is told apart', async () => {
       await addSubscriptions(store, 4);
       const ids = (await store.subscriptions.page({ afterId: 0, limit: 4 })).map(({ id }) => id);
-      const audienceId = await store.broadcasts.openAudience();
-      await store.broadcasts.addToAudience(audienceId, ids.slice(0, 3));
+      const audienceId = await openIds(store, ids.slice(0, 3));
       const toList = await createBroadcast({ audienceId });
       const toAll = await createBroadcast();
       nowMs += 1;

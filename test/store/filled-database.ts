@@ -9,7 +9,9 @@ const fill = `
   update subscriptions set updated_at_ms = updated_at_ms + 5 where id = 3;
   delete from subscriptions where id = 6;
   insert into vapid_keys (public_key, state) values ('K1', 'current'), ('K2', 'previous');
-  insert into audiences (id, members, created_at_ms) values (2, 3, 1000);
+  insert into audiences (id, members, created_at_ms) values (2, 3, 1000), (3, 2, 1000);
+  insert into audience_sets (audience_id, number, in_partition, first_id, last_id, rows, ids)
+    values (3, 0, 5, 1, 3, 2, x'0102'), (3, 1, null, 4, 4, 1, x'04');
   insert into audience_members (audience_id, position, subscription_id) values (2, 1, 4), (2, 2, 4711);
   insert into audience_members (audience_id, position, endpoint, p256dh, auth)
     values (2, 3, 'https://updates.push.services.mozilla.com/wpush/v2/abc', zeroblob(65), x'00112233445566778899aabbccddeeff');
@@ -19,13 +21,16 @@ const fill = `
     values (3, 'key', x'0102', 'paused', x'00ff', 60, 'high', 'tea', null, 0, 5, 1, 2, 9007199254740991, null, 0,
             '["open"]', null, '3/day', null),
            (4, null, x'', 'running', x'', 60, 'low', null, 2, 1, 3, 1, 2, 3, null, 0, null, 'Zoë', null, null),
+           (8, null, x'', 'paused', x'', 60, 'low', null, 3, 0, 2, 1, 2, 3, null, 0, null, null, null, null),
            (7, null, x'01', 'done', x'7b7d', 60, 'normal', null, null, 1, 2, 1, 2, 3, 4, 1, null, null, null, 8),
            (9, null, x'01', 'cancelled', x'7b7d', 60, 'normal', null, null, 0, 2, 1, 2, 3, 4, 0, null, null, null, null);
   delete from broadcasts where id = 9;
+  insert into preparations (broadcast_id, expression, slice_rows, done_through, through_id, width, next_number, is_paused)
+    values (8, '{"tags":{"all":["b"]}}', 2000, 4, 5, 64000, 2, 1);
   insert into push_services (id, origin, vapid_public_key, refusals_in_row, refusals_to_hold, held_since_ms, probe_at_ms, draws)
     values (5, 'https://fcm.googleapis.com', 'K1', 25, 20, 1234, 5678, 2);
   insert into accepted_subscriptions (push_service_id, slot, subscription_id) values (5, 1, 4711);
-  insert into slices (broadcast_id, number, cursor, through_position) values (3, 0, 2, 3), (3, 1, 3, 5), (4, 0, 1, 3);
+  insert into slices (broadcast_id, number, cursor, through_position) values (3, 0, 2, 3), (3, 1, 3, 5), (4, 0, 1, 3), (8, 0, 0, 3), (8, 1, 3, 4);
   insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, push_service_id, draw_order)
     values (3, 1, 99, 2, 1, 100, null, null), (3, 2, 99, 0, 0, 100, 5, -9007199254740991), (3, 6, 99, 1, 0, 100, null, null),
            (4, 1, 99, 1, 0, 100, null, null);

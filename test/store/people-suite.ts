@@ -11,12 +11,14 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   commitSlice,
+  createMatching,
   madeUpBroadcast,
   madeUpSchedule,
   openForEachTest,
   openForSuite,
-  type StoreUnderTest,
+  openIds,
   recordAnswer,
+  type StoreUnderTest,
 } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -192,13 +194,16 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         const second = await put(2, { user: 'ada' });
         const other = await put(3, { user: 'bob', tags: ['de'] });
         const listId = await store.broadcasts.openAudience();
-        // one by its id, one as a subscription that need not be stored
-        await store.broadcasts.addToAudience(listId, [first.id, madeUpSubscription(2), other.id]);
+        await store.broadcasts.addToAudience(listId, [madeUpSubscription(2), madeUpSubscription(3)]);
         const { broadcast: toList } = await createBroadcast(listId);
+        const { broadcast: toIds } = await createBroadcast(await openIds(store, [first.id, other.id]));
         const { broadcast: toAll } = await createBroadcast(undefined);
-        const own = await store.broadcasts.openMatchingAudience({ user: 'ada' });
-        const { broadcast: toAda } = await createBroadcast(own, 'ada');
-        for (const { id } of [toList, toAll, toAda]) await settle(id, 'accepted');
+        const toAda = await createMatching(
+          store,
+          { user: 'ada' },
+          madeUpBroadcast(nowMs, { user: 'ada', receiptActions: [] }),
+        );
+        for (const { id } of [toList, toIds, toAll, toAda]) await settle(id, 'accepted');
         await store.receipts.add(
           [first.id, other.id].map((subscriptionId) => ({
             broadcastId: toAll.id,
@@ -229,7 +234,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
           schedules.map(({ audience }) => audience),
           [{ user: 'bob' }],
         );
-        for (const { id: broadcastId } of [toList, toAll]) {
+        for (const { id: broadcastId } of [toIds, toAll]) {
           const left = await store.attempts.list({ broadcastId, limit: 100 });
           assert.deepEqual(
             left.map(({ subscriptionId }) => subscriptionId),
@@ -237,7 +242,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
           );
         }
         assert.deepEqual(await read(other.id), { user: 'bob', tags: ['de'] });
-        assert.equal((await store.broadcasts.find(toList.id))?.counts.accepted, 3, 'counts stay');
+        assert.equal((await store.broadcasts.find(toList.id))?.counts.accepted, 2, 'counts stay');
       });
 
       test('a broadcast that waited for this person only is done, and its counts add up', async () => {
@@ -306,8 +311,7 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
     };
 
     const audienceIds = async (expression: AudienceExpression): Promise<(number | undefined)[]> => {
-      const audienceId = await store.broadcasts.openMatchingAudience(expression);
-      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
+      const broadcast = await createMatching(store, expression, madeUpBroadcast(nowMs));
       const ids: (number | undefined)[] = [];
       for (;;) {
         const lease = await store.leases.leaseSlice({ leaseMs: 60_000, broadcastId: broadcast.id });
@@ -316,7 +320,7 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
         ids.push(...recipients.map(({ subscriptionId }) => subscriptionId));
       }
       assert.equal(broadcast.audience, ids.length);
-      return ids;
+      return ids.sort((one, other) => Number(one) - Number(other));
     };
 
     /** The same, told by looking at every row. */
@@ -349,7 +353,7 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
       { tags: { all: ['even'], any: ['three', 'rare'], none: ['five'] } },
     ];
     for (const expression of expressions) {
-      test(`${JSON.stringify(expression)} gives each of its subscriptions once, in id order`, async () => {
+      test(`${JSON.stringify(expression)} gives each of its subscriptions once`, async () => {
         const checked = checkExpression(expression);
         assert.deepEqual(await listIds(checked, 700), expected(expression));
         assert.deepEqual(await audienceIds(checked), expected(expression));
@@ -398,11 +402,14 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
     });
 
     test('an audience is fixed when it is written: tags that change later change nothing', async () => {
-      const audienceId = await store.broadcasts.openMatchingAudience({ tags: { all: ['rare'] } });
+      const broadcast = await createMatching(
+        store,
+        { tags: { all: ['rare'] } },
+        madeUpBroadcast(nowMs, { sliceRows: 1000 }),
+      );
       const ids = expected({ tags: { all: ['rare'] } });
       await store.people.changeTags(ids[0]!, { remove: ['rare'] });
       await store.people.changeTags(ids[0]! + 1, { add: ['rare'] });
-      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
       const lease = await store.leases.leaseSlice({ leaseMs: 1000, broadcastId: broadcast.id });
       const recipients = await store.ledger.readRows(lease!, 0, 100);
       assert.deepEqual(

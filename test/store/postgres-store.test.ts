@@ -1,6 +1,7 @@
 // The store in PostgreSQL: all that every store must do.
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { describeAttempts } from './attempts-suite.ts';
+import { describeAudiences } from './audiences-suite.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
@@ -46,6 +47,7 @@ describeWebhookOutbox('PostgreSQL', prepare);
 describeStatistics('PostgreSQL', prepare);
 describeReceipts('PostgreSQL', prepare);
 describePeople('PostgreSQL', prepare);
+describeAudiences('PostgreSQL', prepare);
 describeExpressions('PostgreSQL', prepare);
 describeOperators('PostgreSQL', prepare);
 describeRateShares('PostgreSQL', prepare);

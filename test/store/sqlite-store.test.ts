@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeAttempts } from './attempts-suite.ts';
+import { describeAudiences } from './audiences-suite.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
@@ -69,6 +70,7 @@ describeSending('SQLite', prepare);
 describeStatistics('SQLite', prepare);
 describeReceipts('SQLite', prepare);
 describePeople('SQLite', prepare);
+describeAudiences('SQLite', prepare);
 describeExpressions('SQLite', prepare);
 describeOperators('SQLite', prepare);
 

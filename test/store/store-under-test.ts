@@ -1,7 +1,8 @@
 // The store that a suite tests, and what suites do with it before they ask anything.
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach } from 'node:test';
-import type { NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { AudienceExpression } from '../../src/audience/user-and-tags.ts';
+import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { AnswerCommit, CommitAnswer, RowResult } from '../../src/store/ledger.ts';
 import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -74,6 +75,25 @@ export const madeUpBroadcast = (startAtMs: number, changes: Partial<NewBroadcast
   sliceRows: 10,
   ...changes,
 });
+
+/** A list of recipients with ids of stored subscriptions. */
+export async function openIds({ broadcasts }: Store, ids: readonly number[]): Promise<number> {
+  const audienceId = await broadcasts.openAudience();
+  await broadcasts.addIds(audienceId, ids, madeUpBroadcast(0).sliceRows);
+  return audienceId;
+}
+
+/** A broadcast to an expression, with its audience. */
+export async function createMatching(
+  { broadcasts }: Store,
+  matching: AudienceExpression,
+  draft: NewBroadcast,
+): Promise<Broadcast> {
+  const audienceId = await broadcasts.openAudience();
+  const { broadcast } = await broadcasts.create({ ...draft, audienceId, matching });
+  while (await broadcasts.prepare(broadcast.id, 'test'));
+  return broadcasts.get(broadcast.id);
+}
 
 /** A schedule whose first occurrence is in 2027. */
 export const madeUpSchedule = (changes: Partial<NewSchedule> = {}): NewSchedule => ({

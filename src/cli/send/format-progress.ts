@@ -1,10 +1,16 @@
 // The line that shows how far a broadcast is.
-import { formatCount, formatDuration, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import {
+  formatAudience,
+  formatCount,
+  formatDuration,
+  hostOf,
+} from '../../delivery/broadcast/format-broadcast.ts';
 import type { Progress } from '../../delivery/broadcast/progress.ts';
 import { settlements, type Broadcast, type OriginCounts } from '../../store/broadcasts.ts';
 
 /** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
 export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): string {
+  if (broadcast.state === 'preparing') return formatPreparation(broadcast);
   const share = broadcast.audience === 0 ? 1 : settled / broadcast.audience;
   const width = 20;
   const bar = '#'.repeat(Math.floor(share * width)).padEnd(width, '·');
@@ -17,6 +23,10 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
     ...broadcast.origins.map(formatOrigin),
   ].join('  ');
 }
+
+/** `Broadcast 7 is preparing: 480,000 subscriptions found so far` */
+export const formatPreparation = ({ id, audience }: Broadcast): string =>
+  `Broadcast ${id} is preparing: ${formatAudience(audience)} found so far`;
 
 /** Rows that are held back wait for their push service to accept messages again; the others for their next attempt. */
 function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {

@@ -3,11 +3,12 @@ import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import { formatDuration, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch-push-services.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
+import { isOver, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import { broadcastToJson } from '../../views/broadcast.ts';
 import { assertDelivered } from './assert-delivered.ts';
 import { summarize } from './broadcast-summary.ts';
+import { formatPreparation } from './format-progress.ts';
 import { event, showProgress } from './show-progress.ts';
 import type { CommandHint } from '../output/command-hint.ts';
 import type { Context } from '../context.ts';
@@ -47,7 +48,7 @@ export async function runBroadcast(
     const broadcast = await run.finished;
     await pausing;
     await showEnd(broadcast, output, json);
-    if (broadcast.state === 'paused' || broadcast.state === 'running') {
+    if (!isOver(broadcast)) {
       output.diagnostic(`To resume it:\n  ${hint(`broadcasts resume ${id}`)}`);
     }
     assertDelivered(broadcast);
@@ -69,6 +70,7 @@ async function showEnd(broadcast: Broadcast, output: Context['output'], json: bo
 }
 
 function formatStart({ broadcast, isNew }: BroadcastRun): string {
+  if (broadcast.state === 'preparing') return `${formatPreparation(broadcast)}.`;
   if (isNew) return `${nameBroadcast(broadcast)}.`;
   const next = broadcast.state === 'running' ? ' Continuing.' : '';
   return `${nameBroadcast(broadcast)} is already ${stateOf(broadcast)}.${next}`;

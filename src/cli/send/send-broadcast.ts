@@ -1,10 +1,11 @@
 // `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { isoTime, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { broadcastToJson } from '../../views/broadcast.ts';
 import { scheduleView } from '../../views/schedule.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Broadcast } from '../../store/broadcasts.ts';
+import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -19,8 +20,11 @@ import { readInput } from '../input/read-input.ts';
 import { readLines } from '../input/read-lines.ts';
 import { readDeliveryFlags } from '../flags/delivery-flags.ts';
 import { expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
+import { formatPreparation } from './format-progress.ts';
 import { runBroadcast } from './run-broadcast.ts';
 import { maxLineBytes, parseLine } from '../input/subscription-line.ts';
+
+const lookEveryMs = 250;
 
 export interface BroadcastFlags extends PeopleFlags {
   readonly all?: true;
@@ -62,7 +66,8 @@ export async function sendBroadcast(
     const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
     if (flags.detach || isForLater) {
       const stored = await sender.createBroadcast(audience, message, broadcastOptions);
-      await printStored(stored, flags, context.output, hint);
+      const broadcast = await waitUntilPrepared(stored.broadcast, data.store.broadcasts, context);
+      await printStored({ ...stored, broadcast }, flags, context.output, hint);
     } else {
       const run = await sender.broadcast(audience, message, broadcastOptions);
       await runBroadcast(run, data.store, context, { json: flags.json ?? false, hint });
@@ -70,6 +75,22 @@ export async function sendBroadcast(
   } finally {
     await sender.close();
   }
+}
+
+/** Shows how far it is. Interrupted, a process that delivers goes on with it. */
+async function waitUntilPrepared(
+  stored: Broadcast,
+  broadcasts: BroadcastStore,
+  { output, stop }: Context,
+): Promise<Broadcast> {
+  let broadcast = stored;
+  while (broadcast.state === 'preparing' && !stop.aborted) {
+    output.live(formatPreparation(broadcast));
+    await sleep(lookEveryMs, undefined, { signal: stop }).catch(() => {});
+    broadcast = await broadcasts.get(broadcast.id);
+  }
+  output.live('');
+  return broadcast;
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION; reading the file throws ERR_LINES_REFUSED, ERR_FILE */

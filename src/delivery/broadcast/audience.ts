@@ -1,13 +1,18 @@
-// Whom a broadcast is for. A list is written to the store member by member as it streams in, so that it may be of
-// any length; an expression becomes a list in the store. The hash of list or expression shows whether two broadcasts with
+// Whom a broadcast is for. Subscriptions are written to the store as they stream in, so that they may be any number; ids are
+// gathered first, eight bytes each; an expression is looked up when the broadcast is stored (`prepare-broadcasts.ts`). The hash of list or expression shows whether two broadcasts with
 // one idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { BroadcastStore } from '../../store/broadcasts.ts';
-import { type TagExpression, checkExpression } from '../../audience/user-and-tags.ts';
+import {
+  type AudienceExpression,
+  type TagExpression,
+  checkExpression,
+} from '../../audience/user-and-tags.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
+import { defaultSliceRows } from '../../store/slices.ts';
 import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
 
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
@@ -47,6 +52,8 @@ export function checkAudience(audience: Audience): void {
 export interface WrittenAudience {
   /** Absent for all. */
   readonly audienceId?: number;
+  /** Whom the list is still to be filled with. */
+  readonly matching?: AudienceExpression | undefined;
   /** The person that it is for alone. */
   readonly user?: string | undefined;
   /** Equal for equal members in equal order, and for equal expressions. */
@@ -70,12 +77,19 @@ export async function writeAudience(
   if (audience === 'all') return { hash: hash.update('all').digest() };
   if (isExpression(audience)) {
     const expression = checkExpression(audience);
-    const audienceId = await store.openMatchingAudience(expression);
-    return { audienceId, user: expression.user, hash: hashExpression(audience) };
+    const audienceId = await store.openAudience();
+    return { audienceId, matching: expression, user: expression.user, hash: hashExpression(audience) };
+  }
+  if ('ids' in audience) {
+    const ids = await gatherIds(audience.ids, hash);
+    const audienceId = await store.openAudience();
+    await store.addIds(audienceId, ids, defaultSliceRows);
+    return { audienceId, hash: hash.digest() };
   }
   const audienceId = await store.openAudience();
-  let batch: (number | Subscription)[] = [];
-  for await (const member of membersOf(audience, policy)) {
+  let batch: Subscription[] = [];
+  for await (const input of audience.subscriptions) {
+    const member = readSubscription(input, policy);
     updateHash(hash, member);
     batch.push(member);
     if (batch.length < batchSize) continue;
@@ -84,6 +98,17 @@ export async function writeAudience(
   }
   await store.addToAudience(audienceId, batch);
   return { audienceId, hash: hash.digest() };
+}
+
+/** @returns in ascending order, each once */
+async function gatherIds(ids: Several<number>, hash: Hash): Promise<readonly number[]> {
+  const given: number[] = [];
+  for await (const id of ids) {
+    updateHash(hash, checkId(id));
+    given.push(id);
+  }
+  const sorted = Float64Array.from(given).sort();
+  return Array.from(sorted).filter((id, index) => id !== sorted[index - 1]);
 }
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
@@ -95,14 +120,6 @@ export function hashExpression(audience: MatchingAudience): Buffer {
 
 export function isExpression(audience: Audience): audience is MatchingAudience {
   return typeof audience === 'object' && ('user' in audience || 'tags' in audience);
-}
-
-async function* membersOf(
-  audience: Exclude<Audience, 'all' | MatchingAudience>,
-  policy: EndpointPolicy,
-): AsyncGenerator<number | Subscription> {
-  if ('ids' in audience) for await (const id of audience.ids) yield checkId(id);
-  else for await (const input of audience.subscriptions) yield readSubscription(input, policy);
 }
 
 function checkId(id: number): number {

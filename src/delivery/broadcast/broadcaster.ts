@@ -1,8 +1,10 @@
 // Broadcasts of a store: creates them, and works on one of them or on whatever comes.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import { isOver, type Broadcast } from '../../store/broadcasts.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
 import { createBroadcast } from './create-broadcast.ts';
+import { prepareBroadcast, runPreparations } from './prepare-broadcasts.ts';
 import { createSchedule } from '../schedule/create-schedule.ts';
 import { Jobs } from '../jobs.ts';
 import { watchProgress } from './progress.ts';
@@ -11,6 +13,9 @@ import type { BroadcastRun, Sender } from '../sender-interface.ts';
 import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
 import { restartAfterFaults } from '../worker/restart-after-faults.ts';
 import { createRunWorkers } from '../worker/run-workers.ts';
+
+/** Whoever creates a broadcast waits so long for its audience. */
+const maxCreationMs = 2000;
 
 /** What a sender does with broadcasts. */
 export type Broadcaster = Omit<Sender, 'send' | 'sendPayload'>;
@@ -32,10 +37,12 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
   const getOrThrow = async (id: number): Promise<Broadcast> => await broadcasts.get(id);
 
   const startRun = (broadcast: Broadcast, isNew: boolean): BroadcastRun => {
-    const { id, counts } = broadcast;
+    const { id } = broadcast;
     const { ended, stop } = jobs.start(async (signal) => {
-      if (isOver(broadcast) || broadcast.state === 'paused') return;
-      await runWorkers({ broadcastId: id, rows: counts.pending }, signal);
+      const prepared =
+        broadcast.state === 'preparing' ? await prepareBroadcast(broadcasts, id, signal) : broadcast;
+      if (prepared.state !== 'running') return;
+      await runWorkers({ broadcastId: id, rows: prepared.counts.pending }, signal);
     });
     const finished = ended.then(() => getOrThrow(id));
     // who does not wait for it hears of a fault by `progress` ending early or by the store
@@ -53,7 +60,17 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
 
   const create: Broadcaster['createBroadcast'] = async (audience, message, broadcastOptions = {}) => {
     requireReceiptKey(broadcastOptions);
-    return createBroadcast(store, policy, audience, message, broadcastOptions);
+    const made = await createBroadcast(store, policy, audience, message, broadcastOptions);
+    if (made.broadcast.state !== 'preparing') return made;
+    return { ...made, broadcast: await prepare(made.broadcast.id) };
+  };
+
+  /** Goes on in the background. @returns the broadcast, after two seconds at the latest */
+  const prepare = async (id: number): Promise<Broadcast> => {
+    const { ended } = jobs.start(async (signal) => void (await prepareBroadcast(broadcasts, id, signal)));
+    // where it fails, a worker goes on with it
+    await Promise.race([ended.catch(() => {}), sleep(maxCreationMs, undefined, { ref: false })]);
+    return broadcasts.get(id);
   };
 
   return {
@@ -80,6 +97,7 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
         await Promise.all([
           restartAfterFaults(() => runWorkers({}, stopped), { stopped, onFault }),
           restartAfterFaults(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault }),
+          restartAfterFaults(() => runPreparations(store, stopped), { stopped, onFault }),
         ]);
       });
       await ended;

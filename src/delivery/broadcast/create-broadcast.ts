@@ -105,7 +105,7 @@ export async function createBroadcast(
     return repeatBroadcast(known, hashContent(hashExpression(audience)));
   }
   if (known === undefined && occurrence === undefined) checkBroadcastOptions(options, now());
-  const { audienceId, user, hash } = await writeAudience(audience, broadcasts, policy);
+  const { audienceId, matching, user, hash } = await writeAudience(audience, broadcasts, policy);
   return broadcasts.create({
     payload,
     ...given,
@@ -113,6 +113,7 @@ export async function createBroadcast(
     urgency,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(audienceId !== undefined && { audienceId }),
+    matching,
     user,
     contentHash: hashContent(hash),
     startAtMs,

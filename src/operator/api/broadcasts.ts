@@ -44,7 +44,9 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
   const { attempts, broadcasts, operators } = parts.store;
   operations.add('POST /v1/broadcasts', {
     summary: 'Makes a broadcast',
-    description: 'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`.',
+    description:
+      'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`. Where finding a large audience by user and ' +
+      'tags takes more than two seconds, the answer has the state `preparing`, and the audience goes on growing.',
     headers: idempotencyKey,
     body: createBody,
     bodyLimit,

@@ -22,6 +22,7 @@ export const badge = (text: string, variant: Variant = 'plain'): Html =>
   html`<span class="badge ${variant}">${text}</span>`;
 
 const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {
+  preparing: 'plain',
   running: 'active',
   scheduled: 'plain',
   paused: 'warn',

@@ -42,6 +42,9 @@ export const sequences = ['audiences', 'audit', 'broadcasts', 'operators', 'sche
 const ofBroadcasts = (table: string): string =>
   `deskbell.${table} t join deskbell.broadcasts b on b.id = t.broadcast_id`;
 
+const ofAudiences = (table: string): string =>
+  `deskbell.${table} t join deskbell.audiences a on a.id = t.audience_id`;
+
 /** Ids that are given out next follow those that are there. */
 const continueIds = (table: string): string => `
   select setval('deskbell.${table}_id_seq', greatest(max(id), 1), max(id) is not null) from deskbell.${table}`;
@@ -113,6 +116,7 @@ const broadcastTables: readonly CopiedTable[] = [
       read: { endpoint_hash: 'case when t.endpoint is null then s.endpoint_hash else t.endpoint_hash end' },
     },
   },
+  { name: 'audience_sets', postgres: { from: ofAudiences('audience_sets') } },
   {
     name: 'broadcasts',
     // of processes of a former version
@@ -128,6 +132,11 @@ const broadcastTables: readonly CopiedTable[] = [
       write: { has_list: `case r.has_list when '1' then 'list' else 'all' end` },
       added: { creation: 'gen_random_uuid()::text' },
     },
+  },
+  {
+    name: 'preparations',
+    leftOut: ['token', 'lease_until_ms'],
+    postgres: { from: ofBroadcasts('preparations') },
   },
   { name: 'push_services', postgres: { after: continueIds('push_services') } },
   { name: 'accepted_subscriptions' },

@@ -8,13 +8,14 @@ import type { PostgresDatabase } from './database.ts';
 
 export interface SlicedAudience {
   readonly rows: number;
-  /** As in the table of broadcasts. */
+  /** As in the table of broadcasts. Rows of sets are in "all". */
   readonly rowsIn: 'list' | 'partition' | 'all';
+  /** Those of sets are not among them. */
   readonly slices: readonly (Slice & { readonly number: number })[];
+  readonly preparation?: { readonly sliceRows: number; readonly throughId: number } | undefined;
 }
 
 interface ExtentRow {
-  readonly rows: number;
   readonly first: number | null;
   readonly last: number | null;
 }
@@ -23,24 +24,22 @@ interface ExtentRow {
 export async function sliceAudience(
   database: PostgresDatabase,
   functions: string,
-  { audienceId, sliceRows }: NewBroadcast,
+  { audienceId, matching, sliceRows }: NewBroadcast,
 ): Promise<SlicedAudience> {
-  if (audienceId !== undefined) {
-    const list = await database.first<{ readonly members: number }>(
-      'select members from deskbell.audiences where id = $1',
-      [audienceId],
-    );
-    const rows = list?.members ?? 0;
-    return { rows, rowsIn: 'list', slices: numbered(cutSlices(ofList(rows), sliceRows)) };
-  }
-  const bound = await database.first<{ readonly id: number }>(
-    `select ${functions}.last_subscription_id() as id`,
+  if (audienceId !== undefined && matching === undefined) return sliceList(database, audienceId, sliceRows);
+  const frozen = await database.first<{ readonly last_id: number; readonly rows: number }>(
+    `select * from ${functions}.freeze_subscriptions()`,
   );
-  const extents = (await database.query<ExtentRow>(selectExtents, [bound?.id ?? 0])).map(toExtent);
-  const rows = extents.reduce((sum, extent) => sum + extent.rows, 0);
+  const { last_id: lastId = 0, rows = 0 } = frozen ?? {};
+  if (matching !== undefined) {
+    const preparation = { sliceRows: Math.max(sliceRows, Math.ceil(rows / maxSlices)), throughId: lastId };
+    return { rows: 0, rowsIn: 'all', slices: [], preparation };
+  }
+  const found = await database.query<ExtentRow>(selectExtents, [lastId]);
+  const extents = found.map((row) => toExtent(row, Math.ceil(rows / partitions)));
   if (rows < partitions * sliceRows) {
     // so few that a slice of one partition would be short: each reads from all of them
-    return { rows, rowsIn: 'all', slices: numbered(cutSlices(join(extents), sliceRows)) };
+    return { rows, rowsIn: 'all', slices: numbered(cutSlices(join(extents, rows), sliceRows)) };
   }
   const max = Math.floor(maxSlices / partitions);
   const slices = extents.flatMap((extent, partition) =>
@@ -52,27 +51,43 @@ export async function sliceAudience(
   return { rows, rowsIn: 'partition', slices };
 }
 
+async function sliceList(
+  database: PostgresDatabase,
+  audienceId: number,
+  sliceRows: number,
+): Promise<SlicedAudience> {
+  const list = await database.first<{ readonly members: number; readonly has_sets: boolean }>(
+    `select members, exists (select from deskbell.audience_sets s where s.audience_id = a.id) as has_sets
+     from deskbell.audiences a where id = $1`,
+    [audienceId],
+  );
+  const { members: rows = 0, has_sets: hasSets = false } = list ?? {};
+  if (hasSets) return { rows, rowsIn: 'all', slices: [] };
+  const extent = { rows, firstPosition: 1, lastPosition: rows };
+  return { rows, rowsIn: 'list', slices: numbered(cutSlices(extent, sliceRows)) };
+}
+
+/** Ends of indexes: subscriptions are spread evenly, so that nobody needs to count them. */
 const selectExtents = Array.from(
   { length: partitions },
   (_, number) =>
-    `select ${number} as number, count(*) as rows, min(id) as first, max(id) as last
+    `select ${number} as number, min(id) as first, max(id) as last
      from deskbell.subscriptions_${number} where id <= $1::bigint`,
 )
   .join(' union all ')
   .concat(' order by number');
 
-const toExtent = ({ rows, first, last }: ExtentRow): Extent => ({
-  rows,
+const toExtent = ({ first, last }: ExtentRow, rows: number): Extent => ({
+  rows: first === null ? 0 : rows,
   firstPosition: first ?? 1,
   lastPosition: last ?? 0,
 });
 
-const ofList = (rows: number): Extent => ({ rows, firstPosition: 1, lastPosition: rows });
-
-function join(extents: readonly Extent[]): Extent {
-  const filled = extents.filter(({ rows }) => rows > 0);
+function join(extents: readonly Extent[], rows: number): Extent {
+  const filled = extents.filter((extent) => extent.rows > 0);
+  if (filled.length === 0) return { rows: 0, firstPosition: 1, lastPosition: 0 };
   return {
-    rows: filled.reduce((sum, { rows }) => sum + rows, 0),
+    rows,
     firstPosition: Math.min(...filled.map(({ firstPosition }) => firstPosition)),
     lastPosition: Math.max(...filled.map(({ lastPosition }) => lastPosition)),
   };

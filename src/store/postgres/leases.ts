@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
 import { decideRefusal, type IfRefused } from '../push-services.ts';
+import { newSliceToken } from '../slices.ts';
+import { decodeIds } from '../id-set.ts';
 import { leasesPerTurn, type Leases } from '../leases.ts';
 import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
@@ -25,6 +27,9 @@ interface SliceRow {
   readonly number: number;
   readonly cursor: number;
   readonly through_position: number;
+  /** Null where its rows are in no set. */
+  readonly ids: Uint8Array | null;
+  readonly in_partition: number | null;
 }
 
 interface RetryRowOfDatabase extends RecipientRow {
@@ -71,7 +76,7 @@ export function createPostgresLeases(
 
   return {
     leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) => {
-      const fenceToken = randomUUID();
+      const fenceToken = newSliceToken();
       const slice = await database.first<SliceRow>(
         `select * from ${functions}.lease_slice($1, $2, $3, $4, $5)`,
         [database.now(), leaseMs, fenceToken, broadcastId, (slicesLeased + 1) % leasesPerTurn > 0],
@@ -85,6 +90,10 @@ export function createPostgresLeases(
         slice: slice.number,
         cursor: slice.cursor,
         throughPosition: slice.through_position,
+        members:
+          slice.ids === null
+            ? undefined
+            : { ids: decodeIds(slice.ids), partition: slice.in_partition ?? undefined },
       };
     },
 

@@ -8,6 +8,7 @@ import { countSingleAnswers, isAnswer, type Ledger, type PageCommit, type RowRes
 import type { CommitAnswer, SingleAnswers } from '../ledger.ts';
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import { outcomeColumns } from '../outcome-columns.ts';
+import { idsAfter } from '../slices.ts';
 import type { OwnTable } from '../retention.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { callFunction } from './call-function.ts';
@@ -67,14 +68,20 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
   };
 
   return {
-    readRows: async ({ broadcastId, broadcast, slice, throughPosition }, afterPosition, limit) => {
-      const page = await database.first<PageRow>(`select * from ${functions}.read_rows($1, $2, $3, $4, $5)`, [
-        broadcastId,
-        slice,
-        afterPosition,
-        throughPosition,
-        limit,
-      ]);
+    readRows: async ({ broadcastId, broadcast, slice, throughPosition, members }, afterPosition, limit) => {
+      const page = await (members === undefined
+        ? database.first<PageRow>(`select * from ${functions}.read_rows($1, $2, $3, $4, $5)`, [
+            broadcastId,
+            slice,
+            afterPosition,
+            throughPosition,
+            limit,
+          ])
+        : database.first<PageRow>(`select * from ${functions}.read_members($1, $2, $3)`, [
+            members.partition ?? null,
+            toArrayText(idsAfter(members, afterPosition)),
+            limit,
+          ]));
       const rows = await recipients.ofPage(page);
       return broadcast.perPerson === undefined ? rows : reserve(broadcastId, broadcast.perPerson, rows);
     },

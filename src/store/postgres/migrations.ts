@@ -861,4 +861,61 @@ export const migrations: readonly string[] = [
     where push_service_id is not null;
   drop index deskbell.retries_held_back;
   `,
+
+  `
+  -- an audience as sets of ids of subscriptions, one for each slice of its broadcast
+  create table deskbell.audience_sets (
+    audience_id bigint not null,
+    number int not null,
+    -- that all of them are in; null: any
+    in_partition int,
+    first_id bigint not null,
+    last_id bigint not null,
+    rows int not null,
+    -- see ../id-set.ts
+    ids bytea not null,
+    primary key (audience_id, number)
+  );
+  alter table deskbell.audience_sets alter column ids set storage external;
+  create index audience_sets_by_member on deskbell.audience_sets (audience_id, first_id, last_id);
+
+  -- broadcasts whose audience is being looked for; their state is paused until it is complete
+  create table deskbell.preparations (
+    broadcast_id bigint primary key,
+    -- JSON
+    expression text not null,
+    slice_rows bigint not null,
+    -- ids up to here have been looked at
+    done_through bigint not null default 0,
+    -- the highest id when the broadcast was made
+    through_id bigint not null,
+    -- how many ids are looked at next
+    width bigint not null,
+    next_number int not null default 0,
+    is_paused int not null default 0,
+    token text,
+    lease_until_ms bigint not null default 0
+  );
+
+  create function deskbell.forget_preparations() returns trigger language plpgsql as $$
+  begin
+    delete from deskbell.preparations where broadcast_id in (select id from removed);
+    return null;
+  end $$;
+  create trigger broadcasts_forgotten after delete on deskbell.broadcasts
+    referencing old table as removed for each statement execute function deskbell.forget_preparations();
+
+  -- processes of a former version know no sets, and would send to all subscriptions between the ids of a slice
+  create function deskbell.refuse_former_version() returns trigger language plpgsql as $$
+  begin
+    if exists (select from deskbell.broadcasts
+               where id = new.broadcast_id and audience_id is not null and rows_in <> 'list') then
+      raise exception 'Broadcast % needs a newer version of Deskbell.', new.broadcast_id;
+    end if;
+    return new;
+  end $$;
+  create trigger slices_leased before update of token on deskbell.slices for each row
+    when (new.token is distinct from old.token and new.token not like 'sets:%')
+    execute function deskbell.refuse_former_version();
+  `,
 ];

@@ -10,8 +10,7 @@ import type { SqliteDatabase } from './database.ts';
 export interface MatchingRange {
   /** Where the next range begins; absent where there are no more candidates. */
   readonly throughId: number | undefined;
-  /** How many subscriptions of the range meet the expression; they are members of the list now. */
-  add(audienceId: number, members: number): number;
+  /** Those of the range that meet the expression. */
   ids(): readonly number[];
 }
 
@@ -76,7 +75,7 @@ export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
     rangeAfter: (expression, afterId, rows) => {
       const { source, throughId, user, drivers, all, any } = findCandidates(expression, afterId, rows);
       const none = expression.tags?.none ?? [];
-      const { add, ids } = statements.ofSource[source];
+      const ids = statements.ofSource[source];
       const values = {
         afterId,
         throughId: throughId ?? maxId,
@@ -91,7 +90,6 @@ export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
       };
       return {
         throughId: throughId ?? undefined,
-        add: (audienceId, members) => add.run({ ...values, audienceId, members }),
         ids: () => ids.all(values).map(({ id }) => id),
       };
     },
@@ -114,13 +112,8 @@ const matching = (source: string): string => `
     and (:noneCount = 0 or not ${hasOneOf('none')})`;
 
 function prepareStatements(database: SqliteDatabase) {
-  const ofSource = (source: string) => ({
-    add: database.prepare<RangeValues>(`
-      insert into audience_members (audience_id, position, subscription_id)
-      select :audienceId, :members + row_number() over (order by c.id), c.id ${matching(source)} order by c.id
-    `),
-    ids: database.prepare<RangeValues, { id: number }>(`select c.id ${matching(source)} order by c.id`),
-  });
+  const ofSource = (source: string) =>
+    database.prepare<RangeValues, { id: number }>(`select c.id ${matching(source)} order by c.id`);
   // the id of the row that is `:rows` further on
   const endOfTag = `(
     select subscription_id from subscription_tags

@@ -2,7 +2,7 @@
 import type { BroadcastWriter } from '../broadcast-control.ts';
 import type { NewBroadcast } from '../broadcasts.ts';
 import { optionColumns, toOptionRow } from '../delivery-options.ts';
-import { cutSlices } from '../slices.ts';
+import { cutSlices, maxSlices } from '../slices.ts';
 import { receiptWindowMs } from '../receipts.ts';
 import { createAudiences } from './audiences.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
@@ -13,15 +13,34 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
   const audiences = createAudiences(database);
   const finish = createBroadcastFinisher(database);
 
+  const isOfSets = (audienceId: number | undefined): boolean =>
+    audienceId !== undefined && statements.findSet.first({ audienceId }) !== undefined;
+
+  const toPreparation = ({ matching, sliceRows }: NewBroadcast) => {
+    const { rows, lastPosition } = audiences.extent(undefined);
+    return {
+      expression: JSON.stringify(matching),
+      sliceRows: Math.max(sliceRows, Math.ceil(rows / maxSlices)),
+      throughId: lastPosition,
+    };
+  };
+
   const insert = (draft: NewBroadcast): number | undefined => {
+    const hasSets = draft.matching !== undefined || isOfSets(draft.audienceId);
     const extent = audiences.extent(draft.audienceId);
-    const row = statements.insert.first(toValues(draft, extent.rows, database.now()));
+    const row = statements.insert.first(toValues(draft, hasSets, extent.rows, database.now()));
     if (row === undefined) return undefined;
     if (draft.receiptActions !== undefined) {
       statements.openReceiptWindow.run({
         broadcastId: row.id,
         endsAtMs: Math.max(draft.startAtMs, database.now()) + receiptWindowMs,
       });
+    }
+    if (draft.matching !== undefined)
+      statements.prepare.run({ broadcastId: row.id, ...toPreparation(draft) });
+    if (hasSets) {
+      statements.insertSlicesOfSets.run({ broadcastId: row.id });
+      return row.id;
     }
     const slices = cutSlices(extent, draft.sliceRows);
     for (const [number, { afterPosition, throughPosition }] of slices.entries()) {
@@ -32,30 +51,35 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
 
   return {
     openAudience: () => audiences.open(),
-    openMatchingAudience: (expression) => audiences.openMatching(expression),
+    findMatching: audiences.findMatching,
+    cutSets: audiences.cutSets,
     addToAudience: (audienceId, members) => audiences.add(audienceId, members),
     insert: (draft) => database.write(() => insert(draft)),
     decideMarks: (id) => database.write(() => finish.decideMarks(id)),
   };
 }
 
-const toValues = (draft: NewBroadcast, audience: number, nowMs: number) => ({
+const toValues = (draft: NewBroadcast, hasSets: boolean, audience: number, nowMs: number) => ({
   idempotencyKey: draft.idempotencyKey ?? null,
   contentHash: draft.contentHash,
   payload: draft.payload,
   ...toOptionRow(draft),
   audienceId: draft.audienceId ?? null,
   user: draft.user ?? null,
-  hasList: draft.audienceId === undefined ? 0 : 1,
+  hasList: draft.audienceId === undefined || hasSets ? 0 : 1,
   audience,
   nowMs,
   startAtMs: draft.startAtMs,
   expiresAtMs: draft.expiresAtMs,
   receiptActions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
-  // an audience of nobody is done at once
-  state: audience === 0 ? 'done' : 'running',
-  finishedAtMs: audience === 0 ? nowMs : null,
+  ...startOf(draft, audience, nowMs),
 });
+
+/** An audience of nobody is done at once; one that is to be looked for waits. */
+function startOf({ matching }: NewBroadcast, audience: number, nowMs: number) {
+  if (matching !== undefined) return { state: 'paused', finishedAtMs: null };
+  return audience === 0 ? { state: 'done', finishedAtMs: nowMs } : { state: 'running', finishedAtMs: null };
+}
 
 function prepareStatements(database: SqliteDatabase) {
   return {
@@ -78,6 +102,23 @@ function prepareStatements(database: SqliteDatabase) {
     }>(`
         insert into slices (broadcast_id, number, cursor, through_position)
         values (:broadcastId, :number, :cursor, :throughPosition)
+      `),
+    findSet: database.prepare<{ audienceId: number }, { number: number }>(
+      'select number from audience_sets where audience_id = :audienceId limit 1',
+    ),
+    prepare: database.prepare<{
+      broadcastId: number;
+      expression: string;
+      sliceRows: number;
+      throughId: number;
+    }>(`
+        insert into preparations (broadcast_id, expression, slice_rows, through_id, width)
+        values (:broadcastId, :expression, :sliceRows, :throughId, 0)
+      `),
+    insertSlicesOfSets: database.prepare<{ broadcastId: number }>(`
+        insert into slices (broadcast_id, number, cursor, through_position)
+        select b.id, s.number, s.first_id - 1, s.last_id
+        from broadcasts b join audience_sets s on s.audience_id = b.audience_id where b.id = :broadcastId
       `),
     openReceiptWindow: database.prepare<{ broadcastId: number; endsAtMs: number }>(
       'insert into receipt_windows (broadcast_id, ends_at_ms) values (:broadcastId, :endsAtMs)',

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
+import { membersOf, newSliceToken } from '../slices.ts';
+import { decodeIds } from '../id-set.ts';
 import type { IfRefused } from '../push-services.ts';
 import {
   leasesPerTurn,
@@ -44,11 +46,17 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
         continue;
       }
       const { number } = slice;
-      const lease = { broadcastId, fenceToken: randomUUID() };
+      const lease = { broadcastId, fenceToken: newSliceToken() };
       statements.takeSlice.run({ ...lease, number, untilMs: nowMs + leaseMs });
       statements.noteLeased.run({ broadcastId, number, fromSlice });
       slicesLeased += 1;
-      return { ...lease, slice: number, cursor: slice.cursor, throughPosition: slice.through_position };
+      return {
+        ...lease,
+        slice: number,
+        cursor: slice.cursor,
+        throughPosition: slice.through_position,
+        members: slice.ids === null ? undefined : { ids: decodeIds(slice.ids) },
+      };
     }
   };
 
@@ -224,11 +232,13 @@ function prepareStatements(database: SqliteDatabase) {
       `),
     findFreeSlice: database.prepare<
       { broadcastId: number; fromSlice: number; nowMs: number },
-      { number: number; cursor: number; through_position: number }
+      { number: number; cursor: number; through_position: number; ids: Uint8Array | null }
     >(`
-        select number, cursor, through_position from slices
-        where broadcast_id = :broadcastId and number >= :fromSlice and lease_until_ms <= :nowMs
-        order by number limit 1
+        select s.number, s.cursor, s.through_position, ${membersOf('b.has_list = 0', "x''")} as ids
+        from broadcasts b join slices s on s.broadcast_id = b.id
+        left join audience_sets a on a.audience_id = b.audience_id and a.number = s.number
+        where b.id = :broadcastId and s.number >= :fromSlice and s.lease_until_ms <= :nowMs
+        order by s.number limit 1
       `),
     noteAllLeased: database.prepare<{ broadcastId: number }>(`
         update work set

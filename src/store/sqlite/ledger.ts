@@ -1,5 +1,6 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
 import { countSingleAnswers, type Ledger } from '../ledger.ts';
+import { idsAfter } from '../slices.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './commit-page.ts';
@@ -17,8 +18,11 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
   const commitPage = createPageCommit(database, pushServices, caps);
 
   return {
-    readRows: ({ broadcastId, throughPosition, broadcast }, afterPosition, limit) => {
-      const page = () => recipients.page(broadcastId, afterPosition, throughPosition, limit);
+    readRows: ({ broadcastId, throughPosition, members, broadcast }, afterPosition, limit) => {
+      const page = () =>
+        members === undefined
+          ? recipients.page(broadcastId, afterPosition, throughPosition, limit)
+          : recipients.byIds(idsAfter(members, afterPosition), limit);
       if (broadcast.perPerson === undefined) return database.read(page);
       return database.write(() => caps.reserve(broadcast, page()));
     },

@@ -757,4 +757,48 @@ export const migrations: readonly string[] = [
   create index retries_suspended on retries (push_service_id, broadcast_id, draw_order) where push_service_id is not null;
   drop index retries_held_back;
   `,
+
+  `
+  -- an audience as sets of ids of subscriptions, one for each slice of its broadcast
+  create table audience_sets (
+    audience_id integer not null references audiences (id) on delete cascade,
+    number integer not null,
+    -- of PostgreSQL, that all of them are in; null: any
+    in_partition integer,
+    first_id integer not null,
+    last_id integer not null,
+    rows integer not null,
+    -- see ../id-set.ts
+    ids blob not null,
+    primary key (audience_id, number)
+  ) strict;
+  create index audience_sets_by_member on audience_sets (audience_id, first_id, last_id);
+
+  -- broadcasts whose audience is being looked for; their state is paused until it is complete
+  create table preparations (
+    broadcast_id integer primary key references broadcasts (id) on delete cascade,
+    -- JSON
+    expression text not null,
+    slice_rows integer not null,
+    -- ids up to here have been looked at
+    done_through integer not null default 0,
+    -- the highest id when the broadcast was made
+    through_id integer not null,
+    -- how many ids are looked at next
+    width integer not null,
+    next_number integer not null default 0,
+    is_paused integer not null default 0,
+    token text,
+    lease_until_ms integer not null default 0
+  ) strict;
+
+  -- processes of a former version know no sets, and would send to all subscriptions between the ids of a slice
+  create trigger slice_leased before update of token on slices
+    when new.token is not old.token and new.token not like 'sets:%'
+      and exists (select 1 from broadcasts
+                  where id = new.broadcast_id and audience_id is not null and has_list = 0)
+  begin
+    select raise(abort, 'The broadcast needs a newer version of Deskbell.');
+  end;
+  `,
 ];

@@ -1,4 +1,4 @@
-// Reads the rows of an audience by position: of all subscriptions, where the position is the id, or of a list.
+// Reads the rows of an audience by position: of all subscriptions and of some by id, where the position is the id, or of a list.
 import { pointBytes } from '../../protocol/p256.ts';
 import { authBytes } from '../../protocol/subscription.ts';
 import type { Recipient } from '../broadcasts.ts';
@@ -12,6 +12,8 @@ export interface PageReader {
     throughPosition: number,
     limit: number,
   ): readonly Recipient[];
+  /** Those with these ids, in order; those removed meanwhile are left out. */
+  byIds(ids: readonly number[], limit: number): readonly Recipient[];
   at(broadcastId: number, position: number): Recipient | undefined;
 }
 
@@ -26,7 +28,7 @@ type RecipientRow = readonly [
 ];
 
 export function createPageReader(database: SqliteDatabase): PageReader {
-  const { hasList, ofAll, ofList, findVapidKey } = prepareStatements(database);
+  const { hasList, ofAll, ofIds, ofList, findVapidKey } = prepareStatements(database);
   const vapidKeys = new Map<number, string>();
 
   const vapidPublicKey = (id: number): string | undefined => {
@@ -60,6 +62,7 @@ export function createPageReader(database: SqliteDatabase): PageReader {
   };
   return {
     page,
+    byIds: (ids, limit) => ofIds.all({ ids: JSON.stringify(ids), limit }).map(toRecipient),
     at: (broadcastId, position) => page(broadcastId, position - 1, position, 1)[0],
   };
 }
@@ -75,6 +78,14 @@ function prepareStatements(database: SqliteDatabase) {
         from subscriptions s
         where s.id > :afterPosition and s.id <= :throughPosition
         order by s.id
+        limit :limit
+      `,
+      { arrays: true },
+    ),
+    ofIds: database.prepare<{ ids: string; limit: number }, RecipientRow>(
+      `
+        select s.id, s.id, s.endpoint, hex(s.p256dh) || hex(s.auth), s.vapid_key_id, s.updated_at_ms
+        from json_each(:ids) i cross join subscriptions s on s.id = i.value
         limit :limit
       `,
       { arrays: true },

@@ -18,7 +18,7 @@ import { empty, moreHosts, stateBadge, untrusted, table, tile, time } from '../c
 export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
   const { audience, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
   const settled = audience - counts.pending;
-  const share = audience === 0 ? 1 : settled / audience;
+  const share = audience === 0 ? Number(finishedAtMs !== undefined) : settled / audience;
   const rate = stateOf(broadcast) === 'running' ? rateOf(intervals) : 0;
   const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const left =
@@ -66,6 +66,7 @@ function timing({ startAtMs, finishedAtMs, state }: Broadcast): string {
   if (finishedAtMs !== undefined) {
     return `took ${formatDuration(Math.max(0, finishedAtMs - startAtMs) / 1000)}`;
   }
+  if (state === 'preparing') return 'looking for its audience; nothing is sent until it is complete';
   if (startAtMs > Date.now()) return `starts in ${formatDuration((startAtMs - Date.now()) / 1000)}`;
   return state === 'paused' ? 'nothing is sent until it is resumed' : '';
 }

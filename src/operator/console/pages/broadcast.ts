@@ -23,9 +23,9 @@ import { renderAttempts } from './broadcast-attempts.ts';
 import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
 const controls = {
-  pause: { text: 'Pause', from: ['running', 'scheduled'], style: '' },
+  pause: { text: 'Pause', from: ['preparing', 'running', 'scheduled'], style: '' },
   resume: { text: 'Resume', from: ['paused'], style: 'primary' },
-  cancel: { text: 'Cancel', from: ['running', 'scheduled', 'paused'], style: 'danger' },
+  cancel: { text: 'Cancel', from: ['preparing', 'running', 'scheduled', 'paused'], style: 'danger' },
 } as const;
 
 type ControlName = keyof typeof controls;

@@ -25,7 +25,7 @@ import { titleOf } from '../broadcast-title.ts';
 const pageRows = 25;
 const dayMs = 24 * 60 * 60 * 1000;
 
-const states = ['running', 'scheduled', 'paused', 'done', 'cancelled'] as const;
+const states = ['preparing', 'running', 'scheduled', 'paused', 'done', 'cancelled'] as const;
 
 export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorContext): void {
   app.get('/broadcasts', async (request, reply) => {

@@ -92,7 +92,7 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
   return {
     tiles: html`<dl class="tiles">
       ${tile('Messages a second', formatCount(Math.round(rate)), 'over the last seconds')}
-      ${tile('Broadcasts running', formatCount(running), `${formatCount(others)} scheduled or paused`)}
+      ${tile('Broadcasts running', formatCount(running), `${formatCount(others)} preparing, scheduled or paused`)}
       ${tile(
         'Subscriptions',
         formatCount(subscriptions),

@@ -12,6 +12,7 @@ import { suspensionPolicy } from '../../push-services.ts';
 import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
 import { addColumns, listColumns, outcomeColumns, settledRows } from '../../outcome-columns.ts';
 import { settlements } from '../../broadcasts.ts';
+import { membersOf } from '../../slices.ts';
 import { noAction, receiptWindowMs } from '../../receipts.ts';
 import { broadcastWidths, outcomeWidths } from '../../statistics.ts';
 import { migrations, partitions, workChannel } from '../migrations.ts';
@@ -65,6 +66,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   heldDeletionsDetail: heldDeletionsDetail('{origin}'),
   heldDeletionsReason,
   noAction,
+  membersOf: { sql: membersOf("b.rows_in <> 'list'", "''::bytea") },
   partitions,
   receiptWindowMs,
   workChannel,

@@ -1,16 +1,17 @@
 -- Freezes an audience.
 
--- The highest id such that all rows up to it are committed, rolled back or deleted. Waits for registrations that are
--- open, and lets no other one begin in the meantime; it holds the lock for this statement only.
-create function deskbell_functions.last_subscription_id() returns bigint language plpgsql as $$
+-- The highest id such that all rows up to it are committed, rolled back or deleted, and how many subscriptions there are then.
+-- Waits for registrations that are open, and lets no other one begin in the meantime; it holds the lock for this statement only.
+create function deskbell_functions.freeze_subscriptions(out last_id bigint, out rows bigint) language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(hashtext('deskbell subscriptions'), 1);
-  return (select case when is_called then last_value else 0 end from deskbell.subscriptions_id_seq);
+  select case when is_called then last_value else 0 end into last_id from deskbell.subscriptions_id_seq;
+  select coalesce(sum(subscriptions), 0) into rows from deskbell.subscription_counts;
 end $$;
 
--- Adds members to a list: ids of stored subscriptions, or whole subscriptions (id null). What is in it already is skipped.
+-- Adds subscriptions that need not be stored to a list. What is in it already is skipped.
 create function deskbell_functions.add_members(
-  audience bigint, ids bigint[], hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[]
+  audience bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[]
 ) returns boolean language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -20,22 +21,16 @@ declare
 begin
   select members into known from deskbell.audiences where id = audience for update;
   if not found then return false; end if;
-  insert into deskbell.audience_members
-    (audience_id, position, subscription_id, endpoint_hash, endpoint, p256dh, auth)
-  select audience, known + row_number() over (order by new.number), new.id,
-         coalesce(new.hash, (select s.endpoint_hash from deskbell.subscriptions s where s.id = new.id)),
-         new.endpoint, new.p256dh, new.auth
+  insert into deskbell.audience_members (audience_id, position, endpoint_hash, endpoint, p256dh, auth)
+  select audience, known + row_number() over (order by new.number), new.hash, new.endpoint, new.p256dh, new.auth
   from (
-    select distinct on (id, hash) *
-    from unnest(ids, hashes, endpoints, p256dhs, auths) with ordinality
-      as given (id, hash, endpoint, p256dh, auth, number)
-    order by id, hash, number
+    select distinct on (hash) *
+    from unnest(hashes, endpoints, p256dhs, auths) with ordinality as given (hash, endpoint, p256dh, auth, number)
+    order by hash, number
   ) new
   where not exists (
-      select from deskbell.audience_members m where m.audience_id = audience and m.subscription_id = new.id)
-    and not exists (
-      select from deskbell.audience_members m
-      where m.audience_id = audience and m.endpoint_hash = new.hash and m.endpoint is not null);
+    select from deskbell.audience_members m
+    where m.audience_id = audience and m.endpoint_hash = new.hash and m.endpoint is not null);
   get diagnostics added = row_count;
   update deskbell.audiences set members = known + added where id = audience;
   return true;

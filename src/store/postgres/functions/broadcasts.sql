@@ -1,11 +1,13 @@
 -- Creates broadcasts.
 
--- Writes a broadcast and its slices, or finds the one that has the key.
+-- Writes a broadcast and its slices, or finds the one that has the key. p_expression: whom its audience is to be filled with, of
+-- the ids up to p_through, or null; then it waits.
 create function deskbell_functions.create_broadcast(
   p_now_ms bigint, p_creation text, p_key text, p_hash bytea, p_payload bytea,
   p_options jsonb, p_audience_id bigint, p_user text,
   p_receipt_actions text, p_rows_in text, p_audience bigint,
-  p_start bigint, p_expiry bigint, numbers int[], cursors bigint[], throughs bigint[]
+  p_start bigint, p_expiry bigint, numbers int[], cursors bigint[], throughs bigint[],
+  p_expression text, p_slice_rows bigint, p_through bigint
 ) returns table (id bigint, is_new boolean) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -17,9 +19,10 @@ begin
     receipt_actions, rows_in, audience,
     created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, :optionColumns
   ) select
-    p_creation, p_key, p_hash, case when p_audience = 0 then 'done' else 'running' end, p_payload,
+    p_creation, p_key, p_hash, 
+    case when p_expression is not null then 'paused' when p_audience = 0 then 'done' else 'running' end, p_payload,
     p_audience_id, p_user, p_receipt_actions, p_rows_in, p_audience,
-    now_ms, p_start, p_expiry, case when p_audience = 0 then now_ms end, :optionColumns
+    now_ms, p_start, p_expiry, case when p_expression is null and p_audience = 0 then now_ms end, :optionColumns
   from jsonb_populate_record(null::deskbell.broadcasts, p_options)
   on conflict do nothing returning broadcasts.id into made;
   if made is null then
@@ -33,6 +36,13 @@ begin
   end if;
   insert into deskbell.slices (broadcast_id, number, cursor, through_position)
     select made, s.number, s.cursor, s.through
-    from unnest(numbers, cursors, throughs) as s (number, cursor, through);
+    from unnest(numbers, cursors, throughs) as s (number, cursor, through)
+    union all
+    select made, s.number, s.first_id - 1, s.last_id
+    from deskbell.audience_sets s where s.audience_id = p_audience_id;
+  if p_expression is not null then
+    insert into deskbell.preparations (broadcast_id, expression, slice_rows, through_id, width)
+      values (made, p_expression, p_slice_rows, p_through, p_slice_rows * :partitions);
+  end if;
   return query select made, true;
 end $$;

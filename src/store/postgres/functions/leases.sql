@@ -23,7 +23,8 @@ end $$;
 -- earlier. p_broadcast: a broadcast, or 0 for any; high_first: those with high priority before the others, or after them.
 create function deskbell_functions.lease_slice(
   p_now_ms bigint, lease_ms bigint, p_token text, p_broadcast bigint, high_first boolean
-) returns table (broadcast_id bigint, number int, cursor bigint, through_position bigint) language plpgsql
+) returns table (broadcast_id bigint, number int, cursor bigint, through_position bigint, ids bytea, in_partition int)
+language plpgsql
 set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 #variable_conflict use_column
@@ -56,9 +57,14 @@ begin
       where s.broadcast_id = head.broadcast_id and s.number >= head.from_slice and s.lease_until_ms <= now_ms
       order by s.number limit 1 for update skip locked;
     if free is not null then
-      return query update deskbell.slices s set token = p_token, lease_until_ms = now_ms + lease_ms
-        where s.broadcast_id = head.broadcast_id and s.number = free
-        returning s.broadcast_id, s.number, s.cursor, s.through_position;
+      return query
+        with taken as (
+          update deskbell.slices s set token = p_token, lease_until_ms = now_ms + lease_ms
+          where s.broadcast_id = head.broadcast_id and s.number = free
+          returning s.number, s.cursor, s.through_position)
+        select b.id, t.number, t.cursor, t.through_position, :membersOf, a.in_partition
+        from taken t join deskbell.broadcasts b on b.id = head.broadcast_id
+        left join deskbell.audience_sets a on a.audience_id = b.audience_id and a.number = t.number;
     end if;
     perform deskbell_functions.note_leased(head.broadcast_id, head.from_slice, free);
     exit when free is not null;

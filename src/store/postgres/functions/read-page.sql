@@ -56,3 +56,36 @@ begin
   $page$, slice % :partitions)
     using after, through, max_rows;
 end $$;
+
+-- Rows with these ids, in order, likewise; of a partition, or of any where it is null. At most max_rows.
+create function deskbell_functions.read_members(p_partition int, ids bigint[], max_rows int)
+returns table (
+  positions text, subscription_ids text, endpoints text, keys text, vapid_key_ids text, updated_at_ms text
+) language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+begin
+  if p_partition is null then
+    return query
+      select string_agg(s.id::text, ',' order by s.id),
+             null,
+             string_agg(s.endpoint, chr(10) order by s.id),
+             string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
+             string_agg(s.vapid_key_id::text, ',' order by s.id),
+             string_agg(s.updated_at_ms::text, ',' order by s.id)
+      from (select * from deskbell.subscriptions where id = any (ids) order by id limit max_rows) s;
+    return;
+  end if;
+  return query execute format($page$
+    select string_agg(s.id::text, ',' order by s.id),
+           null,
+           string_agg(s.endpoint, chr(10) order by s.id),
+           string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
+           string_agg(s.vapid_key_id::text, ',' order by s.id),
+           string_agg(s.updated_at_ms::text, ',' order by s.id)
+    from (select * from deskbell.subscriptions_%s where id = any ($1) order by id limit $2) s
+  $page$, p_partition)
+    using ids, max_rows;
+end $$;

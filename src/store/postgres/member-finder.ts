@@ -1,0 +1,92 @@
+// Finds the members of audiences in PostgreSQL. A set has ids of one partition, so that each is looked up in one index; where
+// few are found at once, sets are of any.
+import type { MemberFinder, MemberSet } from '../preparations.ts';
+import { cutIds } from '../slices.ts';
+import { audienceCondition } from './audience-filter.ts';
+import type { PostgresDatabase } from './database.ts';
+import { partitions } from './migrations.ts';
+
+/** Ids of one partition, separated by commas. */
+interface PartitionRow {
+  readonly partition: number;
+  readonly ids: string;
+}
+
+/** Looking an id up in all partitions costs about as much as leasing and committing slices with fewer rows than this. */
+const minRowsOfPartition = 128;
+const isForPartitions = (rows: number, sliceRows: number): boolean =>
+  rows >= partitions * Math.min(sliceRows / 2, minRowsOfPartition);
+
+/** Ranges double while few are found, up to this many times the first one: a second of a statement. */
+const maxGrowth = 32;
+/** Ids that are looked up in one statement, which may read the whole table for them. */
+const lookUpAtOnce = 500_000;
+
+const partitionsOf = `select substring(tableoid::regclass::text from '\\d+$')::int as partition,
+  string_agg(id::text, ',' order by id) as ids`;
+
+export function createMemberFinder(database: PostgresDatabase): MemberFinder {
+  return {
+    findMatching: async (expression, { afterId, throughId: lastId, width: given, sliceRows }) => {
+      const wanted = partitions * sliceRows;
+      const width = Math.max(given, sliceRows);
+      // a person has few, which an index gives
+      const throughId = expression.user === undefined ? Math.min(lastId, afterId + width) : lastId;
+      const { condition, values } = audienceCondition(expression, 3);
+      const rows = await database.query<PartitionRow>(
+        `${partitionsOf} from (
+           select s.tableoid, s.id from deskbell.subscriptions s where s.id > $1 and s.id <= $2 and ${condition}) s
+         group by tableoid`,
+        [afterId, throughId, ...values],
+      );
+      const sets = cut(rows, sliceRows);
+      return { sets, throughId, width: nextWidth(width, sets, wanted) };
+    },
+
+    cutSets: async (ids, sliceRows) => {
+      if (!isForPartitions(ids.length, sliceRows))
+        return cutIds(ids, sliceRows).map((part) => ({ ids: part }));
+      const sets: MemberSet[] = [];
+      for (let first = 0; first < ids.length; first += lookUpAtOnce) {
+        const some = ids.slice(first, first + lookUpAtOnce);
+        const rows = await database.query<PartitionRow>(
+          `${partitionsOf} from (
+             select s.tableoid, s.id from unnest($1::bigint[]) as given (id) join deskbell.subscriptions s using (id)) s
+           group by tableoid`,
+          [`{${some.join(',')}}`],
+        );
+        const stored = new Set(rows.flatMap((row) => row.ids.split(',').map(Number)));
+        // counted as removed, wherever they are looked for
+        const others = cutIds(
+          some.filter((id) => !stored.has(id)),
+          sliceRows,
+        ).map((part) => ({
+          partition: 0,
+          ids: part,
+        }));
+        sets.push(...cut(rows, sliceRows), ...others);
+      }
+      return sets;
+    },
+  };
+}
+
+/** @returns sets of one partition each, or of any where few were found */
+const cut = (rows: readonly PartitionRow[], sliceRows: number): readonly MemberSet[] => {
+  const byPartition = rows.map(({ partition, ids }) => ({ partition, ids: ids.split(',').map(Number) }));
+  const found = byPartition.reduce((sum, { ids }) => sum + ids.length, 0);
+  if (!isForPartitions(found, sliceRows)) {
+    const ids = byPartition.flatMap((part) => part.ids).sort((one, other) => one - other);
+    return cutIds(ids, sliceRows).map((part) => ({ ids: part }));
+  }
+  return byPartition.flatMap(({ partition, ids }) =>
+    cutIds(ids, sliceRows).map((part) => ({ partition, ids: part })),
+  );
+};
+
+/** @param wanted how many members are to be found at once */
+function nextWidth(width: number, sets: readonly MemberSet[], wanted: number): number {
+  const found = sets.reduce((rows, { ids }) => rows + ids.length, 0);
+  if (found < wanted / 2) return Math.min(2 * width, maxGrowth * wanted);
+  return found > 2 * wanted ? Math.ceil((width * wanted) / found) : width;
+}

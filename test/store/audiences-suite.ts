@@ -1,0 +1,297 @@
+// Audiences of stored subscriptions: found range by range, by whichever process goes on.
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import {
+  commitSlice,
+  createMatching,
+  madeUpBroadcast,
+  openForEachTest,
+  openIds,
+  type StoreUnderTest,
+} from './store-under-test.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const leaseMs = 60_000;
+
+const accepted = (recipient: Recipient): RowResult => ({
+  recipient,
+  origin,
+  attempts: 1,
+  result: 'accepted',
+});
+
+export function describeAudiences(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`audiences: ${name}`, () => {
+    let nowMs = 1_800_000_000_000;
+    const store = openForEachTest(prepare, () => nowMs);
+    const matching = { tags: { all: ['news'] } };
+    /** So few that PostgreSQL finds them in several ranges, and in sets of one partition each. */
+    const sliceRows = 4;
+    let ids: readonly number[];
+
+    beforeEach(async () => {
+      nowMs = 1_800_000_000_000;
+      await store.subscriptions.putAll(
+        Array.from({ length: 1000 }, (_, index) => ({
+          subscription: madeUpSubscription(index),
+          vapidPublicKey,
+          assign: { tags: index % 5 === 0 ? ['other'] : ['news', ...(index === 77 ? ['rare'] : [])] },
+        })),
+      );
+      const page = await store.subscriptions.page({ afterId: 0, limit: 1000, matching });
+      ids = page.map(({ id }) => id);
+    });
+
+    const draft = (changes = {}) => madeUpBroadcast(nowMs, { sliceRows, ...changes });
+
+    const create = async (changes = {}): Promise<Broadcast> => {
+      const audienceId = await store.broadcasts.openAudience();
+      return (await store.broadcasts.create({ ...draft(changes), audienceId, matching })).broadcast;
+    };
+
+    /** @returns ids of all that it was sent to, ascending */
+    const settle = async (broadcastId: number, toResult = accepted): Promise<readonly number[]> => {
+      const seen: number[] = [];
+      for (;;) {
+        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
+        if (slice === undefined) return seen.sort((one, other) => one - other);
+        await commitSlice(
+          store,
+          slice,
+          (recipient) => {
+            seen.push(recipient.subscriptionId ?? 0);
+            return toResult(recipient);
+          },
+          leaseMs,
+        );
+      }
+    };
+
+    test('nothing is sent before the audience is complete, and then to each of its members once', async () => {
+      const { id, state, audience } = await create();
+      assert.deepEqual([state, audience], ['preparing', 0]);
+      let ranges = 0;
+      while (await store.broadcasts.prepare(id, 'one')) {
+        ranges += 1;
+        assert.equal(await store.leases.leaseSlice({ leaseMs, broadcastId: id }), undefined);
+        assert.equal((await store.broadcasts.get(id)).state, 'preparing');
+        assert.deepEqual(
+          (await store.broadcasts.listOpen(10)).map((open) => open.state),
+          ['preparing'],
+        );
+      }
+      assert.ok(ranges > 1, 'in several ranges');
+      const complete = await store.broadcasts.get(id);
+      assert.deepEqual([complete.state, complete.audience], ['running', ids.length]);
+      assert.deepEqual(await settle(id), ids);
+      const { counts, state: end } = await store.broadcasts.get(id);
+      assert.deepEqual([end, counts.accepted, counts.removed], ['done', ids.length, 0]);
+    });
+
+    test('another process goes on where one has ended, once its time is over', async () => {
+      const { id } = await create();
+      assert.equal(await store.broadcasts.findUnprepared(), id);
+      assert.equal(await store.broadcasts.prepare(id, 'one'), true);
+      assert.equal(await store.broadcasts.findUnprepared(), undefined);
+      assert.equal(await store.broadcasts.prepare(id, 'two'), false);
+      nowMs += 10_000;
+      assert.equal(await store.broadcasts.findUnprepared(), id);
+      assert.equal(await store.broadcasts.prepare(id, 'two'), true);
+      assert.equal(await store.broadcasts.prepare(id, 'one'), false, 'it has lost the broadcast');
+      while (await store.broadcasts.prepare(id, 'two'));
+      assert.equal(await store.broadcasts.findUnprepared(), undefined);
+      assert.deepEqual(await settle(id), ids);
+    });
+
+    test('of two that look at the same ids at once, one stores what it has found', async () => {
+      const { id } = await create();
+      await Promise.all(
+        Array.from({ length: 4 }, async () => {
+          while (await store.broadcasts.prepare(id, 'same'));
+        }),
+      );
+      while (await store.broadcasts.prepare(id, 'same'));
+      assert.equal((await store.broadcasts.get(id)).audience, ids.length);
+      assert.deepEqual(await settle(id), ids);
+    });
+
+    test('who subscribes while it is prepared is not in the audience', async () => {
+      const { id } = await create();
+      await store.broadcasts.prepare(id, 'one');
+      await store.subscriptions.putAll([
+        { subscription: madeUpSubscription(2000), vapidPublicKey, assign: { tags: ['news'] } },
+      ]);
+      while (await store.broadcasts.prepare(id, 'one'));
+      assert.deepEqual(await settle(id), ids);
+    });
+
+    test('a repeat with the key returns it, as far as it is', async () => {
+      const { id } = await create({ idempotencyKey: 'key' });
+      await store.broadcasts.prepare(id, 'one');
+      const again = await store.broadcasts.create({ ...draft({ idempotencyKey: 'key' }), matching });
+      assert.deepEqual([again.isNew, again.broadcast.id, again.broadcast.state], [false, id, 'preparing']);
+    });
+
+    test('pausing it stops the preparation, until it is resumed', async () => {
+      const { id } = await create();
+      await store.broadcasts.prepare(id, 'one');
+      assert.equal((await store.broadcasts.pause(id)).state, 'paused');
+      assert.equal(await store.broadcasts.prepare(id, 'one'), false);
+      nowMs += 10_000;
+      assert.equal(await store.broadcasts.findUnprepared(), undefined);
+      assert.equal((await store.broadcasts.resume(id)).state, 'preparing');
+      while (await store.broadcasts.prepare(id, 'one'));
+      assert.deepEqual(await settle(id), ids);
+    });
+
+    test('cancelling it ends the preparation, and its counts add up', async () => {
+      const { id } = await create();
+      await store.broadcasts.prepare(id, 'one');
+      const { state, audience, counts } = await store.broadcasts.cancel(id);
+      assert.equal(state, 'cancelled');
+      assert.equal(counts.cancelled, audience);
+      assert.equal(await store.broadcasts.prepare(id, 'one'), false);
+      assert.deepEqual(await settle(id), []);
+      await assert.rejects(store.broadcasts.resume(id), { code: 'ERR_BROADCAST_STATE' });
+    });
+
+    test('where sending is paused, so is the preparation', async () => {
+      const { id } = await create();
+      await store.broadcasts.prepare(id, 'one');
+      assert.deepEqual((await store.sending.pause('asked')).broadcastIds, [id]);
+      assert.equal((await store.broadcasts.get(id)).state, 'paused');
+      assert.equal(await store.broadcasts.prepare(id, 'one'), false);
+      assert.deepEqual(await store.sending.resume({ withBroadcasts: true }), [id]);
+      assert.equal((await store.broadcasts.get(id)).state, 'preparing');
+      while (await store.broadcasts.prepare(id, 'one'));
+      assert.deepEqual(await settle(id), ids);
+    });
+
+    test('to nobody it is done when all ids have been looked at', async () => {
+      const { id, state, audience } = await createMatching(store, { tags: { all: ['nothing'] } }, draft());
+      assert.deepEqual([state, audience], ['done', 0]);
+      assert.deepEqual(await settle(id), []);
+    });
+
+    test('a few among many are in one slice', async () => {
+      const { id, audience } = await createMatching(store, { tags: { all: ['rare'] } }, draft());
+      assert.equal(audience, 1);
+      const rare = await store.subscriptions.page({
+        afterId: 0,
+        limit: 10,
+        matching: { tags: { all: ['rare'] } },
+      });
+      assert.deepEqual(
+        await settle(id),
+        rare.map((row) => row.id),
+      );
+    });
+
+    test('ids are sent to once each, however many there are; those not stored count as removed', async () => {
+      const audienceId = await openIds(store, [...ids, 1e9, 1e9 + 1]);
+      const { broadcast } = await store.broadcasts.create(draft({ audienceId }));
+      assert.deepEqual([broadcast.state, broadcast.audience], ['running', ids.length + 2]);
+      assert.deepEqual(await settle(broadcast.id), ids);
+      const { state, counts } = await store.broadcasts.get(broadcast.id);
+      assert.deepEqual([state, counts.accepted, counts.removed], ['done', ids.length, 2]);
+    });
+
+    test('members that have left the store are passed over, whole pages of them too', async () => {
+      const { id } = await createMatching(store, matching, draft({ sliceRows: 1000 }));
+      for (const removed of ids.slice(0, 30)) await store.subscriptions.removeById(removed);
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
+      const page = await store.ledger.readRows(slice!, slice!.cursor, 10);
+      assert.deepEqual(
+        page.map(({ position }) => position),
+        ids.slice(30, 40),
+      );
+      const next = await store.ledger.readRows(slice!, ids[39]!, 10);
+      assert.deepEqual(
+        next.map(({ position }) => position),
+        ids.slice(40, 50),
+      );
+    });
+
+    test('a row that is tried again is found by its id', async () => {
+      const { id } = await createMatching(store, matching, draft());
+      const retry = { delayMs: 10, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 100_000 };
+      await settle(id, (recipient) => ({ recipient, origin, attempts: 1, result: 'retry', retry }));
+      nowMs += 10;
+      const seen: (number | undefined)[] = [];
+      for (;;) {
+        const lease = await store.leases.leaseRetries({ leaseMs, limit: 500, broadcastId: id });
+        if (lease === undefined) break;
+        seen.push(...lease.rows.map(({ subscriptionId }) => subscriptionId));
+        await store.ledger.commit({ ...lease, leaseMs, rows: lease.rows.map(accepted) });
+      }
+      assert.deepEqual(
+        seen.sort((one, other) => Number(one) - Number(other)),
+        ids,
+      );
+      assert.equal((await store.broadcasts.get(id)).state, 'done');
+    });
+
+    test('a worker of a former version gets no slice of it', async () => {
+      const { id } = await createMatching(store, matching, draft());
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
+      assert.match(slice!.fenceToken, /^sets:/);
+    });
+
+    test('a person who is removed is in no audience any more, and the counts add up', async () => {
+      await store.people.assign(ids[3]!, { user: 'ada', tags: ['news'] });
+      const { id } = await createMatching(store, matching, draft());
+      assert.equal((await store.people.remove('ada')).recipients, 1);
+      assert.deepEqual((await store.attempts.outcomesOf(id, [ids[3]!]))[0]?.state, 'notInAudience');
+      assert.deepEqual(
+        await settle(id),
+        ids.filter((other) => other !== ids[3]),
+      );
+      assert.equal((await store.broadcasts.get(id)).counts.removed, 1);
+    });
+
+    test('who is in the audience is known for as long as attempts are kept', async () => {
+      const { id } = await create();
+      const stateOf = async (subscriptionId: number) =>
+        (await store.attempts.outcomesOf(id, [subscriptionId]))[0]?.state;
+      assert.equal(await stateOf(ids[5]!), 'pending', 'not looked for yet');
+      assert.equal(await stateOf(ids[0]! - 1), 'pending');
+      while (await store.broadcasts.prepare(id, 'one'));
+      assert.equal(await stateOf(ids[0]! - 1), 'notInAudience');
+      await store.subscriptions.removeById(ids[5]!);
+      await settle(id);
+      const day = 24 * 60 * 60 * 1000;
+      nowMs += 2 * day;
+      while (await store.retention.prune({}));
+      assert.deepEqual([await stateOf(ids[5]!), await stateOf(ids[6]!)], ['removed', 'accepted']);
+      assert.equal(await stateOf(ids[0]! - 1), 'notInAudience');
+      while (await store.retention.prune({ attemptsBeforeMs: nowMs }));
+      assert.equal(await stateOf(ids[6]!), 'noLongerKept');
+    });
+
+    test('lists that nobody uses are deleted by retention alone, those of open broadcasts are kept', async () => {
+      const subscriptions = Array.from({ length: 10 }, (_, index) => madeUpSubscription(index));
+      const listOf = async () => {
+        const audienceId = await store.broadcasts.openAudience();
+        await store.broadcasts.addToAudience(audienceId, subscriptions);
+        return audienceId;
+      };
+      const [unused, open, over] = [await listOf(), await listOf(), await listOf()];
+      const { broadcast: first } = await store.broadcasts.create(draft({ audienceId: open }));
+      const { broadcast: second } = await store.broadcasts.create(draft({ audienceId: over }));
+      await store.broadcasts.cancel(second.id);
+      nowMs += 24 * 60 * 60 * 1000 + 1;
+      const young = await store.broadcasts.openAudience();
+      while (await store.retention.prune({}));
+      for (const gone of [unused, over]) {
+        await assert.rejects(store.broadcasts.addToAudience(gone, subscriptions), {
+          code: 'ERR_FIELD_VALUE',
+        });
+      }
+      for (const kept of [open, young]) await store.broadcasts.addToAudience(kept, []);
+      assert.equal((await store.broadcasts.get(first.id)).state, 'running');
+    });
+  });
+}
