@@ -205,4 +205,20 @@ export const sending: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      'The store knows what came of every subscription in a broadcast, with each answer of its push service',
+    test: {
+      file: 'test/delivery/row-outcomes.test.ts',
+      title: 'the store knows what came of each of 20,000 rows, as the push services do',
+    },
+    changes: {
+      'src/store/attempt-sets.ts': {
+        'attempts are not stored whose rows are tried again': [
+          "return attempts > 0 && (result === 'retry' || result === 'refused') ? 'retry' : undefined;",
+          'return undefined;',
+        ],
+      },
+    },
+  },
 ];
