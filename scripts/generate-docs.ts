@@ -13,11 +13,11 @@ import {
   type SettingName,
 } from '../src/cli/configuration/configuration.ts';
 import type { Setting } from '../src/cli/configuration/setting.ts';
-import type { CatalogueEntry } from '../src/errors/catalogue-entry.ts';
-import { fieldErrors } from '../src/errors/field-errors.ts';
-import { libraryErrors } from '../src/errors/library-errors.ts';
-import { operatorErrors } from '../src/errors/operator-errors.ts';
-import { serviceErrors } from '../src/errors/service-errors.ts';
+import type { CatalogueEntry } from '../src/errors/catalogue/catalogue-entry.ts';
+import { fieldErrors } from '../src/errors/catalogue/field-errors.ts';
+import { libraryErrors } from '../src/errors/catalogue/library-errors.ts';
+import { operatorErrors } from '../src/errors/catalogue/operator-errors.ts';
+import { serviceErrors } from '../src/errors/catalogue/service-errors.ts';
 import { writePage } from './write-page.ts';
 
 await writePage('docs/errors.md', renderErrors());

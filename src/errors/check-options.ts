@@ -1,7 +1,7 @@
 // Checks the options that a caller hands over: TypeScript holds only some callers to their types, and to no bounds. Each
 // entry has one table with a check for each of its options; the type makes the table complete, and what is not in it is
 // refused.
-import type { ErrorCode } from './catalogue.ts';
+import type { ErrorCode } from './catalogue/catalogue.ts';
 import { DeskbellError } from './deskbell-error.ts';
 
 /** Throws where a value is not usable. It is not asked about an option that is left out, unless that is required. */

@@ -1,6 +1,6 @@
 // The one error class. Every fault that a caller may want to tell apart carries a stable code from the
 // catalogue; nothing secret (keys, `auth`, payloads, whole endpoints, passwords in URLs) ever appears in a message.
-import { catalogue, type ErrorCode } from './catalogue.ts';
+import { catalogue, type ErrorCode } from './catalogue/catalogue.ts';
 import { hidePasswords } from './hide-passwords.ts';
 
 /** What is wrong with one field of an input. `pointer` is a JSON Pointer (RFC 6901), `''` for the whole value. */

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import { serviceErrors, type ServiceErrorCode } from '../errors/service-errors.ts';
+import { serviceErrors, type ServiceErrorCode } from '../errors/catalogue/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { renderError, type RenderedResponse } from './render-error.ts';
 import { endConnection, linger } from './end-connection.ts';

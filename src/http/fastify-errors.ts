@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { serviceErrors, type ServiceErrorCode } from '../errors/service-errors.ts';
+import { serviceErrors, type ServiceErrorCode } from '../errors/catalogue/service-errors.ts';
 
 const fastifyCodes: Readonly<Record<string, { code: ServiceErrorCode; message: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {

@@ -1,7 +1,7 @@
 // Errors as RFC 9457 problems: the body of every answer with a status of 400 or above, and how long it may be.
 import type { FastifyInstance } from 'fastify';
 
-import type { ErrorCode } from '../errors/catalogue.ts';
+import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { escapeControls } from '../errors/escape-controls.ts';
 import { toFault } from './fastify-errors.ts';

@@ -1,8 +1,8 @@
 // What holds for every response of a listener, also for those that are written without a route.
 import type { IncomingMessage } from 'node:http';
 
-import type { ErrorCode } from '../errors/catalogue.ts';
-import type { ServiceErrorEntry } from '../errors/catalogue-entry.ts';
+import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
+import type { ServiceErrorEntry } from '../errors/catalogue/catalogue-entry.ts';
 import type { Filter } from './filter.ts';
 
 /** The errors that a listener answers with, each with its status. Any other one is answered as ERR_INTERNAL. */

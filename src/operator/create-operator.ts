@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { createWarningReader, type ReadWarnings } from '../delivery/installation-warnings.ts';
-import { operatorErrors } from '../errors/operator-errors.ts';
+import { operatorErrors } from '../errors/catalogue/operator-errors.ts';
 import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
 import { assertHost } from '../http/host.ts';
 import { sendProblems } from '../http/problem.ts';

@@ -1,5 +1,5 @@
 // What the description document says of the operator's API as a whole.
-import { operatorErrors } from '../errors/operator-errors.ts';
+import { operatorErrors } from '../errors/catalogue/operator-errors.ts';
 import type { Description } from '../http/description/openapi-document.ts';
 
 const summary = `Sends push messages and broadcasts, shows what came of them, and manages subscriptions.

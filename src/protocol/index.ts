@@ -24,7 +24,8 @@ export {
 } from './request.ts';
 export { parseSubscription, type Subscription } from './subscription.ts';
 export { decryptPushMessage, generateUserAgentKeys, type UserAgentKeys } from './user-agent.ts';
-export { checkVapidKeys, checkVapidSubject, generateVapidKeys, type VapidKeys } from './vapid-token.ts';
+export { checkVapidSubject } from './vapid-subject.ts';
+export { checkVapidKeys, generateVapidKeys, type VapidKeys } from './vapid-token.ts';
 export {
   createVapidAuthorizer,
   type VapidAuthorizer,
@@ -32,4 +33,4 @@ export {
 } from './vapid-authorizer.ts';
 export { verifyVapidAuthorization, type VapidClaims, type VapidFault } from './vapid-verification.ts';
 export { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
-export type { ErrorCode } from '../errors/catalogue.ts';
+export type { ErrorCode } from '../errors/catalogue/catalogue.ts';

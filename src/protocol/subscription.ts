@@ -1,6 +1,6 @@
 // Push subscriptions: what a browser gives an application server to send messages to, strictly parsed. Which push
 // services are admitted is decided by the endpoint policy that is passed in.
-import type { ErrorCode } from '../errors/catalogue.ts';
+import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';
 import { typeOf } from './check-arguments.ts';

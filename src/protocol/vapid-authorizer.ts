@@ -4,13 +4,13 @@ import { checkOptions, isCheckedElsewhere, isFunction, type OptionChecks } from 
 import { assertInteger } from './check-arguments.ts';
 import {
   checkVapidKeys,
-  checkVapidSubject,
   defaultTokenLifetimeSeconds,
   importSigningKey,
   maxTokenLifetimeSeconds,
   signToken,
   type VapidKeys,
 } from './vapid-token.ts';
+import { checkVapidSubject } from './vapid-subject.ts';
 
 /** Of `createVapidAuthorizer`. */
 export interface VapidAuthorizerOptions {

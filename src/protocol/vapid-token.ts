@@ -1,4 +1,4 @@
-// Voluntary application server identification (RFC 8292): the key pair, the subject, and the signed token. Who renews
+// Voluntary application server identification (RFC 8292): the key pair and the signed token. Who renews
 // tokens, and when: vapid-authorizer.ts.
 import { createECDH, createPrivateKey, sign, type KeyObject } from 'node:crypto';
 
@@ -57,22 +57,6 @@ export function checkVapidKeys(keys: VapidKeys): void {
   }
 }
 
-/**
- * Checks the contact that push services are given. Apple refuses the token of a subject that it does not accept with
- * BadJwtToken and no further reason, so it is checked before the first message.
- *
- * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
- */
-export function checkVapidSubject(subject: string): void {
-  if (typeof subject !== 'string') throw badSubject(`must be a string, not ${typeOf(subject)}`);
-  if (/[\s<>]/.test(subject)) throw badSubject('holds a space or an angle bracket');
-  if (/^mailto:mailto:/i.test(subject)) throw badSubject('has mailto: twice');
-  const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/i.exec(subject)?.[1];
-  const host = /^https:\/\//i.test(subject) ? URL.parse(subject)?.hostname : mailDomain;
-  if (host === undefined) throw badSubject('is not a mailto: or https: URI');
-  if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
-}
-
 /** The private half of a pair as `signToken` takes it. */
 export function importSigningKey({ publicKey, privateKey }: VapidKeys): KeyObject {
   const jwk = { ...pointToJwk(Buffer.from(publicKey, 'base64url')), d: privateKey };
@@ -106,13 +90,6 @@ function checkKeyText(half: string, text: unknown, length: number): void {
   throw new DeskbellError(
     'ERR_VAPID_KEY_INVALID',
     `The VAPID ${half} key (${size}) is not ${length} characters of unpadded base64url.`,
-  );
-}
-
-function badSubject(fault: string): DeskbellError {
-  return new DeskbellError(
-    'ERR_VAPID_SUBJECT_INVALID',
-    `The VAPID subject ${fault}. Give a contact such as mailto:push@example.org or https://example.org/contact.`,
   );
 }
 

@@ -1,5 +1,5 @@
 // What the description document says of the public service as a whole.
-import { serviceErrors } from '../errors/service-errors.ts';
+import { serviceErrors } from '../errors/catalogue/service-errors.ts';
 import type { Description, SecuritySchemes } from '../http/description/openapi-document.ts';
 
 const summary = `Hands browsers the key to subscribe with and keeps their push subscriptions.

@@ -1,7 +1,7 @@
 // GET /healthz: the process responds. GET /readyz: the store responds as well.
 import { Type } from '../http/schema.ts';
 
-import type { ServiceErrorCode } from '../errors/service-errors.ts';
+import type { ServiceErrorCode } from '../errors/catalogue/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store } from '../store/store.ts';
 import type { Settings } from './options.ts';

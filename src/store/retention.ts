@@ -21,6 +21,9 @@ export interface Retention {
   shrink(): Promise<boolean>;
 }
 
+/** In days, unless an operator says otherwise. */
+export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as const;
+
 /** Some milliseconds of one transaction. */
 const pruneBatchRows = 2000;
 /** Of a thousand rows each. */

@@ -3,7 +3,7 @@
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { Breaker } from './breaker.ts';
 import type { Clock } from './clock.ts';
-import { HttpFaults } from './http-faults.ts';
+import { ProtocolErrorPauses } from './protocol-error-pauses.ts';
 import { Pacing } from './pacing.ts';
 import type { Answer, OriginSnapshot } from './transport.ts';
 
@@ -36,7 +36,7 @@ export class Admission {
   readonly #settings: AdmissionSettings;
   readonly #pacing = new Pacing();
   readonly #breaker = new Breaker();
-  readonly #httpFaults = new HttpFaults();
+  readonly #httpFaults = new ProtocolErrorPauses();
   #answers = 0;
   #throttled = 0;
   #latencyMs = 0;

@@ -10,7 +10,8 @@ import type { Message } from '../../src/protocol/message/message.ts';
 import { pushHeaders, type PushOptions } from '../../src/protocol/request.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { checkVapidKeys, checkVapidSubject, generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { checkVapidSubject } from '../../src/protocol/vapid-subject.ts';
+import { checkVapidKeys, generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 
 const userAgent = generateUserAgentKeys();
 const vapidKeys = generateVapidKeys();

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 
 import { createVapidAuthorizer } from '../../src/protocol/vapid-authorizer.ts';
-import { checkVapidKeys, checkVapidSubject, generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { checkVapidSubject } from '../../src/protocol/vapid-subject.ts';
+import { checkVapidKeys, generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 
 const keys = generateVapidKeys();

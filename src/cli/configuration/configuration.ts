@@ -7,9 +7,10 @@ import { defaultBodyLimitBytes } from '../../http/json-body.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/rate-limit.ts';
-import { checkVapidSubject } from '../../protocol/vapid-token.ts';
+import { checkVapidSubject } from '../../protocol/vapid-subject.ts';
 import { checkAddressRanges, checkHosts } from './check-addresses.ts';
 import { parseListenAddress } from './listen-address.ts';
+import { defaultRetention } from '../../store/retention.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
 import { defaultTimeouts } from '../../transport/timeouts.ts';
 import {
@@ -60,15 +61,15 @@ const limits = {
 const retention = {
   keepBroadcastsDays: days({
     description: 'How long broadcasts are kept after their end, with their counts, alarms and receipts.',
-    default: 400,
+    default: defaultRetention.broadcasts,
   }),
   keepAttemptsDays: days({
     description: 'How long attempts are kept after the end of their broadcast.',
-    default: 90,
+    default: defaultRetention.attempts,
   }),
   keepAuditDays: days({
     description: 'How long audit records of operators are kept.',
-    default: 400,
+    default: defaultRetention.audit,
   }),
 } satisfies Entries;
 

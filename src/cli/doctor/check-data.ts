@@ -5,7 +5,7 @@ import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';
 import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
 import { readKeyRing } from '../../keys/key-ring.ts';
-import { findAppleSubjectFault } from '../../protocol/apple-subject.ts';
+import { findAppleSubjectFault } from '../../protocol/vapid-subject.ts';
 import type { DatabaseContent, DatabaseState } from '../../store/database-content.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
 import type { PostgresState } from '../../store/postgres/inspect-database.ts';

@@ -1,6 +1,6 @@
 // How a command reports an error: one line on standard error with what was wrong, the remedy and the code, and the
 // exit code. The stack trace is printed only on request (--debug).
-import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
+import { catalogue, type ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hidePasswords } from '../../errors/hide-passwords.ts';
 

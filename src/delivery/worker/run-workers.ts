@@ -1,7 +1,7 @@
 // Runs workers on a store: in threads where there is much to do, otherwise in this one.
 import type { Store } from '../../store/store.ts';
 import type { GroupedOptions } from '../sender-options.ts';
-import { resolveThreadCount } from './thread-count.ts';
+import { resolveThreadCount, threadsFor } from './thread-count.ts';
 import { runWorkerThreads } from './worker-pool.ts';
 
 export interface RunWorkersOptions extends GroupedOptions {
@@ -16,9 +16,6 @@ export interface WorkRange {
 }
 
 export type RunWorkers = (range: WorkRange, signal: AbortSignal) => Promise<void>;
-
-/** What one thread does faster than another one starts. */
-const rowsForThread = 2000;
 
 /** @throws {DeskbellError} ERR_CONFIGURATION for threads together with functions that they cannot be given */
 export function createRunWorkers({
@@ -43,7 +40,7 @@ export function createRunWorkers({
   };
 
   return async ({ broadcastId, rows = Number.POSITIVE_INFINITY }, signal) => {
-    const count = Math.min(maxThreads, Math.floor(rows / rowsForThread));
+    const count = threadsFor(rows, maxThreads);
     if (count === 0) return runHere(broadcastId, signal);
     const measures = onFigures !== undefined;
     const data = { storeAddress: store.address, settings, broadcastId, measures };

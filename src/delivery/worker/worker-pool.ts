@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
+import { catalogue, type ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { WorkerOptions } from './create-worker.ts';
 import type { Posted, WorkerThreadData } from './worker-thread.ts';

@@ -2,8 +2,8 @@
 // errors made from the very catalogue that answers them.
 import { Type, type Schema } from '../schema.ts';
 
-import type { ErrorCode } from '../../errors/catalogue.ts';
-import type { ServiceErrorEntry } from '../../errors/catalogue-entry.ts';
+import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
+import type { ServiceErrorEntry } from '../../errors/catalogue/catalogue-entry.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { problemType, toProblem } from '../problem.ts';
 import type { AnsweredErrors } from '../response-rules.ts';

@@ -2,7 +2,7 @@
 // request body are taken from the schemas that the route validates with.
 import type { RouteOptions } from 'fastify';
 
-import type { ErrorCode } from '../../errors/catalogue.ts';
+import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import type { Responses } from './openapi-responses.ts';
 
 declare module 'fastify' {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { findAppleSubjectFault } from '../../src/protocol/apple-subject.ts';
-import { checkVapidSubject } from '../../src/protocol/vapid-token.ts';
+import { checkVapidSubject, findAppleSubjectFault } from '../../src/protocol/vapid-subject.ts';
 
 for (const subject of [
   'mailto:push@example.org',

@@ -10,7 +10,7 @@ const answersToForget = 10_000;
 const forgetAfterMs = 2 * maxPauseMs;
 
 /** Of one push service: each fault once, however many requests it ended. */
-export class HttpFaults {
+export class ProtocolErrorPauses {
   #count = 0;
   #last: DeskbellError | undefined;
   #lastMs = 0;
