@@ -2,7 +2,7 @@
 import { changesOf, type ClaimChanges } from './source-change.ts';
 
 const request = 'src/protocol/request.ts';
-const vapid = 'src/protocol/vapid-token.ts';
+const subject = 'src/protocol/vapid-subject.ts';
 const authorizer = 'src/protocol/vapid-authorizer.ts';
 const webPush = 'src/service/push/web-push.ts';
 
@@ -77,7 +77,7 @@ export const sender: ClaimChanges = {
     }),
   ],
   'The subject is a contact URI of mailto: form, set on the sender': [
-    ...changesOf(vapid, {
+    ...changesOf(subject, {
       'ftp: is accepted': ['/^https:\\/\\//i.test(subject)', '/^(https|ftp):\\/\\//i.test(subject)'],
       'any URI is accepted': [
         "if (host === undefined) throw badSubject('is not a mailto: or https: URI');",
