@@ -1,8 +1,14 @@
 // Audiences of stored subscriptions: found range by range, by whichever process goes on.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { beforeEach, describe, test } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
+import type { StoreAddress } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   commitSlice,
@@ -22,6 +28,29 @@ const accepted = (recipient: Recipient): RowResult => ({
   attempts: 1,
   result: 'accepted',
 });
+
+/** Runs a statement on the store's tables behind its back. */
+async function runBehind({ options }: StoreAddress, sql: string): Promise<void> {
+  const { path = '', url } = options as { readonly path?: string; readonly url?: string };
+  if (url === undefined) {
+    using database = new DatabaseSync(path);
+    return database.exec(sql);
+  }
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`set search_path to deskbell; ${sql}`).finally(() => client.end());
+}
+
+/** Kills a process at a random moment soon after its first range. @returns false where it had ended by itself */
+async function prepareUntilKilled(address: StoreAddress, nowMs: number): Promise<boolean> {
+  const file = fileURLToPath(new URL('preparing-child.ts', import.meta.url));
+  const child = spawn(process.execPath, [file, JSON.stringify(address), String(nowMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), Math.random() * 5));
+  const [, signal] = await once(child, 'close');
+  return signal === 'SIGKILL';
+}
 
 export function describeAudiences(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`audiences: ${name}`, () => {
@@ -103,6 +132,19 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal(await store.broadcasts.prepare(id, 'one'), false, 'it has lost the broadcast');
       while (await store.broadcasts.prepare(id, 'two'));
       assert.equal(await store.broadcasts.findUnprepared(), undefined);
+      assert.deepEqual(await settle(id), ids);
+    });
+
+    test('with kill -9 again and again, other processes go on: nobody is missing, and nobody is in it twice', async () => {
+      const { id } = await create({ sliceRows: 2 });
+      let killed = 0;
+      while ((await store.broadcasts.get(id)).state === 'preparing') {
+        // what a process that was killed has leased is free again
+        nowMs += 10_000;
+        if (await prepareUntilKilled(store.address, nowMs)) killed += 1;
+      }
+      assert.ok(killed >= 2, `${killed} processes were killed while it was preparing`);
+      assert.equal((await store.broadcasts.get(id)).audience, ids.length);
       assert.deepEqual(await settle(id), ids);
     });
 
@@ -234,10 +276,14 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal((await store.broadcasts.get(id)).state, 'done');
     });
 
-    test('a worker of a former version gets no slice of it', async () => {
+    test('a worker of a former version gets no slice of it, since it would send to all between two ids', async () => {
+      const toAll = await store.broadcasts.create(draft());
       const { id } = await createMatching(store, matching, draft());
-      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
-      assert.match(slice!.fenceToken, /^sets:/);
+      const lease = (broadcastId: number) =>
+        runBehind(store.address, `update slices set token = 'a-uuid' where broadcast_id = ${broadcastId}`);
+      await lease(toAll.broadcast.id);
+      await assert.rejects(lease(id), /needs a newer version/);
+      assert.deepEqual(await settle(id), ids);
     });
 
     test('a person who is removed is in no audience any more, and the counts add up', async () => {

@@ -1,0 +1,15 @@
+// A process that prepares the broadcast of a store that it is told, and writes a line for each range, until it is killed.
+// `node preparing-child.ts STORE_ADDRESS NOW_MS`
+import { randomUUID } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import type { Store, StoreAddress } from '../../src/store/store.ts';
+
+const [address = '', nowMs = ''] = process.argv.slice(2);
+const { moduleUrl, options } = JSON.parse(address) as StoreAddress;
+const { openStore } = (await import(moduleUrl)) as { openStore(options: object): Promise<Store> };
+const { broadcasts, close } = await openStore({ ...(options as object), now: () => Number(nowMs) });
+const id = await broadcasts.findUnprepared();
+if (id === undefined) throw new Error('No broadcast is to be prepared.');
+const holder = randomUUID();
+while (await broadcasts.prepare(id, holder)) writeSync(1, '.');
+await close();
