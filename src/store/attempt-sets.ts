@@ -40,6 +40,7 @@ export interface GatheredAttempts {
 }
 
 interface Group {
+  readonly answerId: number;
   readonly answer: Answer;
   readonly attempt: number;
   sinceMs: number | undefined;
@@ -66,6 +67,8 @@ export function createAttemptGatherer(): (
 
   return (broadcastId, rows) => {
     const groups = new Map<string, Group>();
+    // most rows have the same as the one before at their push service: making a key of it costs more than all else
+    const latest = new Map<string, Group>();
     for (const row of rows) {
       const outcome = outcomeOf(row);
       if (outcome === undefined) continue;
@@ -73,11 +76,13 @@ export function createAttemptGatherer(): (
       const { attempt = attempts, atMs, status, reason } = record ?? {};
       const detail =
         record?.detail !== undefined && mayStore(broadcastId, record.detail) ? record.detail : undefined;
-      const key = `${outcome} ${attempt} ${status} ${reason} ${origin} ${detail}`;
-      let group = groups.get(key);
-      if (group === undefined) {
-        const answer = { origin, outcome, status, reason, detail };
-        groups.set(key, (group = { answer, attempt, sinceMs: atMs, rows: 0, ids: [] }));
+      const answer = { origin, outcome, status, reason, detail };
+      let group = latest.get(origin);
+      if (group === undefined || group.attempt !== attempt || !isSame(group.answer, answer)) {
+        const key = `${outcome} ${attempt} ${status} ${reason} ${origin} ${detail}`;
+        group = groups.get(key) ?? newGroup(answer, attempt, atMs);
+        groups.set(key, group);
+        latest.set(origin, group);
       }
       if (atMs !== undefined && group.sinceMs !== undefined && atMs < group.sinceMs) group.sinceMs = atMs;
       group.rows += 1;
@@ -86,6 +91,21 @@ export function createAttemptGatherer(): (
     return { answers: toAnswers([...groups.values()]), sets: [...groups.values()].flatMap(toSets) };
   };
 }
+
+const newGroup = (answer: Answer, attempt: number, sinceMs: number | undefined): Group => ({
+  answer,
+  answerId: idOf(answer),
+  attempt,
+  sinceMs,
+  rows: 0,
+  ids: [],
+});
+
+const isSame = (one: Answer, other: Answer): boolean =>
+  one.outcome === other.outcome &&
+  one.status === other.status &&
+  one.reason === other.reason &&
+  one.detail === other.detail;
 
 const settled: ReadonlySet<string> = new Set(settlements);
 
@@ -98,8 +118,7 @@ function outcomeOf({ result, attempts }: RowResult): AttemptOutcome | undefined 
 /** In the order of their ids, so that commits do not wait for each other in a circle. */
 function toAnswers(groups: readonly Group[]): readonly StoredAnswer[] {
   const answers = new Map<number, StoredAnswer>();
-  for (const { answer, rows } of groups) {
-    const id = idOf(answer);
+  for (const { answer, answerId: id, rows } of groups) {
     const counted = (answers.get(id)?.rows ?? 0) + (answer.outcome === 'accepted' ? 0 : rows);
     answers.set(id, { ...answer, id, rows: counted });
   }
@@ -112,13 +131,13 @@ function idOf({ origin, outcome, status, reason, detail }: Answer): number {
   return createHash('sha256').update(text).digest().readUIntBE(0, 6);
 }
 
-function toSets({ answer, attempt, sinceMs, ids }: Group): readonly AttemptSet[] {
+function toSets({ answer, answerId, attempt, sinceMs, ids }: Group): readonly AttemptSet[] {
   if (ids.some((id, index) => index > 0 && id <= ids[index - 1]!)) ids.sort((one, other) => one - other);
   const sets: AttemptSet[] = [];
   for (let start = 0; start < ids.length; start += maxSetRows) {
     const part = ids.length > maxSetRows ? ids.slice(start, start + maxSetRows) : ids;
     sets.push({
-      answerId: idOf(answer),
+      answerId,
       outcome: answer.outcome,
       attempt,
       sinceMs,
