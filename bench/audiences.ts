@@ -1,14 +1,10 @@
-// Audiences by user and tags over a million subscriptions: how long it takes to write one down, what memory it takes, and how
+// Audiences by user and tags over a million subscriptions: how long it takes to prepare one, what memory it takes, and how
 // long another process that registers subscriptions meanwhile waits for its turn.
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { AudienceExpression } from '../src/audience/user-and-tags.ts';
-import type { WrittenAudience } from './audiences/audience-process.ts';
-import type { Waits } from './audiences/registering-process.ts';
+import { measureAudience } from './audiences/measure-audience.ts';
 import { seedPeople, tagShares } from './audiences/seed-people.ts';
 import { printTable } from './measure/table.ts';
 
@@ -27,7 +23,7 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
   try {
     await seedPeople(path, rows);
     const results = [];
-    for (const expression of expressions) results.push(await measure(path, expression));
+    for (const expression of expressions) results.push(await measureAudience(path, expression));
     printTable(`Audiences of ${rows.toLocaleString('en')} subscriptions`, [
       [
         'expression',
@@ -52,24 +48,4 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-async function measure(path: string, expression: AudienceExpression) {
-  const registering = start('registering-process', [path]);
-  await messageOf(registering); // it has begun
-  const written = await messageOf<WrittenAudience>(
-    start('audience-process', [path, JSON.stringify(expression)]),
-  );
-  registering.send('stop');
-  const waits = await messageOf<Waits>(registering);
-  return { expression, written, waits };
-}
-
-function start(name: string, words: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(`audiences/${name}.ts`, import.meta.url)), words);
-}
-
-async function messageOf<Message>(child: ChildProcess): Promise<Message> {
-  const [message] = (await once(child, 'message')) as [Message];
-  return message;
 }

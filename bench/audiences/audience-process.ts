@@ -1,5 +1,5 @@
 // Writes one audience down, in a process of its own, so that its memory is its own.
-import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
+import { openBenchStore } from './open-bench-store.ts';
 
 export interface WrittenAudience {
   readonly seconds: number;
@@ -11,8 +11,8 @@ export interface WrittenAudience {
   readonly mostMegabytes: number;
 }
 
-const [path = '', expression = ''] = process.argv.slice(2);
-const store = await openSqliteStore({ path });
+const [database = '', expression = ''] = process.argv.slice(2);
+const store = await openBenchStore(database);
 const residentMegabytes = (): number => process.memoryUsage.rss() / 1024 ** 2;
 
 const startMegabytes = residentMegabytes();

@@ -1,6 +1,6 @@
 // Registers subscriptions one after the other, as a service does, until it is told to stop, and says how long one waited.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
+import { openBenchStore } from './open-bench-store.ts';
 import { newSubscription } from './seed-people.ts';
 
 export interface Waits {
@@ -9,8 +9,8 @@ export interface Waits {
 }
 
 const pauseMs = 5;
-const [path = ''] = process.argv.slice(2);
-const store = await openSqliteStore({ path });
+const [database = ''] = process.argv.slice(2);
+const store = await openBenchStore(database);
 const stop = new AbortController();
 process.once('message', () => stop.abort());
 
