@@ -19,6 +19,9 @@ export interface Lease {
   readonly fenceToken: string;
 }
 
+/** With the number of the slice, where it is of one. */
+export type HeldLease = Lease & { readonly slice?: number | undefined };
+
 /** A contiguous range of an audience. */
 export interface SliceLease extends Lease {
   readonly broadcast: Broadcast;
@@ -74,9 +77,9 @@ export interface Leases {
    *  are dropped. Suspended rows come first, as probes, where it is time for these. */
   leaseRetries(request: WorkRequest & { readonly limit: number }): Promise<RetryLease | undefined>;
   /** Keeps the slice and the rows leased under this token for longer. */
-  renew(lease: Lease, leaseMs: number): Promise<void>;
+  renew(lease: HeldLease, leaseMs: number): Promise<void>;
   /** Gives the slice and the rows under this token back before their time runs out. */
-  release(lease: Lease): Promise<void>;
+  release(lease: HeldLease): Promise<void>;
   /**
    * Waits until there may be work: until the next slice or retry is due, or for a short while, since other processes
    * may add work at any time. Ends early, with `idle`, when `signal` is aborted.

@@ -64,12 +64,15 @@ export function createRetention(
   };
 }
 
+/** As the index of broadcasts that are over has it. */
+const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
+
 function* findOver(condition: string, beforeMs: number): Work<number | undefined> {
   const [row] = yield* run<{ readonly id: number }>(
     `select b.id from deskbell.broadcasts b
-     where b.state in ('done', 'cancelled') and coalesce(b.finished_at_ms, b.expires_at_ms) < :beforeMs
+     where b.state in ('done', 'cancelled') and ${endedAtMs} < :beforeMs
        and ${condition}
-     order by b.id limit 1`,
+     order by ${endedAtMs}, b.id limit 1`,
     { beforeMs },
   );
   return row?.id;

@@ -12,7 +12,7 @@ import { createReceiptPayloads } from '../../protocol/message/receipt-token.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
 import type { RowResult } from '../../store/ledger.ts';
-import type { Lease, RetryLease, RetryRow, SliceLease } from '../../store/leases.ts';
+import type { HeldLease, RetryLease, RetryRow, SliceLease } from '../../store/leases.ts';
 import type { Addressee, Destination } from '../message-path/destinations.ts';
 import { toDetached, type Row } from './record.ts';
 import type { Tries } from './retry-policy.ts';
@@ -37,7 +37,7 @@ export interface CommitPart {
 type Mode = 'READING' | 'READ' | 'STOPPED';
 
 export class Assignment {
-  readonly lease: Lease;
+  readonly lease: HeldLease;
   readonly broadcast: Broadcast;
   /** Absent for retries. */
   readonly slice: SliceLease | undefined;
@@ -62,7 +62,8 @@ export class Assignment {
   readonly #payloadFor: ((subscriptionId: number) => Uint8Array) | undefined;
 
   constructor(source: SliceLease | RetryLease, receiptKey?: Uint8Array) {
-    this.lease = { broadcastId: source.broadcastId, fenceToken: source.fenceToken };
+    const { broadcastId, fenceToken } = source;
+    this.lease = { broadcastId, fenceToken, ...('slice' in source && { slice: source.slice }) };
     this.broadcast = source.broadcast;
     this.#untried = { attempts: 0, deferrals: 0, expiresAtMs: source.broadcast.expiresAtMs };
     const { ttlSeconds, urgency, topic } = source.broadcast;

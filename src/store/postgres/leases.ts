@@ -122,20 +122,22 @@ export function createPostgresLeases(
       };
     },
 
-    renew: async ({ broadcastId, fenceToken }, leaseMs) => {
-      await database.query(`select ${functions}.renew($1, $2, $3, $4)`, [
+    renew: async ({ broadcastId, fenceToken, slice }, leaseMs) => {
+      await database.query(`select ${functions}.renew($1, $2, $3, $4, $5)`, [
         database.now(),
         leaseMs,
         broadcastId,
         fenceToken,
+        slice ?? null,
       ]);
     },
 
-    release: async ({ broadcastId, fenceToken }) => {
-      await database.query(`select ${functions}.release($1, $2, $3)`, [
+    release: async ({ broadcastId, fenceToken, slice }) => {
+      await database.query(`select ${functions}.release($1, $2, $3, $4)`, [
         database.now(),
         broadcastId,
         fenceToken,
+        slice ?? null,
       ]);
     },
 

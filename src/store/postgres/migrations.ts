@@ -918,4 +918,13 @@ export const migrations: readonly string[] = [
     when (new.token is distinct from old.token and new.token not like 'sets:%')
     execute function deskbell.refuse_former_version();
   `,
+
+  `
+  -- retention looks for those that were over before a time
+  create index broadcasts_by_end on deskbell.broadcasts (coalesce(finished_at_ms, expires_at_ms), id)
+    where state in ('done', 'cancelled');
+  -- room for the next versions of a row in its page, so that indexes need not lead to each of them
+  alter table deskbell.slices set (fillfactor = 40);
+  alter table deskbell.outcome_intervals set (fillfactor = 30);
+  `,
 ];

@@ -162,17 +162,17 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
     leaseRetries: async ({ leaseMs, limit, broadcastId = anyBroadcast }) =>
       addBroadcast(await database.write(() => leaseRetries(leaseMs, limit, broadcastId))),
 
-    renew: ({ broadcastId, fenceToken }, leaseMs) =>
+    renew: ({ broadcastId, fenceToken, slice = null }, leaseMs) =>
       database.write(() => {
         const untilMs = database.now() + leaseMs;
-        statements.renewSlice.run({ broadcastId, fenceToken, untilMs });
+        statements.renewSlice.run({ broadcastId, fenceToken, slice, untilMs });
         statements.renewRetries.run({ broadcastId, fenceToken, untilMs });
       }),
 
-    release: ({ broadcastId, fenceToken }) =>
+    release: ({ broadcastId, fenceToken, slice = null }) =>
       database.write(() => {
-        statements.dropCancelled.run({ broadcastId, fenceToken });
-        statements.releaseSlice.run({ broadcastId, fenceToken });
+        statements.dropCancelled.run({ broadcastId, fenceToken, slice });
+        statements.releaseSlice.run({ broadcastId, fenceToken, slice });
         statements.releaseRetries.run({ broadcastId, fenceToken, nowMs: database.now() });
         statements.noteReleased.run({ broadcastId });
       }),
@@ -204,6 +204,13 @@ interface WorkRow {
   readonly broadcast_id: number;
   readonly from_slice: number;
 }
+
+type HeldSlice = { broadcastId: number; slice: number | null; fenceToken: string };
+
+const isHeldSlice = 'broadcast_id = :broadcastId and number = :slice and token = :fenceToken';
+// by the index of tokens: for an update, SQLite would look at all retries of the broadcast
+const areHeldRetries = `broadcast_id = :broadcastId and position in (
+  select position from retries where broadcast_id = :broadcastId and token = :fenceToken)`;
 
 interface DueTimes {
   readonly slices_at_ms: number | null;
@@ -312,24 +319,21 @@ function prepareStatements(database: SqliteDatabase) {
     dropRetry: database.prepare<{ broadcastId: number; position: number }>(
       'delete from retries where broadcast_id = :broadcastId and position = :position',
     ),
-    renewSlice: database.prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
-      'update slices set lease_until_ms = :untilMs where broadcast_id = :broadcastId and token = :fenceToken',
+    renewSlice: database.prepare<HeldSlice & { untilMs: number }>(
+      `update slices set lease_until_ms = :untilMs where ${isHeldSlice}`,
     ),
     renewRetries: database.prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
-      'update retries set due_at_ms = :untilMs where broadcast_id = :broadcastId and token = :fenceToken',
+      `update retries set due_at_ms = :untilMs where ${areHeldRetries}`,
     ),
-    releaseSlice: database.prepare<{ broadcastId: number; fenceToken: string }>(`
-        update slices set token = null, lease_until_ms = 0
-        where broadcast_id = :broadcastId and token = :fenceToken
-      `),
-    releaseRetries: database.prepare<{ broadcastId: number; fenceToken: string; nowMs: number }>(`
-        update retries set token = null, due_at_ms = :nowMs
-        where broadcast_id = :broadcastId and token = :fenceToken
-      `),
-    dropCancelled: database.prepare<{ broadcastId: number; fenceToken: string }>(`
+    releaseSlice: database.prepare<HeldSlice>(
+      `update slices set token = null, lease_until_ms = 0 where ${isHeldSlice}`,
+    ),
+    releaseRetries: database.prepare<{ broadcastId: number; fenceToken: string; nowMs: number }>(
+      `update retries set token = null, due_at_ms = :nowMs where ${areHeldRetries}`,
+    ),
+    dropCancelled: database.prepare<HeldSlice>(`
         delete from slices
-        where broadcast_id = :broadcastId and token = :fenceToken
-          and exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')
+        where ${isHeldSlice} and exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')
       `),
   };
 }

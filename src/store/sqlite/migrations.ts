@@ -801,4 +801,11 @@ export const migrations: readonly string[] = [
     select raise(abort, 'The broadcast needs a newer version of Deskbell.');
   end;
   `,
+
+  `
+  -- retention looks for those that were over before a time
+  create index broadcasts_by_end on broadcasts (coalesce(finished_at_ms, expires_at_ms), id)
+    where state in ('done', 'cancelled');
+  create index broadcasts_by_audience on broadcasts (audience_id) where audience_id is not null;
+  `,
 ];

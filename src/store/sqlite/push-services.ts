@@ -62,6 +62,9 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     return statements.remembered.first({ id, slot })?.subscription_id === subscriptionId;
   };
 
+  /** Mostly there are none, and then no broadcast is asked for them. */
+  const hasSuspended = (): boolean => statements.anySuspended.first({}) !== undefined;
+
   const recordOne = (answers: PushServiceAnswers, nowMs: number): void => {
     const { accepted, hasRefused, refusalsInRow, acceptedSubscriptionId, waitMs = 0 } = answers;
     const { refusedSubscriptionIds = [], rejectedSubscriptionIds = [] } = answers;
@@ -135,7 +138,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
 
     drawProbes: (only) => {
       const nowMs = database.now();
-      const due = statements.findProbes.first({ nowMs, broadcastId: only });
+      const due = hasSuspended() ? statements.findProbes.first({ nowMs, broadcastId: only }) : undefined;
       if (due === undefined) return undefined;
       const { id, draws, broadcast_id: broadcastId } = due;
       const ifRefused = decide({ by: id, refusals: 0, sinceMs: due.held_since_ms });
@@ -150,9 +153,11 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       return { broadcastId, positions, ifRefused };
     },
 
-    nextDue: (broadcastId) => statements.nextDue.first({ broadcastId })?.due_at_ms ?? undefined,
+    nextDue: (broadcastId) =>
+      hasSuspended() ? (statements.nextDue.first({ broadcastId })?.due_at_ms ?? undefined) : undefined,
 
     release: (only, limit) => {
+      if (!hasSuspended()) return;
       const nowMs = database.now();
       for (const { id, broadcast_id: broadcastId } of statements.findOpen.all({ broadcastId: only })) {
         if (limit === 0) return;
@@ -172,11 +177,9 @@ function pauseAfter(draws: number, leftMs: number): number {
 
 function prepareStatements(database: SqliteDatabase) {
   const columns = 'id, refusals_in_row, refusals_to_hold, held_since_ms, refused_at_ms, accepted_at_ms';
-  // only where a push service has suspended rows, broadcasts are asked for them
   const suspendedWork = `
     push_services p cross join work w cross join broadcasts b on b.id = w.broadcast_id
-    where exists (select 1 from retries r where r.push_service_id = p.id)
-      and (:broadcastId = ${anyBroadcast} or w.broadcast_id = :broadcastId)
+    where (:broadcastId = ${anyBroadcast} or w.broadcast_id = :broadcastId)
       and exists (select 1 from retries r where r.push_service_id = p.id and r.broadcast_id = w.broadcast_id)`;
   const draw = (comparison: string) =>
     database.prepare<{ id: number; broadcastId: number; limit: number }, { position: number }>(`
@@ -269,6 +272,9 @@ function prepareStatements(database: SqliteDatabase) {
     drawOthers: draw('draw_order >= 0'),
     setNextProbes: database.prepare<{ id: number; draws: number; probeAtMs: number }>(
       'update push_services set draws = :draws, probe_at_ms = :probeAtMs where id = :id',
+    ),
+    anySuspended: database.prepare<Readonly<Record<string, never>>, object>(
+      'select 1 from retries where push_service_id is not null limit 1',
     ),
     nextDue: database.prepare<{ broadcastId: number }, { due_at_ms: number | null }>(`
         select min(max(b.start_at_ms, iif(p.held_since_ms is null, 0, p.probe_at_ms))) as due_at_ms

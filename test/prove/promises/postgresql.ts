@@ -4,6 +4,37 @@ import type { DocumentedPromise } from '../promise.ts';
 export const postgresql: readonly DocumentedPromise[] = [
   {
     claim:
+      'While a snapshot is held for long, leases and commits cost at most twice as much after 2,500 slices',
+    test: { file: 'test/store/old-snapshot.test.ts', title: 'with an old snapshot held' },
+    changes: {
+      'src/store/postgres/functions/leases.sql': {
+        'slices are looked for from the first one on': [
+          's.number >= head.from_slice and',
+          's.number >= 0 and',
+        ],
+      },
+      'src/store/postgres/functions/finish-broadcast.sql': {
+        'deleted slices are stepped over': ['order by number desc limit 1', 'order by number limit 1'],
+      },
+    },
+  },
+  {
+    claim: 'What a lease costs does not grow with the number of broadcasts that are open',
+    test: {
+      file: 'test/operator/growth-suite.ts',
+      title: 'nothing that is done again and again costs more',
+    },
+    changes: {
+      'src/store/postgres/functions/push-services.sql': {
+        'every broadcast is asked for suspended rows': [
+          'continue when not exists (select from deskbell.retries r where r.push_service_id = service.id);',
+          '',
+        ],
+      },
+    },
+  },
+  {
+    claim:
       'Rows whose commit is repeated, since its answer was lost, are counted once, and their lease is kept',
     test: {
       file: 'test/store/postgres-database.test.ts',

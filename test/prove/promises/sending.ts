@@ -10,6 +10,26 @@ const policy = 'src/delivery/worker/retry-policy.ts';
 export const sending: readonly DocumentedPromise[] = [
   {
     claim:
+      'Of four slices that a worker leases, three are of broadcasts with high priority, and one is of the others',
+    test: {
+      file: 'test/store/broadcast-suite.ts',
+      title: 'of four leases, three are of broadcasts with high priority',
+    },
+    changes: {
+      'src/store/sqlite/leases.ts': {
+        'the others never come first': ['(slicesLeased + 1) % leasesPerTurn > 0', 'slicesLeased >= 0'],
+        'priority means nothing': [
+          'for (const isHigh of [Number(isHighFirst), Number(!isHighFirst)])',
+          'for (const isHigh of [0, Number(isHighFirst)])',
+        ],
+      },
+      'src/store/postgres/leases.ts': {
+        'the others never come first': ['(slicesLeased + 1) % leasesPerTurn > 0', 'true'],
+      },
+    },
+  },
+  {
+    claim:
       'Subscriptions that are gone are deleted where their push service accepts at least 5 %, and held where it accepts less',
     test: { file: heldDeletions, title: 'a push service that accepts' },
     changes: {

@@ -39,7 +39,9 @@ begin
     from unnest(numbers, cursors, throughs) as s (number, cursor, through)
     union all
     select made, s.number, s.first_id - 1, s.last_id
-    from deskbell.audience_sets s where s.audience_id = p_audience_id;
+    from deskbell.audience_sets s where s.audience_id = p_audience_id
+    -- so that those that are leased one after the other share pages
+    order by 2;
   if p_expression is not null then
     insert into deskbell.preparations (broadcast_id, expression, slice_rows, through_id, width)
       values (made, p_expression, p_slice_rows, p_through, p_slice_rows * :partitions);

@@ -4,12 +4,17 @@
 -- have been reached often enough.
 create function deskbell_functions.reserve_reaches(
   p_now_ms bigint, p_broadcast bigint, hashes uuid[], max_reaches int, window_ms bigint
-) returns jsonb language plpgsql as $$
+) returns jsonb language plpgsql
+-- persons are few beside the tables
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
   capped_rows jsonb;
 begin
-  -- of two broadcasts that reach the same person at once, the second one sees what the first one has reserved
+  -- Of two broadcasts that reach the same person at once, the second one sees what the first one has reserved. The lock is not held
+  -- until that is on the disk: whoever loses it in a crash has not stored what came of these rows either, and reads them again.
+  perform set_config('synchronous_commit', 'off', true);
   perform pg_advisory_xact_lock(hashtext('deskbell person reaches'), 0);
   with people as materialized (
     select h.number, coalesce('user:' || s.user_name, 'subscription:' || s.id) as person

@@ -191,27 +191,28 @@ begin
   perform from deskbell.retries where broadcast_id = p_broadcast and token = p_token order by position for update;
 end $$;
 
--- extends the lease of the slice and the rows under this token
-create function deskbell_functions.renew(p_now_ms bigint, lease_ms bigint, p_broadcast bigint, p_token text)
+-- extends the lease of the slice, where there is one, and the rows under this token
+create function deskbell_functions.renew(p_now_ms bigint, lease_ms bigint, p_broadcast bigint, p_token text, slice int)
 returns void language plpgsql as $$
 declare
   until_ms bigint := deskbell_functions.clock(p_now_ms) + lease_ms;
 begin
-  update deskbell.slices set lease_until_ms = until_ms where broadcast_id = p_broadcast and token = p_token;
+  update deskbell.slices set lease_until_ms = until_ms where broadcast_id = p_broadcast and number = slice and token = p_token;
   perform deskbell_functions.lock_leased(p_broadcast, p_token);
   update deskbell.retries set due_at_ms = until_ms where broadcast_id = p_broadcast and token = p_token;
 end $$;
 
 -- gives the slice and the rows under this token back, for workers that wait
-create function deskbell_functions.release(p_now_ms bigint, p_broadcast bigint, p_token text)
+create function deskbell_functions.release(p_now_ms bigint, p_broadcast bigint, p_token text, slice int)
 returns void language plpgsql as $$
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
 begin
   if exists (select from deskbell.broadcasts where id = p_broadcast and state = 'cancelled') then
-    delete from deskbell.slices where broadcast_id = p_broadcast and token = p_token;
+    delete from deskbell.slices where broadcast_id = p_broadcast and number = slice and token = p_token;
   end if;
-  update deskbell.slices set token = null, lease_until_ms = 0 where broadcast_id = p_broadcast and token = p_token;
+  update deskbell.slices set token = null, lease_until_ms = 0
+    where broadcast_id = p_broadcast and number = slice and token = p_token;
   perform deskbell_functions.lock_leased(p_broadcast, p_token);
   update deskbell.retries set token = null, due_at_ms = now_ms where broadcast_id = p_broadcast and token = p_token;
   perform deskbell.wake_retries(p_broadcast, now_ms);

@@ -1,0 +1,124 @@
+// What statements cost on PostgreSQL: the pages that they read and write, those of functions and triggers included. Each is run
+// once more for this, just before it is run, and taken back.
+import { Client, type QueryResult } from 'pg';
+import type { Store } from '../../src/store/store.ts';
+import { usePostgres } from '../store/test-database.ts';
+import { describeGrowth, type Cost } from './growth-suite.ts';
+
+usePostgres();
+
+interface Plan {
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+}
+
+/** Index scans of the transaction, and index entries that it has made. */
+const descents = `
+  select coalesce(sum(case c.relkind when 'i' then pg_stat_get_xact_numscans(c.oid) else
+    (pg_stat_get_xact_tuples_inserted(c.oid) + pg_stat_get_xact_tuples_updated(c.oid)
+     - pg_stat_get_xact_tuples_hot_updated(c.oid)) * (select count(*) from pg_index i where i.indrelid = c.oid) end), 0)::int as descents
+  from pg_class c where c.relnamespace = 'deskbell'::regnamespace and c.relkind in ('i', 'r')`;
+
+/** Rows that stand in other pages the next time. */
+const chance = 10;
+
+const urlOf = ({ address }: Store): string => (address.options as { readonly url: string }).url;
+
+describeGrowth('PostgreSQL', {
+  async fill(store, from, to) {
+    const client = new Client({ connectionString: urlOf(store) });
+    await client.connect();
+    const nowMs = Date.now();
+    const hour = 3_600_000;
+    const slices = to.subscriptions / 2000;
+    const made = to.open - from.open + to.past - from.past;
+    await client.query(`
+      set search_path to deskbell;
+      insert into subscriptions (endpoint_hash, endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms, user_name, tags)
+        select substr(encode(sha256(convert_to(e, 'utf8')), 'hex'), 1, 32)::uuid, e, decode(repeat('04', 65), 'hex'),
+               decode(repeat('01', 16), 'hex'), (select min(id) from vapid_keys), ${nowMs}, ${nowMs}, 'user-' || i,
+               case when i % 5000 = 7 then '{news,rare}' else '{news}' end::text[]
+        from generate_series(${from.subscriptions + 1}, ${to.subscriptions}) i,
+             lateral (select 'https://fcm.googleapis.com/fcm/send/' || i as e) e;
+      create temp table made as
+        select i, i <= ${to.open - from.open} as is_open, nextval('broadcasts_id_seq') as id from generate_series(1, ${made}) i;
+      insert into broadcasts (id, creation, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms,
+          start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms) overriding system value
+        select id, 'made-' || id, '\\x00',
+          case when not is_open then case i % 2 when 1 then 'done' else 'cancelled' end
+               when i % 10 = 0 then 'paused' else 'running' end,
+          '{"title":"Hello","message":"World"}', 3600, 'normal', 'all', 20000, ${nowMs},
+          ${nowMs} + case when is_open and i % 10 > 6 then ${hour} else -${hour} end, ${nowMs + 2 * hour},
+          case when not is_open then ${nowMs - 1000} end, case when not is_open then 1 end
+        from made;
+      insert into slices (broadcast_id, number, cursor, through_position)
+        select id, n - 1, n * 900, (n + 1) * 900 from made, generate_series(1, ${slices}) n where is_open;
+      insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms)
+        select id, n, ${nowMs + hour}, 1, 0, ${nowMs + 2 * hour} from made, generate_series(1, 10) n where is_open;
+      insert into origin_counts (broadcast_id, shard, origin, attempts, accepted, gone, rejected, expired, exhausted)
+        select id, 0, 'https://fcm.googleapis.com', 10, 8, 1, 1, 0, 0 from made;
+      insert into answers (broadcast_id, id, origin, outcome, status)
+        select id, 5, 'https://fcm.googleapis.com', 'rejected', 400 from made;
+      insert into answer_counts (broadcast_id, answer_id, shard, rows, last_at_ms) select id, 5, 0, 1, 1 from made;
+      insert into attempt_sets (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
+        select id, 1, 1, 'rejected', 1, 5, 1, 3, 2, '\\x0102'::bytea from made
+        union all select 1, 1, 1, outcome, 1, 5, 1, 3, 2, '\\x0102'
+        from unnest('{accepted,retry,rejected,gone}'::text[]) outcome, generate_series(1, 200) where ${from.open} = 0;
+      insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
+        select 'user:user-' || n, id, ${nowMs}, true from made, generate_series(1, 5) n;
+      insert into gone_marks (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms, is_held)
+        select id, endpoint_hash, 'https://fcm.googleapis.com', 1, id, true from subscriptions where id % 100 = 3
+        on conflict do nothing;
+      insert into audit (at_ms, operator, action) select ${nowMs}, 'ann', 'broadcast.pause' from made;
+      drop table made`);
+    await client.query('vacuum analyze');
+    await client.end();
+  },
+
+  measure() {
+    const costs = new Map<string, Cost>();
+    const inTransaction = new WeakSet<Client>();
+    const { query } = Client.prototype;
+    const note = (key: string, pages: number, mayGrowBy: number): void => {
+      if (pages > (costs.get(key)?.cost ?? -1)) costs.set(key, { cost: pages, mayGrowBy });
+    };
+    // all of it is asked for at once, and the client takes one after the other
+    const count = (client: Client, sql: string, values: unknown): void => {
+      const run = (text: string, given?: unknown) =>
+        (Reflect.apply(query, client, [text, given]) as Promise<QueryResult>).then(
+          ({ rows }) => rows,
+          () => [],
+        );
+      const isInside = inTransaction.has(client);
+      void run(isInside ? 'savepoint counted' : 'begin');
+      const before = run(descents);
+      const explained = run(`explain (analyze, buffers, timing off, format json) ${sql}`, values);
+      const after = run(descents);
+      void run(isInside ? 'rollback to counted' : 'rollback');
+      void Promise.all([before, explained, after]).then(([[first], [plan], [last]]) => {
+        if (plan === undefined) return;
+        const root = (plan as { 'QUERY PLAN': readonly { readonly Plan: Plan }[] })['QUERY PLAN'][0]!.Plan;
+        const pages = root['Shared Hit Blocks'] + root['Shared Read Blocks'];
+        note(
+          sql.replaceAll(/deskbell_functions_\w+/g, 'functions'),
+          pages,
+          last.descents - first.descents + chance,
+        );
+      });
+    };
+    Object.assign(Client.prototype, {
+      query(this: Client, sql: unknown, values: unknown, ...rest: unknown[]) {
+        if (typeof sql === 'string') {
+          if (sql.startsWith('begin')) inTransaction.add(this);
+          else if (/^(?:commit|rollback)/.test(sql)) inTransaction.delete(this);
+          else if (/^\s*(?:select|with|insert|update|delete)\b/i.test(sql)) count(this, sql, values);
+        }
+        return Reflect.apply(query, this, [sql, values, ...rest]) as unknown;
+      },
+    });
+    return () => {
+      Object.assign(Client.prototype, { query });
+      return costs;
+    };
+  },
+});

@@ -1,0 +1,240 @@
+// Nothing that is done again and again costs more because more is stored. Each statement that a worker, a service and the
+// console make is counted where the driver runs it, what functions and triggers do included: with few rows and with many, after
+// plans are warm. No clock is read.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import type { Lease, SliceLease } from '../../src/store/leases.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { madeUpBroadcast } from '../store/store-under-test.ts';
+import type { Asked } from './collect-routes.ts';
+import { signIn } from './console-visitor.ts';
+import { startOperator, type RunningOperator } from './running-operator.ts';
+
+/** What statements cost: pages of the database, or steps of its machine. */
+export interface Cost {
+  readonly cost: number;
+  /** So much more is the depth of indexes, or chance. */
+  readonly mayGrowBy: number;
+}
+
+/** What there is of each kind; rows are added up to it. */
+export interface Size {
+  readonly subscriptions: number;
+  readonly open: number;
+  readonly past: number;
+}
+
+export interface GrowthMeter {
+  fill(store: Store, from: Size, to: Size): Promise<void>;
+  /** Counts what is run from now on. @returns ends that; the most that each statement has cost */
+  measure(): () => ReadonlyMap<string, Cost>;
+}
+
+const nothing: Size = { subscriptions: 0, open: 0, past: 0 };
+/** As many broadcasts as a page or a search looks at, at most, so that lists are as long before as after. */
+const few: Size = { subscriptions: 20_000, open: 60, past: 600 };
+const many: Size = { subscriptions: 200_000, open: 500, past: 2000 };
+/** After five times, PostgreSQL may go on with a plan for all values. */
+const warmUps = 6;
+
+/** What is left out, and why. */
+const mayGrow: readonly (readonly [part: string, why: string])[] = [
+  ['count(*) as rows, min(id) as first', 'the audience of a broadcast to all is counted once'],
+  ['expired_unread - coalesce', 'what running broadcasts have left is added up by broadcast'],
+  ['count(*) filter (where w.push', 'what running broadcasts have left is added up by broadcast'],
+  ['waiting_rows w join', 'what running broadcasts have left is added up by broadcast'],
+  ['alarms a', 'alarms are counted by broadcast'],
+  ['from deskbell.outcome_intervals', 'it has rows for each minute in which something was sent'],
+  ['s.first_id <=', 'of one broadcast, the sets are looked through that may have the subscription'],
+  ['delete from deskbell.audience_members', 'up to 2,000 rows of a list that no broadcast uses'],
+  ['delete from audience_members', 'up to 2,000 rows of a list that no broadcast uses'],
+];
+
+export function describeGrowth(name: string, meter: GrowthMeter): void {
+  test(`on ${name} nothing that is done again and again costs more because more is stored`, async (t) => {
+    const operator = await startOperator(t);
+    const visitor = await signIn(operator);
+    const run = async (round: number): Promise<void> => {
+      await work(operator.store, round);
+      await serve(operator.store, round);
+      await visitAll(operator, visitor.cookie);
+    };
+    const costs = async (from: Size, to: Size): Promise<ReadonlyMap<string, Cost>> => {
+      await meter.fill(operator.store, from, to);
+      for (let round = 0; round < warmUps; round += 1) await run(to.open * 100 + round);
+      const end = meter.measure();
+      await run(to.open * 100 + warmUps);
+      return end();
+    };
+    const before = await costs(nothing, few);
+    const after = await costs(few, many);
+    assert.ok(after.size > 60, `only ${after.size} statements were counted`);
+    const grown = [...after].flatMap(([sql, { cost }]) => {
+      const former = before.get(sql);
+      if (former === undefined || cost <= former.cost + former.mayGrowBy) return [];
+      if (mayGrow.some(([part]) => sql.includes(part))) return [];
+      return [
+        `${former.cost} (+${former.mayGrowBy}) → ${cost}: ${sql.replaceAll(/\s+/g, ' ').slice(0, 500)}`,
+      ];
+    });
+    assert.deepEqual(grown, []);
+  });
+}
+
+const leaseMs = 10_000;
+const origin = 'https://fcm.googleapis.com';
+
+/** Leases, reads and commits of all kinds, from a broadcast of its own and from the others. */
+async function work(store: Store, round: number): Promise<void> {
+  const { broadcasts, leases, ledger } = store;
+  const nowMs = Date.now();
+  const first = 1_000_000 + round * 100;
+  const rows = Array.from({ length: 20 }, (_, index) => madeUpSubscription(first + index));
+  await store.subscriptions.putAll(
+    rows.map((subscription) => ({ subscription, vapidPublicKey, assign: { user: `of-${round}` } })),
+  );
+  const audienceId = await broadcasts.openAudience();
+  await broadcasts.addToAudience(audienceId, rows);
+  const { broadcast } = await broadcasts.create(
+    madeUpBroadcast(nowMs, { audienceId, perPerson: '30/day', idempotencyKey: `key-${round}` }),
+  );
+  const { id } = broadcast;
+  await broadcasts.findByKey(`key-${round}`);
+  const page = await leases.leaseSlice({ leaseMs, broadcastId: id });
+  assert.ok(page);
+  await leases.renew(page, leaseMs);
+  const half = await ledger.readRows(page, page.cursor, 5);
+  const cursor = await commit(
+    store,
+    page,
+    half,
+    ['accepted', 'retry', 'gone', 'rejected', 'detached'],
+    page.cursor,
+  );
+  const rest = await ledger.readRows(page, cursor, 100);
+  await commit(store, page, rest, ['accepted'], cursor, page.throughPosition);
+  const retries = await leases.leaseRetries({ leaseMs, broadcastId: id, limit: 10 });
+  assert.ok(retries);
+  await commit(store, retries, retries.rows, ['accepted']);
+  await broadcasts.pause(id);
+  await broadcasts.resume(id);
+
+  // of all that are open
+  const slice = await leases.leaseSlice({ leaseMs });
+  assert.ok(slice);
+  const read = await ledger.readRows(slice, slice.cursor, 100);
+  assert.ok(read.length > 0);
+  await commit(store, slice, read, ['accepted', 'retry'], slice.cursor);
+  await leases.release(slice);
+  await leases.leaseRetries({ leaseMs, limit: 10 });
+  const stopped = AbortSignal.abort();
+  await leases.waitForWork({ signal: stopped });
+  await leases.waitForWork({ broadcastId: id, signal: stopped });
+  await ledger.pushServices();
+  await store.rates.take({ origin, perSecond: 10, wanted: 3, rateLimited: 1 });
+  await store.senders.put({
+    id: `sender-${round}`,
+    machine: 'here',
+    processId: 1,
+    kind: 'worker',
+    startedAtMs: nowMs,
+    pushServices: [],
+  });
+  await store.senders.list();
+  await broadcasts.cancel(id);
+  await store.schedules.takeDue(leaseMs);
+  await store.retention.prune({
+    broadcastsBeforeMs: 1,
+    attemptsBeforeMs: 1,
+    auditBeforeMs: 1,
+    contactsBeforeMs: 1,
+  });
+}
+
+/** @param results in turn. @returns where the cursor stands */
+async function commit(
+  { ledger }: Store,
+  lease: Lease & Partial<Pick<SliceLease, 'slice'>>,
+  rows: readonly Recipient[],
+  results: readonly RowResult['result'][],
+  fromCursor = 0,
+  cursor = rows.at(-1)?.position ?? fromCursor,
+): Promise<number> {
+  const expiresAtMs = Date.now() + 3_500_000;
+  const answer = await ledger.commit({
+    broadcastId: lease.broadcastId,
+    fenceToken: lease.fenceToken,
+    ...(lease.slice !== undefined && { slice: { number: lease.slice, fromCursor, cursor } }),
+    rows: rows.map((recipient, index) => {
+      const result = results[index % results.length]!;
+      const record = { atMs: Date.now(), attempt: 1, status: 201 };
+      const delayMs = result === 'retry' ? 0 : 3_000_000;
+      const retry = { delayMs, attempts: 1, deferrals: 0, expiresAtMs };
+      const isOpen = result === 'retry' || result === 'detached';
+      return { recipient, origin, attempts: 1, result, record, ...(isOpen && { retry }) };
+    }),
+    answers: [
+      { origin, vapidPublicKey, accepted: 1, hasRefused: false, refusalsInRow: 0, acceptedSubscriptionId: 5 },
+    ],
+    leaseMs,
+  });
+  assert.equal(answer.isLeaseLost, false);
+  return cursor;
+}
+
+/** What browsers and applications ask of a service. */
+async function serve(store: Store, round: number): Promise<void> {
+  const { subscriptions, people } = store;
+  const fresh = madeUpSubscription(2_000_000 + round);
+  const registration = { subscription: fresh, vapidPublicKey };
+  const { id } = await subscriptions.register(registration);
+  await subscriptions.register(registration);
+  await subscriptions.findByEndpoint(fresh.endpoint);
+  await subscriptions.findById(id);
+  await people.assign(id, { user: 'ada', tags: ['news'] });
+  await people.changeTags(id, { add: ['tea'] });
+  await people.signOut(fresh.endpoint, fresh.auth);
+  await subscriptions.removeByEndpoint(fresh.endpoint, fresh.auth);
+  await store.clientRequests?.count('192.0.2.1 register', 60_000);
+  await store.vapidKeys.current();
+  await store.check();
+}
+
+/** Every page and list. Its parameters are 1: the first broadcast, the first subscription. */
+async function visitAll(operator: RunningOperator, cookie: string): Promise<void> {
+  for (const path of [...pathsOf(operator.routes), ...filtered]) await visit(operator, cookie, path);
+}
+
+const pathsOf = (routes: readonly Asked[]): readonly string[] =>
+  routes
+    .filter(({ method, path }) => method === 'GET' && !/\.\w+$|sign-in/.test(path))
+    .map(({ path }) => path);
+
+/** Lists with their filters. */
+const filtered = [
+  '/console/broadcasts/1?user=user-3&outcome=rejected',
+  '/console/broadcasts/1?subscription=3',
+  '/console/subscriptions?user=user-3',
+  '/console/subscriptions?tagsAll=news&tagsNone=x',
+  '/console/subscriptions?tagsAll=news,rare',
+  '/console/subscriptions?pushService=fcm.googleapis.com',
+  '/console/subscriptions?pushService=nobody.example',
+  '/console/?range=week',
+  '/v1/broadcasts?limit=5',
+  '/v1/broadcasts/1/attempts?outcome=rejected&limit=5',
+  '/v1/subscriptions?user=user-3',
+  '/v1/subscriptions?tag=news&limit=5',
+];
+
+async function visit({ base, ask }: RunningOperator, cookie: string, path: string): Promise<void> {
+  const stop = new AbortController();
+  const options = { signal: stop.signal, headers: { cookie } };
+  const response = path.startsWith('/console') ? await fetch(base + path, options) : await ask(path, options);
+  // the first figures of a stream are as many as a page has
+  for await (const _ of response.body ?? []) break;
+  stop.abort();
+  assert.equal(response.status, 200, path);
+}
