@@ -285,6 +285,27 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal((await store.broadcasts.get(id)).state, 'done');
     });
 
+    test('a broadcast of a former version goes on with its list, which has subscriptions by id', async () => {
+      const audienceId = await store.broadcasts.openAudience();
+      await store.broadcasts.addToAudience(
+        audienceId,
+        Array.from({ length: 30 }, (_, index) => madeUpSubscription(index)),
+      );
+      const { broadcast } = await store.broadcasts.create(draft({ audienceId }));
+      await runBehind(
+        store.address,
+        `update audience_members set endpoint = null, p256dh = null, auth = null, subscription_id =
+           (select s.id from subscriptions s where s.endpoint = audience_members.endpoint)`,
+      );
+      const rows = await store.subscriptions.page({ afterId: 0, limit: 1000 });
+      const inList = rows
+        .filter(({ endpoint }) => Number(/(\d+)-e/.exec(endpoint)?.[1]) < 30)
+        .map(({ id }) => id);
+      assert.equal((await store.attempts.outcomesOf(broadcast.id, [inList[0]!]))[0]?.state, 'pending');
+      assert.deepEqual(await settle(broadcast.id), inList);
+      assert.equal((await store.broadcasts.get(broadcast.id)).state, 'done');
+    });
+
     test('a worker of a former version gets no slice of it, since it would send to all between two ids', async () => {
       const toAll = await store.broadcasts.create(draft());
       const { id } = await createMatching(store, matching, draft());
