@@ -49,6 +49,7 @@ const mayGrow: readonly (readonly [part: string, why: string])[] = [
   ['alarms a', 'alarms are counted by broadcast'],
   ['from deskbell.outcome_intervals', 'it has rows for each minute in which something was sent'],
   ['s.first_id <=', 'of one broadcast, the sets are looked through that may have the subscription'],
+  ['audiences a', 'housekeeping looks at each audience that is kept for its broadcast'],
   ['delete from deskbell.audience_members', 'up to 2,000 rows of a list that no broadcast uses'],
   ['delete from audience_members', 'up to 2,000 rows of a list that no broadcast uses'],
 ];
