@@ -51,13 +51,14 @@ export function createRetention(
         for (const { name, key, keptMs } of ownTables) {
           if ((yield* dropRows(name, key, database.now() - keptMs)) === pruneBatchRows) return true;
         }
-        if (yield* dropUnusedAudience(database.now() - unusedForMs)) return true;
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
-            (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0)
+            (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0) ||
+          // last: it looks at all lists that are kept
+          (yield* dropUnusedAudience(database.now() - unusedForMs))
         );
       }),
     shrink,
