@@ -81,7 +81,7 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
       const isLast = throughId >= lastId;
       const nowMs = database.now();
       return database.transaction(() =>
-        addRange({ broadcastId, holder, afterId, throughId, width, isLast, sets, nowMs }),
+        addRange({ broadcastId, afterId, throughId, width, isLast, sets, nowMs }),
       );
     },
 
@@ -99,20 +99,23 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
 interface FoundRange extends Omit<IdRange, 'sliceRows'> {
   readonly nowMs: number;
   readonly broadcastId: number;
-  readonly holder: string;
   readonly sets: readonly MemberSet[];
   readonly isLast: boolean;
 }
 
-/** @returns whether the holder is to go on */
-function* addRange({ broadcastId, holder, sets, isLast, nowMs, ...range }: FoundRange): Work<boolean> {
+/**
+ * Whoever is first with these ids stores them: where a range takes longer than the lease, somebody gets on.
+ *
+ * @returns whether the holder is to go on
+ */
+function* addRange({ broadcastId, sets, isLast, nowMs, ...range }: FoundRange): Work<boolean> {
   const id = { broadcastId };
   const [moved] = yield* run<{ readonly number: number }>(
     `update deskbell.preparations
      set done_through = :throughId, width = :width, next_number = next_number + :sets
-     where broadcast_id = :broadcastId and token = :holder and done_through = :afterId and is_paused = 0
+     where broadcast_id = :broadcastId and done_through = :afterId and is_paused = 0
      returning next_number - :sets as number`,
-    { ...id, holder, ...range, sets: sets.length },
+    { ...id, ...range, sets: sets.length },
   );
   if (moved === undefined) return false;
   const { number } = moved;
