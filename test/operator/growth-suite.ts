@@ -42,7 +42,6 @@ const warmUps = 6;
 
 /** What is left out, and why. */
 const mayGrow: readonly (readonly [part: string, why: string])[] = [
-  ['select a.id from', 'once an hour, retention looks through the lists that are kept'],
   ['expired_unread - coalesce', 'what running broadcasts have left is added up by broadcast'],
   ['count(*) filter (where w.push', 'what running broadcasts have left is added up by broadcast'],
   ['waiting_rows w join', 'what running broadcasts have left is added up by broadcast'],
