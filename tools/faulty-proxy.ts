@@ -29,7 +29,7 @@ export async function startFaultyProxy(targetPort: number): Promise<FaultyProxy>
       transform(chunk, _encoding, done) {
         const ms = waitMs();
         if (ms <= 0) done(null, chunk);
-        else setTimeout(() => done(null, chunk), ms);
+        else setTimeout(() => done(null, chunk), ms).unref();
       },
     });
 

@@ -1,7 +1,7 @@
 // A real PostgreSQL for tests, soak tests and benchmarks: started with the first database that is asked for, stopped at the end.
 // Each database is a copy of one with all tables: hundreds of files, which are made twenty times faster in memory than on a
 // disk. Nothing is synced, since no test pulls the plug; what measures speed starts a server of its own that does.
-import { spawnSync } from 'node:child_process';
+import { spawnSync, type ChildProcess } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -106,8 +106,10 @@ export class PostgresServer {
   kill(): void {
     this.#isKilled = true;
     process.kill(this.pid, 'SIGKILL');
-    // or it would be waited for when this process exits
-    Object.assign(this.#server, { process: undefined });
+    // or it would be waited for when this process exits, and its children, which write to the same pipes
+    const server = this.#server as unknown as { process: ChildProcess | undefined };
+    for (const stream of server.process?.stdio ?? []) stream?.destroy();
+    server.process = undefined;
   }
 
   /**

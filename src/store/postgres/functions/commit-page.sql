@@ -206,10 +206,12 @@ begin
   elsif may_be_over then
     raised := raised || deskbell_functions.finish_if_over(p_broadcast, now_ms);
   end if;
-  -- last, as it may wait for a lease; those of a slice were noted as they were added
+  -- last, as it may wait for a lease; those of a slice were noted as they were added. As they are stored: their push service may
+  -- have been suspended or opened by another commit since
   if slice is null and jsonb_array_length(retries) > 0 then
     perform deskbell.wake_retries(p_broadcast,
-      (select min(r.due_at_ms) from deskbell_functions.read_retries(now_ms, retries) r));
+      (select min(r.due_at_ms) from deskbell.retries r
+       where r.broadcast_id = p_broadcast and r.position = any (positions)));
   end if;
   return jsonb_build_object('isLeaseLost', false, 'state', head.state, 'newAlarms', raised,
     'pushServices', deskbell_functions.push_service_states(now_ms));
