@@ -1,9 +1,9 @@
 // What a page asks of the Deskbell service: its key, and to store or remove a subscription. Every failure is on the
 // browser's console as well.
 import { ClientError, reported } from './client-error.ts';
+import { type Fetch, requestService } from './request-service.ts';
 import { defaultTimeoutMs } from './time-limit.ts';
 
-type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 /** A subscriber token of the application, for the person who is signed in; none where nobody is. */
 type GetToken = () => string | undefined | Promise<string | undefined>;
 
@@ -70,15 +70,10 @@ export class ServiceApi {
   }
 
   async #request(path: string, init: RequestInit): Promise<Response> {
-    const request: Fetch = this.#options.fetch ?? fetch;
     let response: Response;
     try {
-      response = await request(new URL(path, this.url), {
-        // Nothing here acts for a signed-in user, so no cookie goes along that could be abused.
-        credentials: 'omit',
-        signal: AbortSignal.timeout(this.timeoutMs),
-        ...init,
-      });
+      const signal = AbortSignal.timeout(this.timeoutMs);
+      response = await requestService(new URL(path, this.url), { signal, ...init }, this.#options.fetch);
     } catch (cause) {
       throw reported(new ClientError('server-unreachable', `${this.url.host} cannot be reached.`, cause));
     }

@@ -81,7 +81,10 @@ export function createBrowserTests(start: () => Promise<TestBrowser>, skip: fals
         await context.permit(backend.url, 'granted');
         await run(context);
       } finally {
-        const [, ...pages] = await testBrowser.browser.pages();
+        // They are those of every port.
+        const { browser } = testBrowser;
+        await browser.deleteCookie(...(await browser.cookies()));
+        const [, ...pages] = await browser.pages();
         for (const page of pages) await page.close();
       }
     });

@@ -15,6 +15,7 @@ import {
   textOf,
   waitFor,
 } from '../../tools/browser/demo-page.ts';
+import { testCookies } from './cookie-suite.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
 import { testConsole, testConsoleForAll } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
@@ -22,6 +23,7 @@ import { onScreen, testNotifications } from './notification-suite.ts';
 
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(browserTest);
+testCookies(browserTest);
 testNotifications(browserTest, []);
 testConsole(browserTest);
 testConsoleForAll(browserTest, ['light', 'dark']);

@@ -239,7 +239,7 @@ function startReporting(answers: number[]) {
     async fetch(url: URL, { body, ...options }: RequestInit) {
       assert.equal(url.href, 'https://example.org/webPush/receipts');
       assert.equal(options.keepalive, true);
-      assert.equal(options.credentials, 'omit');
+      assert.equal(options.credentials, 'same-origin');
       bodies.push(JSON.parse(String(body)));
       const status = answers.shift();
       if (status === undefined) throw new TypeError('Failed to fetch');

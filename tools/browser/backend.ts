@@ -28,6 +28,8 @@ export interface Backend extends AsyncDisposable {
   createToken(user: string, tags?: readonly string[]): Promise<string>;
   /** The bodies of POST /webPush, as browsers sent them. */
   readonly registrations: readonly unknown[];
+  /** What page libraries and service workers asked the service, in order, with the cookies that they sent. */
+  readonly clientRequests: readonly ClientRequest[];
   /** Stores other keys for an endpoint, as import and other server-side code may. */
   replaceKeys(endpoint: string, auth?: Uint8Array): Promise<void>;
   /** Somebody else registers the endpoint of the next POST just before it, with other keys. */
@@ -59,7 +61,16 @@ export interface Backend extends AsyncDisposable {
   retireKey(publicKey: string): Promise<void>;
 }
 
+export interface ClientRequest {
+  /** Such as "POST /webPush". */
+  readonly request: string;
+  readonly cookies: string;
+  readonly status: number;
+}
+
 const audience = 'browser-test';
+/** Of every backend's service. */
+export const sessionKey = new Uint8Array(32);
 
 /** @param port of the service; by default the system picks one */
 export async function startBackend(
@@ -74,6 +85,7 @@ export async function startBackend(
   let service: FastifyInstance | undefined;
   let outage: Server | undefined;
   const registrations: unknown[] = [];
+  const clientRequests: ClientRequest[] = [];
   let isNextTaken = false;
 
   function senderOptions(): SenderOptions {
@@ -82,6 +94,7 @@ export async function startBackend(
 
   const backend: Backend = {
     registrations,
+    clientRequests,
     get url() {
       return `http://localhost:${port}${prefix}/`;
     },
@@ -136,7 +149,7 @@ export async function startBackend(
         store,
         prefix,
         vapidPublicKey: keys.publicKey,
-        sessionKey: new Uint8Array(32),
+        sessionKey,
         pushServices: access.pushServices ?? [],
         registrationsPerMinute: 'off',
         receiptKey,
@@ -148,6 +161,10 @@ export async function startBackend(
         registrations.push(body);
         if (isNextTaken) await backend.replaceKeys((body as { endpoint: string }).endpoint);
         isNextTaken = false;
+      });
+      service.addHook('onResponse', async ({ method, url, headers: { cookie = '' } }, { statusCode }) => {
+        if (!/\/(?:vapidKey|webPush.*)$/.test(url)) return;
+        clientRequests.push({ request: `${method} ${url}`, cookies: cookie, status: statusCode });
       });
       await service.listen({ host: '127.0.0.1', port });
       port = (service.server.address() as AddressInfo).port;

@@ -1,5 +1,6 @@
 // Reports to the service what became of notifications, where their messages ask for that.
 import type { PushMessage } from '../push-message.ts';
+import { requestService } from '../request-service.ts';
 import { jsonType } from '../service-api.ts';
 import { serviceUrl, tryLater, worker } from './scope.ts';
 
@@ -31,9 +32,8 @@ export function sendReceipts(): Promise<void> {
     const kept = (await cache.keys()).slice(0, maxReceipts);
     if (kept.length === 0) return;
     const receipts = await Promise.all(kept.map(async (key) => (await cache.match(key))?.json()));
-    const { status } = await fetch(new URL('webPush/receipts', serviceUrl), {
+    const { status } = await requestService(new URL('webPush/receipts', serviceUrl), {
       method: 'POST',
-      credentials: 'omit',
       keepalive: true,
       headers: jsonType,
       body: JSON.stringify({ receipts }),

@@ -1,0 +1,23 @@
+// A request to the Deskbell service, from the page or from the service worker: which cookies go along.
+
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+
+/**
+ * Sends the cookies of this origin if the service is on it, so that the application sees its session; never any to
+ * another origin. Where they include Deskbell's own session cookie, the service asks for a CSRF token, and the request
+ * is repeated once without cookies.
+ */
+export async function requestService(url: URL, init: RequestInit, request: Fetch = fetch): Promise<Response> {
+  const response = await request(url, { ...init, credentials: 'same-origin' });
+  if (!(await asksForCsrfToken(response))) return response;
+  return request(url, { ...init, credentials: 'omit' });
+}
+
+async function asksForCsrfToken(response: Response): Promise<boolean> {
+  if (response.status !== 403) return false;
+  const problem = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  return problem?.code === 'ERR_CSRF';
+}
