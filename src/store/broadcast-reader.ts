@@ -33,8 +33,11 @@ interface BroadcastRow {
   readonly start_at_ms: number;
   readonly expires_at_ms: number;
   readonly finished_at_ms: number | null;
-  /** Rows that nobody had read when the time was over. */
+  /** Of former versions: rows that nobody had read when the time was over. */
   readonly expired_unread: number;
+  /** Null where a former version made it, which counted no removals. */
+  readonly removals_after: number | null;
+  readonly removed: number;
   /** Not null where receipts are asked for. */
   readonly receipt_actions: string | null;
   readonly waiting: number;
@@ -153,9 +156,10 @@ function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
      order by origin`,
   );
   const waiting = 'select coalesce(sum(rows), 0) from deskbell.waiting_rows where broadcast_id = b.id';
+  const removed = 'select coalesce(sum(rows), 0) from deskbell.removed_rows where broadcast_id = b.id';
   const isOpen = "b.state in ('running', 'paused')";
   return `
-    select b.*, ${isPreparing}, ${origins} as origins, ${alarms} as alarms,
+    select b.*, ${isPreparing}, ${origins} as origins, ${alarms} as alarms, (${removed}) as removed,
       case when ${isOpen} then (${waiting}) else 0 end as waiting,
       case when ${isOpen} then ${heldBack} end as held_back,
       case when b.receipt_actions is not null then ${receipts} end as receipts
@@ -166,10 +170,15 @@ function countRows(row: BroadcastRow, origins: Broadcast['origins']): Broadcast[
   const { attempts: _, ...settled } = { ...noOutcomes, expired: row.expired_unread };
   for (const origin of origins) for (const name of settlements) settled[name] += origin[name];
   const rest = settlements.reduce((left, name) => left - settled[name], row.audience);
+  // a former version left out what it could not find
+  const isCounted = row.removals_after !== null && row.expired_unread === 0;
+  const removed = isCounted || row.state !== 'done' ? row.removed : rest;
+  const left = rest - removed;
   return {
     ...settled,
-    pending: isOver(row) ? 0 : rest,
-    removed: row.state === 'done' ? rest : 0,
-    cancelled: row.state === 'cancelled' ? rest : 0,
+    pending: isOver(row) ? 0 : left,
+    removed,
+    cancelled: row.state === 'cancelled' ? left : 0,
+    unaccounted: row.state === 'done' ? left : 0,
   };
 }

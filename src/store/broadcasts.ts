@@ -29,6 +29,13 @@ export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhauste
  */
 export type Settlement = (typeof settlements)[number];
 
+/** Of the alarm that a broadcast raises which is done and whose counts do not add up to its audience. It is about no push service:
+ *  its origin is empty. */
+export const countsDifferReason = 'counts-differ';
+
+/** The same alarm's words. */
+export const countsDifferDetail = 'the counts do not add up to the audience';
+
 /** The counts of a broadcast at one push service. */
 export interface OriginCounts extends Readonly<Record<Settlement, number>> {
   readonly origin: string;
@@ -92,6 +99,9 @@ export interface Broadcast
     readonly pending: number;
     /** Removed from the store before their turn. */
     readonly removed: number;
+    /** When `done`: what the other counts lack of the audience, or below 0 what they have beyond it. Always 0, unless there is a
+     *  fault. */
+    readonly unaccounted: number;
     /** Not sent, since the broadcast was cancelled. */
     readonly cancelled: number;
   };

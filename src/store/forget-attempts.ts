@@ -14,6 +14,8 @@ interface SetTable {
   readonly key: string;
   /** What is done to a set without members. */
   readonly ifEmpty: 'delete' | 'keep';
+  /** What follows where a subscription was taken out of a set. */
+  readonly afterwards?: (owner: number, key: number, subscriptionId: number) => Work<void>;
 }
 
 const attemptSets: SetTable = {
@@ -31,6 +33,7 @@ const audienceSets: SetTable = {
   key: 'number',
   // its slice may be still to come
   ifEmpty: 'keep',
+  afterwards: countUnread,
 };
 
 /** Owners of one transaction. */
@@ -67,8 +70,35 @@ async function forget(
   return forgotten;
 }
 
+/**
+ * A member that was not read yet counts as removed. Whoever has leased the slice knows the former members, and would count it again:
+ * the slice is leased anew.
+ */
+function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
+  const slices = yield* run<{ readonly broadcast_id: number }>(
+    `update deskbell.slices set token = null, lease_until_ms = 0
+     where number = :number and cursor < :subscriptionId
+       and broadcast_id in (select id from deskbell.broadcasts where audience_id = :audienceId)
+     returning broadcast_id`,
+    { audienceId, number, subscriptionId },
+  );
+  for (const { broadcast_id: broadcastId } of slices) {
+    yield* addRemoved(broadcastId);
+    yield* run('update deskbell.work set slices_at_ms = 0 where broadcast_id = :broadcastId', { broadcastId });
+  }
+}
+
+/** Counts a row whose subscription was removed before its turn. */
+export function* addRemoved(broadcastId: number): Work<void> {
+  yield* run(
+    `insert into deskbell.removed_rows as c (broadcast_id, shard, rows) values (:broadcastId, 0, 1)
+     on conflict (broadcast_id, shard) do update set rows = c.rows + excluded.rows`,
+    { broadcastId },
+  );
+}
+
 function* takeOut(
-  { name, owner, key, ifEmpty }: SetTable,
+  { name, owner, key, ifEmpty, afterwards }: SetTable,
   ownerId: number,
   subscriptionId: number,
 ): Work<number> {
@@ -83,6 +113,7 @@ function* takeOut(
     const rest = all.filter((other) => other !== subscriptionId);
     if (rest.length === all.length) continue;
     taken += 1;
+    if (afterwards !== undefined) yield* afterwards(ownerId, set.key, subscriptionId);
     const where = `${owner} = :ownerId and ${key} = :key`;
     const values = { ownerId, key: set.key };
     if (rest.length === 0 && ifEmpty === 'delete') yield* run(`delete from ${name} where ${where}`, values);

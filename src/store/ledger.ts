@@ -74,6 +74,8 @@ export interface PageOfSlice {
   readonly fromCursor: number;
   /** Where it moves to: further on. */
   readonly cursor: number;
+  /** Where the slice has `members`: how many of them in between were not found when they were read. */
+  readonly missing?: number | undefined;
 }
 
 export interface PageCommit extends Lease {

@@ -1,5 +1,5 @@
 // Deletes all that the database knows of a person: what came of broadcasts to others in short transactions, all else in one.
-import { forgetAttempts, forgetMemberships } from './forget-attempts.ts';
+import { addRemoved, forgetAttempts, forgetMemberships } from './forget-attempts.ts';
 import type { RemovedPerson } from './people.ts';
 import {
   run,
@@ -79,7 +79,10 @@ function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPer
        ) returning broadcast_id`,
       idAndEndpoint,
     );
-    for (const { broadcast_id } of retries) running.add(broadcast_id);
+    for (const { broadcast_id } of retries) {
+      running.add(broadcast_id);
+      yield* addRemoved(broadcast_id);
+    }
     counts.recipients += yield* drop(
       `audience_members where (audience_id, position) in (${members})`,
       idAndEndpoint,

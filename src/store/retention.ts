@@ -29,7 +29,7 @@ const pruneBatchRows = 2000;
 /** Of a thousand rows each. */
 const pruneBatchSets = 500;
 
-/** Whoever writes a list down makes its broadcast by then. */
+/** Whoever writes a list down, or freezes an audience, makes its broadcast by then. */
 const unusedForMs = 24 * 60 * 60 * 1000;
 
 /** A table that one database alone has, and that nobody looks into after a while. */
@@ -51,6 +51,7 @@ export function createRetention(
         for (const { name, key, keptMs } of ownTables) {
           if ((yield* dropRows(name, key, database.now() - keptMs)) === pruneBatchRows) return true;
         }
+        if ((yield* pruneRemovals(database.now() - unusedForMs)) === pruneBatchRows) return true;
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
@@ -141,6 +142,22 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   if (dropped.length < pruneBatchRows && sets.length < pruneBatchSets)
     yield* run('delete from deskbell.audiences where id = :id', { id });
   return true;
+}
+
+/** Those that no open broadcast counts, nor one that is being made. @returns how many */
+function* pruneRemovals(beforeMs: number): Work<number> {
+  const dropped = yield* run(
+    `delete from deskbell.removals where id in (
+       select r.id from (
+         select id, at_ms from deskbell.removals
+         where id <= coalesce((select min(removals_after) from deskbell.broadcasts where state in ('running', 'paused')),
+                              ${Number.MAX_SAFE_INTEGER})
+         order by id limit ${pruneBatchRows}) r
+       where r.at_ms < :beforeMs)
+     returning 1`,
+    { beforeMs },
+  );
+  return dropped.length;
 }
 
 function* dropAttempts(broadcastId: number): Work<number> {

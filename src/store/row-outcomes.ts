@@ -73,7 +73,8 @@ export function createAttempts(
     if (last === undefined && position === undefined) {
       if (head.is_preparing) return 'pending';
       // the members of a list may be dropped once its broadcast is over
-      const isSettled = broadcast.counts.removed + broadcast.counts.cancelled === 0;
+      const { removed, cancelled, unaccounted } = broadcast.counts;
+      const isSettled = removed === 0 && cancelled === 0 && unaccounted === 0;
       return head.has_list || isSettled ? 'notInAudience' : 'noLongerKept';
     }
     if (last === undefined && stored !== undefined && head.audience_id === null) {

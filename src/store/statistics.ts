@@ -114,8 +114,9 @@ export function createStatistics(database: PortableDatabase): Statistics {
     backlog: async () => {
       const [rows] = await database.read<Omit<Backlog, 'alarms'>>(
         `select
-           (select coalesce(sum(b.audience - b.expired_unread - coalesce((
-              select sum(${settledRows}) from ${originCounts} where broadcast_id = b.id), 0)), 0)
+           (select coalesce(sum(b.audience
+              - coalesce((select sum(${settledRows}) from ${originCounts} where broadcast_id = b.id), 0)
+              - coalesce((select sum(rows) from deskbell.removed_rows where broadcast_id = b.id), 0)), 0)
             from deskbell.broadcasts b where b.state = 'running' and b.start_at_ms <= :nowMs) as "pendingRows",
            coalesce(sum(w.rows), 0) as "waitingRows",
            coalesce(sum(w.rows) filter (where w.push_service_id <> 0), 0) as "suspendedRows"

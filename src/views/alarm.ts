@@ -5,7 +5,7 @@ import type { Alarm } from '../store/broadcasts.ts';
 import type { View } from './view.ts';
 
 const schema = Type.Object({
-  origin: Type.String(),
+  origin: Type.String({ description: 'Empty where it is about no push service.' }),
   reason: Type.String(),
   detail: Type.String({ description: 'The push service’s own words.' }),
   rows: Type.Integer({ description: 'How many messages it is about.' }),

@@ -46,7 +46,7 @@ const schema = Type.Object({
     Object.fromEntries(
       Object.entries(countMeanings).map(([name, description]) => [
         name,
-        Type.Integer({ minimum: 0, description }),
+        Type.Integer({ ...(name !== 'unaccounted' && { minimum: 0 }), description }),
       ]),
     ),
   ),

@@ -124,7 +124,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
         counts[answer.becomes] += 1;
         if (answer.alarm !== undefined) alarms.set(answer.alarm, (alarms.get(answer.alarm) ?? 0) + 1);
       }
-      assert.deepEqual(broadcast.counts, { ...counts, pending: 0, removed: 0, cancelled: 0 });
+      assert.deepEqual(broadcast.counts, { ...counts, pending: 0, removed: 0, cancelled: 0, unaccounted: 0 });
 
       await assertAlarms(stage, broadcast.id, recorder.origin, alarms);
       const kept = new Set((await stage.stored()).map(({ endpoint }) => endpoint));

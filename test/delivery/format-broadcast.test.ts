@@ -17,7 +17,7 @@ const broadcast: Broadcast = {
   startAtMs: 0,
   expiresAtMs: 0,
   audience: 2000,
-  counts: { ...counts, pending: 1949, removed: 0, cancelled: 0 },
+  counts: { ...counts, pending: 1949, removed: 0, cancelled: 0, unaccounted: 0 },
   waiting: 1949,
   heldBack: [{ origin, rows: 1940 }],
   origins: [{ origin, attempts: 51, ...counts }],

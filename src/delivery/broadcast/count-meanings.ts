@@ -15,6 +15,7 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
   capped: 'not sent: the person was reached often enough',
   removed: 'unsubscribed before their turn',
   cancelled: 'never attempted',
+  unaccounted: 'what the other counts lack of the audience: a fault of Deskbell',
   pending: 'still to be delivered',
 };
 

@@ -11,7 +11,7 @@ export const formatCount = (count: number): string => count.toLocaleString('en')
 
 /** The counts that are not 0, in display order. */
 export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountName, number])[] {
-  return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count > 0);
+  return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count !== 0);
 }
 
 /** What all push services together have brought about; `undefined` where the broadcast asks for no receipts. */
@@ -55,6 +55,7 @@ export function formatState(broadcast: Broadcast): string {
 
 /** `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)` */
 export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
+  if (origin === '') return `${detail} (${reason})`;
   const isSentence = [heldDeletionsReason, chromeLimitReason, notListedReason].includes(reason);
   if (isSentence) return `${hostOf(origin)}: ${detail}`;
   const verb = reason === 'vapid-refused' ? 'refuses our token or key' : 'rejects messages';

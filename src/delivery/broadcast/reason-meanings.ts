@@ -1,6 +1,7 @@
 // What the reasons of refusals and repeats mean, and what an operator can do: the same words wherever they are shown.
 import type { RetryReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
+import { countsDifferReason } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import { notListedReason } from '../message-path/not-sent.ts';
 import { chromeLimitReason } from '../limits/chrome-limit.ts';
@@ -15,6 +16,7 @@ type KnownReason =
   | RetryReason
   | RejectionReason
   | typeof heldDeletionsReason
+  | typeof countsDifferReason
   | typeof chromeLimitReason
   | typeof notListedReason;
 
@@ -92,6 +94,11 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
       'Chrome’s push service limits this site for days, because people dismiss or ignore its messages.',
     remedy:
       'Send less often, and only to people who engage; set “maxRate” to below 1,000 a minute until the limit ends.',
+  },
+  [countsDifferReason]: {
+    meaning: 'The counts of the broadcast do not add up to its audience.',
+    remedy:
+      'If the database has lost its last seconds, a subscription that was deleted then may have been skipped. Otherwise please report it as a fault of Deskbell.',
   },
   [heldDeletionsReason]: {
     meaning: 'The push service calls subscriptions gone and accepts almost nothing. They are kept.',

@@ -11,7 +11,7 @@ import assert from 'node:assert/strict';
 import { createReceiptPayloads } from '../../protocol/message/receipt-token.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
-import type { RowResult } from '../../store/ledger.ts';
+import type { PageOfSlice, RowResult } from '../../store/ledger.ts';
 import type { HeldLease, RetryLease, RetryRow, SliceLease } from '../../store/leases.ts';
 import type { Addressee, Destination } from '../message-path/destinations.ts';
 import { toDetached, type Row } from './record.ts';
@@ -31,7 +31,7 @@ export interface AssignedRow extends Row {
 export interface CommitPart {
   readonly rows: readonly RowResult[];
   /** The former and the new cursor; absent where the rows were detached. */
-  readonly cursors?: { readonly fromCursor: number; readonly cursor: number };
+  readonly cursors?: Omit<PageOfSlice, 'number'>;
 }
 
 type Mode = 'READING' | 'READ' | 'STOPPED';
@@ -46,6 +46,8 @@ export class Assignment {
   isCommitting = false;
   #mode: Mode;
   #cursor = 0;
+  /** Of the slice's members, where it has any: the first behind the cursor. */
+  #nextMember = 0;
   #readPosition = 0;
   /** Read and not yet taken, from `#nextUnsent` on. */
   #unsent: readonly (Recipient | RetryRow)[];
@@ -80,6 +82,7 @@ export class Assignment {
       this.slice = source;
       this.#unsent = [];
       this.#cursor = source.cursor;
+      this.#passMembers();
       this.#readPosition = source.cursor;
     }
   }
@@ -228,7 +231,18 @@ export class Assignment {
     }
     if (this.slice === undefined || (rows.length === 0 && !this.#isBeforeEnd)) return undefined;
     if (this.#isBeforeEnd) this.#cursor = this.slice.throughPosition;
-    return { rows, cursors: { fromCursor, cursor: this.#cursor } };
+    const passed = this.#passMembers();
+    const missing = passed === undefined ? undefined : passed - rows.length;
+    return { rows, cursors: { fromCursor, cursor: this.#cursor, missing } };
+  }
+
+  /** @returns how many members the cursor has passed since; undefined where the slice has none */
+  #passMembers(): number | undefined {
+    const ids = this.slice?.members?.ids;
+    if (ids === undefined) return undefined;
+    const first = this.#nextMember;
+    while (this.#nextMember < ids.length && ids[this.#nextMember]! <= this.#cursor) this.#nextMember += 1;
+    return this.#nextMember - first;
   }
 }
 

@@ -44,7 +44,7 @@ export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Ht
   const { meaning, remedy } = meaningOf(reason);
   return notice(
     'bad',
-    `${hostOf(origin)}: ${meaning || reason}`,
+    origin === '' ? meaning || reason : `${hostOf(origin)}: ${meaning || reason}`,
     html`${remedy !== '' && html`<p>${remedy}</p>`}
       <p class="quiet small">
         ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${time(firstAtMs)}

@@ -36,7 +36,15 @@ export const leftOutTables = {
 } as const;
 
 /** Whose ids are never given out again, not even those of deleted rows. */
-export const sequences = ['audiences', 'audit', 'broadcasts', 'operators', 'schedules', 'subscriptions'];
+export const sequences = [
+  'audiences',
+  'audit',
+  'broadcasts',
+  'operators',
+  'removals',
+  'schedules',
+  'subscriptions',
+];
 
 /** Rows `t` of PostgreSQL; a broadcast may have been deleted while rows of it were written. */
 const ofBroadcasts = (table: string): string =>
@@ -157,6 +165,8 @@ const broadcastTables: readonly CopiedTable[] = [
     },
     postgres: partitionedRetries,
   },
+  { name: 'removals' },
+  { name: 'removed_rows', postgres: { from: ofBroadcasts('removed_rows') } },
   { name: 'alarms', postgres: { from: ofBroadcasts('alarms') } },
   { name: 'answers', postgres: { from: ofBroadcasts('answers') } },
   {

@@ -15,7 +15,8 @@ export const partitioned = {
 
 const inPartitions = `b.rows_in = 'partition' and ${isOpen}`;
 
-/** Rows that no slice of theirs has read yet, and rows that are to be tried again (slice -1). */
+/** Rows that no slice of theirs has read yet, those whose subscription was removed included, and rows that are to be tried again
+ *  (slice -1). */
 const rowsLeft = [
   ...Array.from(
     { length: partitions },
@@ -26,10 +27,16 @@ const rowsLeft = [
       join deskbell.subscriptions_${partition} s on s.id > l.cursor and s.id <= l.through_position
       where ${inPartitions}`,
   ),
-  `select b.id, -1, s.id, s.endpoint_hash
+  // they are counted where a worker comes to them
+  `select b.id, l.number, r.subscription_id, null
+   from deskbell.broadcasts b
+   join deskbell.slices l on l.broadcast_id = b.id
+   join deskbell.removals r on r.in_partition = l.number % ${partitions} and r.id > b.removals_after
+     and r.subscription_id > l.cursor and r.subscription_id <= l.through_position
+   where ${inPartitions}`,
+  `select b.id, -1, t.position, t.endpoint_hash
    from deskbell.broadcasts b
    join deskbell.retries t on t.broadcast_id = b.id
-   join deskbell.subscriptions s on s.endpoint_hash = t.endpoint_hash and s.id = t.position
    where ${inPartitions}`,
 ].join(' union all ');
 

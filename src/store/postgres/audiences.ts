@@ -1,6 +1,6 @@
 // Which rows a broadcast is for, and in which slices. Ids are given out before their rows are committed; so the highest id
 // is taken at a moment when no registration is open. From then on nothing appears up to it, and what is counted is what is
-// sent to, however long counting takes. What is deleted in the meantime counts as removed.
+// sent to, however long it takes to cut it into slices. What is deleted from then on counts as removed.
 import type { NewBroadcast } from '../broadcasts.ts';
 import { cutSlices, maxSlices, type Extent, type Slice } from '../slices.ts';
 import { partitions } from './migrations.ts';
@@ -12,12 +12,19 @@ export interface SlicedAudience {
   readonly rowsIn: 'list' | 'partition' | 'all';
   /** Those of sets are not among them. */
   readonly slices: readonly (Slice & { readonly number: number })[];
+  /** The last removal of a subscription that is not in it; absent where its members are known by themselves. */
+  readonly removalsAfter?: number | undefined;
   readonly preparation?: { readonly sliceRows: number; readonly throughId: number } | undefined;
+}
+
+interface FrozenRow {
+  readonly last_id: number;
+  readonly removals_after: number;
+  readonly rows: number;
 }
 
 interface ExtentRow {
   readonly first: number | null;
-  readonly last: number | null;
 }
 
 /** @param functions the schema of the database's functions */
@@ -27,28 +34,30 @@ export async function sliceAudience(
   { audienceId, matching, sliceRows }: NewBroadcast,
 ): Promise<SlicedAudience> {
   if (audienceId !== undefined && matching === undefined) return sliceList(database, audienceId, sliceRows);
-  const frozen = await database.first<{ readonly last_id: number; readonly rows: number }>(
+  const frozen = await database.first<FrozenRow>(
     `select * from ${functions}.freeze_subscriptions()`,
   );
-  const { last_id: lastId = 0, rows = 0 } = frozen ?? {};
+  const { last_id: lastId = 0, rows = 0, removals_after: removalsAfter = 0 } = frozen ?? {};
   if (matching !== undefined) {
     const preparation = { sliceRows: Math.max(sliceRows, Math.ceil(rows / maxSlices)), throughId: lastId };
-    return { rows: 0, rowsIn: 'all', slices: [], preparation };
+    return { rows: 0, rowsIn: 'all', slices: [], preparation, removalsAfter };
   }
   const found = await database.query<ExtentRow>(selectExtents, [lastId]);
-  const extents = found.map((row) => toExtent(row, Math.ceil(rows / partitions)));
+  const extents = found.map(({ first }) => toExtent(first, lastId, Math.ceil(rows / partitions)));
   if (rows < partitions * sliceRows) {
     // so few that a slice of one partition would be short: each reads from all of them
-    return { rows, rowsIn: 'all', slices: numbered(cutSlices(join(extents, rows), sliceRows)) };
+    const first = Math.min(...extents.map(({ firstPosition }) => firstPosition));
+    const slices = numbered(cutFromStart(toExtent(first, lastId, rows), sliceRows));
+    return { rows, rowsIn: 'all', slices, removalsAfter };
   }
   const max = Math.floor(maxSlices / partitions);
   const slices = extents.flatMap((extent, partition) =>
-    cutSlices(extent, sliceRows, max).map((slice, index) => ({
+    cutFromStart(extent, sliceRows, max).map((slice, index) => ({
       ...slice,
       number: index * partitions + partition,
     })),
   );
-  return { rows, rowsIn: 'partition', slices };
+  return { rows, rowsIn: 'partition', slices, removalsAfter };
 }
 
 async function sliceList(
@@ -67,30 +76,25 @@ async function sliceList(
   return { rows, rowsIn: 'list', slices: numbered(cutSlices(extent, sliceRows)) };
 }
 
-/** Ends of indexes: subscriptions are spread evenly, so that nobody needs to count them. */
+/** Beginnings of indexes: subscriptions are spread evenly, so that nobody needs to count them. */
 const selectExtents = Array.from(
   { length: partitions },
   (_, number) =>
-    `select ${number} as number, min(id) as first, max(id) as last
+    `select ${number} as number, min(id) as first
      from deskbell.subscriptions_${number} where id <= $1::bigint`,
 )
   .join(' union all ')
   .concat(' order by number');
 
-const toExtent = ({ first, last }: ExtentRow, rows: number): Extent => ({
-  rows: first === null ? 0 : rows,
-  firstPosition: first ?? 1,
-  lastPosition: last ?? 0,
+/** To the end of what was frozen, whatever of it is removed by now. */
+const toExtent = (first: number | null, lastId: number, rows: number): Extent => ({
+  rows,
+  firstPosition: Math.min(first ?? lastId, lastId),
+  lastPosition: lastId,
 });
 
-function join(extents: readonly Extent[], rows: number): Extent {
-  const filled = extents.filter((extent) => extent.rows > 0);
-  if (filled.length === 0) return { rows: 0, firstPosition: 1, lastPosition: 0 };
-  return {
-    rows,
-    firstPosition: Math.min(...filled.map(({ firstPosition }) => firstPosition)),
-    lastPosition: Math.max(...filled.map(({ lastPosition }) => lastPosition)),
-  };
-}
+/** The first slice has what was removed before the first row, too, so that it is counted. */
+const cutFromStart = (extent: Extent, sliceRows: number, max?: number): readonly Slice[] =>
+  cutSlices(extent, sliceRows, max).map((slice, index) => (index === 0 ? { ...slice, afterPosition: 0 } : slice));
 
 const numbered = (slices: readonly Slice[]) => slices.map((slice, number) => ({ ...slice, number }));

@@ -12,7 +12,7 @@ import type { PostgresDatabase } from './database.ts';
 /** @param functions the schema of the database's functions */
 export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastWriter {
   const insert: BroadcastWriter['insert'] = async (draft) => {
-    const { rows, rowsIn, slices, preparation } = await sliceAudience(database, functions, draft);
+    const { rows, rowsIn, slices, preparation, removalsAfter } = await sliceAudience(database, functions, draft);
     const { call, values } = callFunction(`${functions}.create_broadcast`, {
       p_now_ms: database.now(),
       p_creation: randomUUID(),
@@ -33,6 +33,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
       p_expression: draft.matching === undefined ? null : JSON.stringify(draft.matching),
       p_slice_rows: preparation?.sliceRows ?? null,
       p_through: preparation?.throughId ?? null,
+      p_removals_after: removalsAfter ?? null,
     });
     const made = await database.first<{ readonly id: number; readonly is_new: boolean }>(
       `select * from ${call}`,

@@ -146,6 +146,7 @@ function toArguments(
     slice: slice?.number ?? null,
     p_from: slice?.fromCursor ?? null,
     p_cursor: slice?.cursor ?? null,
+    p_missing: slice?.missing ?? null,
     origins,
     names: origins.map(pushServiceName),
     positions: toArrayText(rows.map(({ recipient }) => recipient.position)),

@@ -87,11 +87,12 @@ function prepareStatements(database: SqliteDatabase) {
         insert into broadcasts (
           idempotency_key, content_hash, state, payload,
           audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
-          receipt_actions, ${optionColumns.join(', ')}
+          receipt_actions, removals_after, ${optionColumns.join(', ')}
         ) values (
           :idempotencyKey, :contentHash, :state, :payload,
           :audienceId, :user, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
-          :receiptActions, ${optionColumns.map((column) => `:${column}`).join(', ')}
+          :receiptActions, coalesce((select seq from sqlite_sequence where name = 'removals'), 0),
+          ${optionColumns.map((column) => `:${column}`).join(', ')}
         ) on conflict (idempotency_key) do nothing returning id
       `),
     insertSlice: database.prepare<{

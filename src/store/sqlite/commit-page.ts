@@ -15,6 +15,7 @@ import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { createDeletionGuard } from './deletion-guard.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import type { FrequencyCaps } from './frequency-cap.ts';
+import { createRemovedRows } from './removed-rows.ts';
 import { wakeRetries, type PushServices } from './push-services.ts';
 import type { SqliteDatabase } from './database.ts';
 
@@ -51,6 +52,7 @@ export function createPageCommit(
   const alarmLog = createAlarms(database);
   const marks = createDeletionGuard(database);
   const outcomes = createOutcomeCounts(database);
+  const removed = createRemovedRows(database);
 
   /** @returns false where the slice is another worker's, or its cursor is not where the page begins */
   const moveCursor = (
@@ -184,6 +186,7 @@ export function createPageCommit(
       const held = marks.count(counts.origin, answers, counts.accepted);
       if (held > 0) addAlarm(alarms, heldDeletionsAlarm(counts.origin, held));
     }
+    if (page.slice !== undefined) removed.countPassed(broadcastId, page.slice, rows);
     storeAttempts(broadcastId, rows, nowMs);
     const raised = [...alarms.values()].filter((alarm) => alarmLog.raise(broadcastId, alarm));
     const decided = isCancelled ? finish.decideMarks(broadcastId) : finish.ifOver(broadcastId, nowMs);

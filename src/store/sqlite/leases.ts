@@ -16,6 +16,7 @@ import {
 import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { anyBroadcast, createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
+import { createRemovedRows } from './removed-rows.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** SQLite does not notify of another process's writes, so they are polled for. */
@@ -27,6 +28,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
   const statements = prepareStatements(database);
   const recipients = createPageReader(database);
   const finish = createBroadcastFinisher(database);
+  const removed = createRemovedRows(database);
   const pushServices = createPushServices(database);
   let slicesLeased = 0;
 
@@ -35,7 +37,6 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
 
   const leaseSlice = (leaseMs: number, only: number): Omit<SliceLease, 'broadcast'> | undefined => {
     const nowMs = database.now();
-    finish.overdue(nowMs);
     for (;;) {
       const work = findWork(nowMs, only);
       if (work === undefined) return undefined;
@@ -99,6 +100,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
         ifRefused: ifRefused ?? decide(due),
       });
     }
+    removed.add(broadcastId, dues.length - rows.length);
     return { ...lease, rows, areProbes: ifRefused !== undefined };
   };
 

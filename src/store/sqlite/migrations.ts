@@ -808,4 +808,29 @@ export const migrations: readonly string[] = [
     where state in ('done', 'cancelled');
   create index broadcasts_by_audience on broadcasts (audience_id) where audience_id is not null;
   `,
+
+  `
+  -- subscriptions that have left the store, for as long as an open broadcast may come to their places
+  create table removals (
+    id integer primary key autoincrement,
+    subscription_id integer not null,
+    at_ms integer not null
+  ) strict;
+  create index removals_by_subscription on removals (subscription_id);
+  create trigger subscription_removed after delete on subscriptions begin
+    insert into removals (subscription_id, at_ms) values (old.id, unixepoch() * 1000);
+  end;
+  -- rows of a broadcast whose subscription was removed before their turn; sums over shards
+  create table removed_rows (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    -- of PostgreSQL; here 0
+    shard integer not null,
+    rows integer not null,
+    primary key (broadcast_id, shard)
+  ) strict, without rowid;
+  -- what was removed up to this one is not in its audience; null: of a former version, which counted no removals
+  alter table broadcasts add column removals_after integer;
+  create index broadcasts_by_removals on broadcasts (removals_after) where state in ('running', 'paused');
+  drop index broadcasts_by_expiry;
+  `,
 ];

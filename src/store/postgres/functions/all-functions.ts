@@ -11,7 +11,7 @@ import { exactSlices, sliceStep } from '../../leases.ts';
 import { suspensionPolicy } from '../../push-services.ts';
 import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
 import { addColumns, listColumns, outcomeColumns, settledRows } from '../../outcome-columns.ts';
-import { settlements } from '../../broadcasts.ts';
+import { countsDifferDetail, countsDifferReason, settlements } from '../../broadcasts.ts';
 import { membersOf } from '../../slices.ts';
 import { noAction, receiptWindowMs } from '../../receipts.ts';
 import { broadcastWidths, outcomeWidths } from '../../statistics.ts';
@@ -65,6 +65,8 @@ const values: Readonly<Record<string, SqlValue>> = {
   everyWindow: Number.MAX_SAFE_INTEGER,
   heldDeletionsDetail: heldDeletionsDetail('{origin}'),
   heldDeletionsReason,
+  countsDifferReason,
+  countsDifferDetail,
   noAction,
   membersOf: { sql: membersOf("b.rows_in <> 'list'", "''::bytea") },
   partitions,

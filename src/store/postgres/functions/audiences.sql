@@ -1,11 +1,14 @@
 -- Freezes an audience.
 
--- The highest id such that all rows up to it are committed, rolled back or deleted, and how many subscriptions there are then.
--- Waits for registrations that are open, and lets no other one begin in the meantime; it holds the lock for this statement only.
-create function deskbell_functions.freeze_subscriptions(out last_id bigint, out rows bigint) language plpgsql as $$
+-- The highest id such that all rows up to it are committed, rolled back or deleted, the last removal of one of them, and how many
+-- subscriptions there are then. Waits for registrations and removals that are open, and lets no other one begin in the meantime; it
+-- holds the lock for this statement only.
+create function deskbell_functions.freeze_subscriptions(out last_id bigint, out removals_after bigint, out rows bigint)
+language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(hashtext('deskbell subscriptions'), 1);
   select case when is_called then last_value else 0 end into last_id from deskbell.subscriptions_id_seq;
+  select case when is_called then last_value else 0 end into removals_after from deskbell.removals_id_seq;
   select coalesce(sum(subscriptions), 0) into rows from deskbell.subscription_counts;
 end $$;
 

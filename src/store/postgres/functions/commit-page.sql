@@ -109,6 +109,7 @@ $$;
 -- "leased" names those that are.
 create function deskbell_functions.commit_page(
   p_now_ms bigint, p_broadcast bigint, p_token text, lease_ms bigint, p_commit uuid, slice int, p_from bigint, p_cursor bigint,
+  p_missing bigint,
   origins text[], names text[], positions bigint[], row_origins int[], results text[], attempts int[],
   answered boolean[], retries jsonb, gone jsonb, accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, answers jsonb,
   sets jsonb, set_ids bytea[], set_answers jsonb
@@ -123,8 +124,11 @@ declare
   raised jsonb := '[]';
   alarm record;
   own_shard int := abs(hashtext(p_token) % 64);
+  removed bigint;
 begin
-  select state, start_at_ms, per_person into head from deskbell.broadcasts where id = p_broadcast;
+  -- what is deleted below takes this lock, too: before any row, so that nobody waits in a circle with one who freezes an audience
+  perform pg_advisory_xact_lock_shared(hashtext('deskbell subscriptions'), 1);
+  select state, start_at_ms, per_person, rows_in, removals_after into head from deskbell.broadcasts where id = p_broadcast;
   if not found then
     is_lost := true;
   elsif slice is not null then
@@ -167,6 +171,13 @@ begin
       perform deskbell_functions.note_commit(p_commit, now_ms);
       may_be_over := true;
     end if;
+    removed := case
+      when p_missing is not null then p_missing
+      -- of a list, each position was a member's
+      when head.rows_in = 'list' then p_cursor - p_from - cardinality(positions)
+      else deskbell_functions.count_removed(
+        head.rows_in, slice, head.removals_after, p_from, p_cursor, positions) end;
+    if removed <> 0 then perform deskbell_functions.add_removed(p_broadcast, removed); end if;
     -- what is cancelled is not tried again; an answer that is still to come is waited for
     perform deskbell_functions.add_retries(p_broadcast, now_ms, p_token, case when head.state = 'cancelled'
       then jsonb_path_query_array(retries, '$[*] ? (@.isDetached == true)') else retries end)

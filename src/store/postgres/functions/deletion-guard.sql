@@ -226,6 +226,8 @@ declare
   own_shard int := pg_backend_pid() % 16;
   told record;
 begin
+  -- what is deleted below takes this lock, too: before any row, so that nobody waits in a circle with one who freezes an audience
+  perform pg_advisory_xact_lock_shared(hashtext('deskbell subscriptions'), 1);
   insert into deskbell.commits (id, at_ms) values (p_commit, now_ms) on conflict do nothing;
   if not found then return deskbell_functions.push_service_states(now_ms); end if;
   perform deskbell_functions.update_push_services(answers, now_ms);

@@ -33,7 +33,6 @@ declare
   head record;
   free int;
 begin
-  perform deskbell_functions.finish_overdue(now_ms);
   for head in
     select c.broadcast_id, c.from_slice
     from (values (high_first), (not high_first)) as o (is_high)
@@ -137,6 +136,7 @@ declare
   wanted bigint[];
   taken bigint[];
   kept bigint[];
+  dropped bigint;
 begin
   select d.broadcast, d.positions, d.service, d.since_ms into chosen, wanted, probed, held_since_ms
     from deskbell_functions.draw_probes(p_broadcast, now_ms) d;
@@ -164,6 +164,8 @@ begin
     -- whose subscription has left the store
     delete from deskbell.retries r
       where r.broadcast_id = chosen and r.position = any (taken) and not r.position = any (kept);
+    get diagnostics dropped = row_count;
+    if dropped > 0 then perform deskbell_functions.add_removed(chosen, dropped); end if;
     update deskbell.retries r set
       token = p_token, due_at_ms = now_ms + lease_ms, push_service_id = null, draw_order = null
       where r.broadcast_id = chosen and r.position = any (kept);
