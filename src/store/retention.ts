@@ -29,8 +29,10 @@ const pruneBatchRows = 2000;
 /** Of a thousand rows each. */
 const pruneBatchSets = 500;
 
-/** Whoever writes a list down, or freezes an audience, makes its broadcast by then. */
+/** Whoever writes a list down makes its broadcast by then. */
 const unusedForMs = 24 * 60 * 60 * 1000;
+/** Whoever freezes an audience has made its broadcast long before. */
+const freezingMs = 60 * 60 * 1000;
 
 /** A table that one database alone has, and that nobody looks into after a while. */
 export interface OwnTable {
@@ -51,7 +53,7 @@ export function createRetention(
         for (const { name, key, keptMs } of ownTables) {
           if ((yield* dropRows(name, key, database.now() - keptMs)) === pruneBatchRows) return true;
         }
-        if ((yield* pruneRemovals(database.now() - unusedForMs)) === pruneBatchRows) return true;
+        if ((yield* pruneRemovals(database.now() - freezingMs)) === pruneBatchRows) return true;
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||

@@ -115,10 +115,11 @@ export async function commitSlice(
 ): Promise<CommitAnswer> {
   const rows = await ledger.readRows(slice, slice.cursor, 100_000);
   const { broadcastId, fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
+  const members = slice.members?.ids.filter((id) => id > fromCursor);
   return ledger.commit({
     broadcastId,
     fenceToken,
-    slice: { number, fromCursor, cursor },
+    slice: { number, fromCursor, cursor, missing: members && members.length - rows.length },
     rows: rows.map(toResult),
     leaseMs,
   });

@@ -26,7 +26,7 @@ export function listCommand({ environment, output }: Context): Command {
     .onData(async ({ store }, flags: ListFlags) => {
       const rows = await store.broadcasts.list({ limit: flags.limit });
       const shown = countNames.filter(
-        (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] > 0),
+        (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] !== 0),
       );
       const names = ['audience', ...shown, 'alarms'].map((name) => name.toUpperCase());
       await output.table(flags, {

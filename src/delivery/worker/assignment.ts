@@ -232,8 +232,8 @@ export class Assignment {
     if (this.slice === undefined || (rows.length === 0 && !this.#isBeforeEnd)) return undefined;
     if (this.#isBeforeEnd) this.#cursor = this.slice.throughPosition;
     const passed = this.#passMembers();
-    const missing = passed === undefined ? undefined : passed - rows.length;
-    return { rows, cursors: { fromCursor, cursor: this.#cursor, missing } };
+    const missing = passed === undefined ? undefined : { missing: passed - rows.length };
+    return { rows, cursors: { fromCursor, cursor: this.#cursor, ...missing } };
   }
 
   /** @returns how many members the cursor has passed since; undefined where the slice has none */
