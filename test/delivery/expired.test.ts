@@ -1,0 +1,29 @@
+// What is left of a broadcast when its time is over: workers take it as always, and send nothing of it.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { madeUpBroadcast, openIds } from '../store/store-under-test.ts';
+import { assertDone, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
+
+describe('a broadcast whose time is over', () => {
+  for (const [name, isToAll] of [
+    ['all', true],
+    ['some', false],
+  ] as const) {
+    test(`to ${name} sends nothing more, and tells expired rows from those that were removed`, async () => {
+      await using bench = await openBroadcastBench();
+      const pushService = await bench.startPushService({ rows: 50 });
+      const { store } = bench;
+      const ids = Array.from({ length: 50 }, (_, index) => index + 1);
+      const draft = madeUpBroadcast(Date.now() - 2 * 3_600_000, {
+        audienceId: isToAll ? undefined : await openIds(store, ids),
+      });
+      const { broadcast } = await store.broadcasts.create(draft);
+      for (const id of [1, 20, 21, 50]) await store.subscriptions.removeById(id);
+      const run = await bench.createSender().resume(broadcast.id);
+      const done = await run.finished;
+      assertDone(done, { expired: 46, removed: 4 });
+      assert.equal(done.origins[0]?.expired, 46);
+      assert.deepEqual(timesReceived(pushService), { 0: 50 });
+    });
+  }
+});

@@ -1,0 +1,267 @@
+// Rows whose subscription has left the store before their turn are counted where a worker comes to their place, in whatever form
+// an audience is stored; what is still missing when a broadcast is done raises an alarm.
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { Client } from 'pg';
+import type { NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import type { StoreAddress } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import {
+  addSubscriptions,
+  commitSlice,
+  createMatching,
+  madeUpBroadcast,
+  openIds,
+} from './store-under-test.ts';
+import { openTestStore, type OpenedStore } from './test-database.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const leaseMs = 10_000;
+const hourMs = 60 * 60 * 1000;
+/** So few that PostgreSQL has slices of one partition each, and so many that it has slices of all. */
+const shapes = [
+  ['slices of one partition', { sliceRows: 2 }],
+  ['slices of all subscriptions', { sliceRows: 10 }],
+] as const;
+const audience = 100;
+
+const accepted = (recipient: Recipient): RowResult => ({
+  recipient,
+  origin,
+  attempts: 1,
+  result: 'accepted',
+});
+
+async function countRemovals({ options }: StoreAddress): Promise<number> {
+  const { path = '', url } = options as { readonly path?: string; readonly url?: string };
+  const sql = 'select count(*) as rows from';
+  if (url === undefined) {
+    using database = new DatabaseSync(path, { readOnly: true });
+    return Number(database.prepare(`${sql} removals`).get()?.['rows']);
+  }
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client
+    .query<{ rows: string }>(`${sql} deskbell.removals`)
+    .finally(() => client.end());
+  return Number(rows[0]?.rows);
+}
+
+describe('rows whose subscription is removed', () => {
+  let nowMs: number;
+  let opened: OpenedStore;
+
+  beforeEach(async () => {
+    nowMs = Date.now();
+    opened = await openTestStore(() => nowMs);
+  });
+  afterEach(() => opened.remove());
+
+  const create = async (changes: Partial<NewBroadcast> = {}): Promise<number> =>
+    (await opened.store.broadcasts.create(madeUpBroadcast(nowMs, changes))).broadcast.id;
+
+  const remove = async (...ids: readonly number[]): Promise<void> => {
+    for (const id of ids) assert.ok(await opened.store.subscriptions.removeById(id));
+  };
+
+  const allIds = async (): Promise<readonly number[]> =>
+    (await opened.store.subscriptions.page({ afterId: 0, limit: 10_000 })).map(({ id }) => id);
+
+  const lease = async (broadcastId: number) => {
+    const slice = await opened.store.leases.leaseSlice({ leaseMs, broadcastId });
+    assert.ok(slice, 'a slice is free');
+    return slice;
+  };
+
+  const settle = async (broadcastId: number, toResult = accepted): Promise<void> => {
+    for (;;) {
+      const slice = await opened.store.leases.leaseSlice({ leaseMs, broadcastId });
+      if (slice === undefined) return;
+      await commitSlice(opened.store, slice, toResult, leaseMs);
+    }
+  };
+
+  /** Its counts that are not 0. */
+  const countsOf = async (id: number) => {
+    const { state, counts, alarms } = await opened.store.broadcasts.get(id);
+    const sum = Object.values(counts).reduce((total, count) => total + count, 0);
+    assert.equal(sum, (await opened.store.broadcasts.get(id)).audience);
+    const shown = Object.entries(counts).filter(([, count]) => count !== 0);
+    return { state, ...Object.fromEntries(shown), alarms: alarms.map(({ reason, rows }) => [reason, rows]) };
+  };
+
+  for (const [shape, changes] of shapes) {
+    test(`are counted once each, those before the broadcast are not: ${shape}`, async () => {
+      await addSubscriptions(opened.store, audience + 2);
+      const [early, ...ids] = await allIds();
+      await remove(early!, ids.pop()!);
+      const id = await create(changes);
+      const before = [ids[0]!, ids[1]!, ids[50]!, ids.at(-1)!];
+      await remove(...before);
+      await addSubscriptions(opened.store, 10, 1000);
+      const slice = await lease(id);
+      const [read] = await opened.store.ledger.readRows(slice, slice.cursor, 1);
+      assert.ok(read);
+      await opened.store.ledger.commit({
+        ...slice,
+        // removed while its message was on its way
+        slice: { number: slice.slice, fromCursor: slice.cursor, cursor: read.position },
+        rows: [accepted(read)],
+        leaseMs,
+      });
+      await remove(read.position);
+      await opened.store.leases.release({ ...slice, slice: slice.slice });
+      await settle(id);
+      assert.deepEqual(await countsOf(id), {
+        state: 'done',
+        accepted: audience - before.length,
+        removed: before.length,
+        alarms: [],
+      });
+    });
+
+    test(`are counted as soon as the cursor has passed them: ${shape}`, async () => {
+      await addSubscriptions(opened.store, audience);
+      const ids = await allIds();
+      const id = await create(changes);
+      await remove(...ids);
+      await commitSlice(opened.store, await lease(id), accepted, leaseMs);
+      const { removed, pending } = (await opened.store.broadcasts.get(id)).counts;
+      assert.ok(removed > 0 && pending === audience - removed, `${removed} removed, ${pending} pending`);
+      assert.equal((await opened.store.statistics.backlog()).pendingRows, pending);
+      await settle(id);
+      assert.deepEqual(await countsOf(id), { state: 'done', removed: audience, alarms: [] });
+    });
+
+    test(`are counted while others are removed and broadcasts are made at the same time: ${shape}`, async () => {
+      await addSubscriptions(opened.store, 4 * audience);
+      const ids = await allIds();
+      const made: number[] = [];
+      const removing = Promise.all(
+        [0, 1, 2, 3].map(async (part) => {
+          for (const id of ids.filter((_, index) => index % 4 === part)) await remove(id);
+        }),
+      );
+      const sending = (async () => {
+        for (let round = 0; round < 12; round += 1) {
+          const id = await create(changes);
+          made.push(id);
+          await settle(id);
+        }
+      })();
+      await Promise.all([removing, sending]);
+      for (const id of made) {
+        const { state, counts, alarms } = await opened.store.broadcasts.get(id);
+        assert.deepEqual([state, counts.unaccounted, alarms], ['done', 0, []]);
+      }
+    });
+  }
+
+  test('are missed where nothing tells of them: the rest is shown, and an alarm is raised once', async () => {
+    await addSubscriptions(opened.store, 10);
+    const id = await create();
+    await remove((await allIds())[4]!);
+    await opened.run('delete from removals');
+    const { newAlarms } = await commitSlice(opened.store, await lease(id), accepted, leaseMs);
+    assert.deepEqual(
+      newAlarms.map(({ origin: about, reason, rows }) => [about, reason, rows]),
+      [['', 'counts-differ', 1]],
+    );
+    assert.deepEqual(await countsOf(id), {
+      state: 'done',
+      accepted: 9,
+      unaccounted: 1,
+      alarms: [['counts-differ', 1]],
+    });
+  });
+
+  test('are counted where a retry has nobody to be sent to', async () => {
+    await addSubscriptions(opened.store, 10);
+    const ids = await allIds();
+    const id = await create();
+    const expiresAtMs = nowMs + hourMs;
+    await settle(id, (recipient) => ({
+      recipient,
+      origin,
+      attempts: 1,
+      result: 'retry',
+      retry: { delayMs: 10, attempts: 1, deferrals: 0, expiresAtMs },
+    }));
+    await remove(...ids.slice(0, 3));
+    nowMs += 10;
+    const retries = await opened.store.leases.leaseRetries({ leaseMs, limit: 100, broadcastId: id });
+    assert.equal(retries?.rows.length, 7);
+    assert.equal((await opened.store.broadcasts.get(id)).counts.removed, 3);
+    await opened.store.ledger.commit({ ...retries, rows: retries.rows.map(accepted), leaseMs });
+    assert.deepEqual(await countsOf(id), { state: 'done', accepted: 7, removed: 3, alarms: [] });
+  });
+
+  test('are counted in audiences of some, and of ids that were never stored', async () => {
+    await addSubscriptions(opened.store, audience);
+    const ids = await allIds();
+    const audienceId = await openIds(opened.store, [...ids, ids.at(-1)! + 7]);
+    const id = await create({ audienceId });
+    await remove(ids[0]!, ids[30]!);
+    await settle(id);
+    assert.deepEqual(await countsOf(id), { state: 'done', accepted: 98, removed: 3, alarms: [] });
+  });
+
+  const putPeople = () =>
+    opened.store.subscriptions.putAll(
+      Array.from({ length: 20 }, (_, index) => ({
+        subscription: madeUpSubscription(index),
+        vapidPublicKey,
+        assign: { user: `person${index}`, tags: ['news'] },
+      })),
+    );
+
+  test('are counted where a person is removed from an audience by tags, also while a worker has the slice', async () => {
+    await putPeople();
+    const draft = madeUpBroadcast(nowMs, { sliceRows: 20 });
+    const { id } = await createMatching(opened.store, { tags: { all: ['news'] } }, draft);
+    const slice = await lease(id);
+    await opened.store.people.remove('person7');
+    const answer = await commitSlice(opened.store, slice, accepted, leaseMs);
+    assert.equal(answer.isLeaseLost, true, 'its members are others now');
+    await settle(id);
+    await opened.store.people.remove('person8');
+    assert.deepEqual(await countsOf(id), { state: 'done', accepted: 19, removed: 1, alarms: [] });
+  });
+
+  test('are counted where a person is removed whose row waits, or who is in a list', async () => {
+    await putPeople();
+    const waiting = await create({ sliceRows: 20 });
+    const expiresAtMs = nowMs + hourMs;
+    await settle(waiting, (recipient) => ({
+      recipient,
+      origin,
+      attempts: 1,
+      result: 'retry',
+      retry: { delayMs: hourMs, attempts: 1, deferrals: 0, expiresAtMs },
+    }));
+    const audienceId = await opened.store.broadcasts.openAudience();
+    await opened.store.broadcasts.addToAudience(audienceId, [5, 6, 7].map(madeUpSubscription));
+    const toList = await create({ audienceId });
+    await opened.store.people.remove('person6');
+    await settle(toList);
+    assert.deepEqual(await countsOf(toList), { state: 'done', accepted: 2, removed: 1, alarms: [] });
+    assert.deepEqual(await countsOf(waiting), { state: 'running', removed: 1, pending: 19, alarms: [] });
+  });
+
+  test('are known until no open broadcast can come to them, and then forgotten', async () => {
+    await addSubscriptions(opened.store, 10);
+    const [one, two] = await allIds();
+    await remove(one!);
+    const id = await create();
+    await remove(two!);
+    nowMs += 2 * hourMs;
+    await opened.store.retention.prune({});
+    assert.equal(await countRemovals(opened.store.address), 1);
+    await settle(id);
+    assert.deepEqual(await countsOf(id), { state: 'done', accepted: 8, removed: 1, alarms: [] });
+    await opened.store.retention.prune({});
+    assert.equal(await countRemovals(opened.store.address), 0);
+  });
+});
