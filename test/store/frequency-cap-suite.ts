@@ -171,9 +171,12 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       nowMs += hourMs;
       const rest = await lease(id);
       assert.ok(rest);
-      const expired = (recipient: Recipient) =>
-        ({ recipient, origin, attempts: 0, result: 'expired' }) as const;
-      await commitSlice(store, rest, expired, leaseMs);
+      await commitSlice(
+        store,
+        rest,
+        (recipient) => ({ recipient, origin, attempts: 0, result: 'expired' }),
+        leaseMs,
+      );
       assert.deepEqual(await settle(id), { expired: 2, capped: 2 });
     });
 
