@@ -38,7 +38,7 @@ test('with an old snapshot held, leases and commits cost at most twice as much a
 
   const lease = `select * from lease_slice(${nowMs}, ${leaseMs}, 'counted', 0, true)`;
   const commitOf = (slice: string, from: string, through: string, token: string): string => `
-    commit_page(${nowMs}, ${id}, ${token}, ${leaseMs}, gen_random_uuid(), ${slice}, ${from}, ${through},
+    commit_page(${nowMs}, ${id}, ${token}, ${leaseMs}, gen_random_uuid(), ${slice}, ${from}, ${through}, null,
       '{https://fcm.googleapis.com}', '{FCM}', array[${through}], '{1}', '{accepted}', '{1}', '{true}', '[]', '[]', '{}', '{}', '[]',
       '[]', '[]', '{}', '[]')`;
   /** Leases and commits so many slices, each by a worker of its own. */

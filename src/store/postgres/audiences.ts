@@ -25,6 +25,7 @@ interface FrozenRow {
 
 interface ExtentRow {
   readonly first: number | null;
+  readonly last: number | null;
 }
 
 /** @param functions the schema of the database's functions */
@@ -43,16 +44,15 @@ export async function sliceAudience(
     return { rows: 0, rowsIn: 'all', slices: [], preparation, removalsAfter };
   }
   const found = await database.query<ExtentRow>(selectExtents, [lastId]);
-  const extents = found.map(({ first }) => toExtent(first, lastId, Math.ceil(rows / partitions)));
   if (rows < partitions * sliceRows) {
     // so few that a slice of one partition would be short: each reads from all of them
-    const first = Math.min(...extents.map(({ firstPosition }) => firstPosition));
-    const slices = numbered(cutFromStart(toExtent(first, lastId, rows), sliceRows));
+    const slices = numbered(cutFrozen(toExtent(join(found), lastId, rows), lastId, sliceRows));
     return { rows, rowsIn: 'all', slices, removalsAfter };
   }
   const max = Math.floor(maxSlices / partitions);
+  const extents = found.map((row) => toExtent(row, lastId, Math.ceil(rows / partitions)));
   const slices = extents.flatMap((extent, partition) =>
-    cutFromStart(extent, sliceRows, max).map((slice, index) => ({
+    cutFrozen(extent, lastId, sliceRows, max).map((slice, index) => ({
       ...slice,
       number: index * partitions + partition,
     })),
@@ -76,25 +76,34 @@ async function sliceList(
   return { rows, rowsIn: 'list', slices: numbered(cutSlices(extent, sliceRows)) };
 }
 
-/** Beginnings of indexes: subscriptions are spread evenly, so that nobody needs to count them. */
+/** Ends of indexes: subscriptions are spread evenly, so that nobody needs to count them. */
 const selectExtents = Array.from(
   { length: partitions },
   (_, number) =>
-    `select ${number} as number, min(id) as first
+    `select ${number} as number, min(id) as first, max(id) as last
      from deskbell.subscriptions_${number} where id <= $1::bigint`,
 )
   .join(' union all ')
   .concat(' order by number');
 
-/** To the end of what was frozen, whatever of it is removed by now. */
-const toExtent = (first: number | null, lastId: number, rows: number): Extent => ({
+/** Where nothing is left by now of what was frozen, its end stands for it. */
+const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Extent => ({
   rows,
-  firstPosition: Math.min(first ?? lastId, lastId),
-  lastPosition: lastId,
+  firstPosition: first ?? lastId,
+  lastPosition: last ?? lastId,
 });
 
-/** The first slice has what was removed before the first row, too, so that it is counted. */
-const cutFromStart = (extent: Extent, sliceRows: number, max?: number): readonly Slice[] =>
-  cutSlices(extent, sliceRows, max).map((slice, index) => (index === 0 ? { ...slice, afterPosition: 0 } : slice));
+function join(rows: readonly ExtentRow[]): ExtentRow {
+  const firsts = rows.flatMap(({ first }) => first ?? []);
+  const lasts = rows.flatMap(({ last }) => last ?? []);
+  return firsts.length === 0 ? { first: null, last: null } : { first: Math.min(...firsts), last: Math.max(...lasts) };
+}
+
+/** Of what was frozen, all has a place in a slice, also what is removed by now: it is counted there. */
+const cutFrozen = (extent: Extent, lastId: number, sliceRows: number, max?: number): readonly Slice[] =>
+  cutSlices(extent, sliceRows, max).map((slice, index, { length }) => ({
+    afterPosition: index === 0 ? 0 : slice.afterPosition,
+    throughPosition: index === length - 1 ? lastId : slice.throughPosition,
+  }));
 
 const numbered = (slices: readonly Slice[]) => slices.map((slice, number) => ({ ...slice, number }));
