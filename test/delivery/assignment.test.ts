@@ -77,6 +77,17 @@ test('a slice whose rows are all gone is passed without any', () => {
   assert.equal(assignment.isDone, true);
 });
 
+test('of a slice with members, the page says how many the cursor has passed that were not found', () => {
+  const members = { ids: [2, 3, 5, 8, 9] };
+  const assignment = new Assignment({ ...untilEnd, cursor: 2, throughPosition: 10, members });
+  assignment.addRead([5, 8].map(recipient), true);
+  const [five, eight] = [take(assignment), take(assignment)] as [AssignedRow, AssignedRow];
+  assignment.settle(five, accepted(five));
+  assert.deepEqual(assignment.takePage(never, 0)?.cursors, { fromCursor: 2, cursor: 5, missing: 1 });
+  assignment.settle(eight, accepted(eight));
+  assert.deepEqual(assignment.takePage(never, 0)?.cursors, { fromCursor: 5, cursor: 10, missing: 1 });
+});
+
 test('a row that is detached lets the cursor pass, and is settled by itself later', () => {
   const { assignment, rows } = sliceOf([1, 2, 3], 3);
   const [one, two, three] = rows as [AssignedRow, AssignedRow, AssignedRow];
