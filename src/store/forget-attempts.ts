@@ -84,7 +84,9 @@ function* countUnread(audienceId: number, number: number, subscriptionId: number
   );
   for (const { broadcast_id: broadcastId } of slices) {
     yield* addRemoved(broadcastId);
-    yield* run('update deskbell.work set slices_at_ms = 0 where broadcast_id = :broadcastId', { broadcastId });
+    yield* run('update deskbell.work set slices_at_ms = 0 where broadcast_id = :broadcastId', {
+      broadcastId,
+    });
   }
 }
 

@@ -87,7 +87,14 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
 export function assertDone(broadcast: Broadcast, counts: Partial<Broadcast['counts']>): void {
   assert.equal(broadcast.state, 'done');
   const none = { accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0 };
-  assert.deepEqual(broadcast.counts, { ...none, pending: 0, removed: 0, cancelled: 0, unaccounted: 0, ...counts });
+  assert.deepEqual(broadcast.counts, {
+    ...none,
+    pending: 0,
+    removed: 0,
+    cancelled: 0,
+    unaccounted: 0,
+    ...counts,
+  });
   const sum = Object.values(broadcast.counts).reduce((total, count) => total + count, 0);
   assert.equal(sum, broadcast.audience);
 }

@@ -35,9 +35,7 @@ export async function sliceAudience(
   { audienceId, matching, sliceRows }: NewBroadcast,
 ): Promise<SlicedAudience> {
   if (audienceId !== undefined && matching === undefined) return sliceList(database, audienceId, sliceRows);
-  const frozen = await database.first<FrozenRow>(
-    `select * from ${functions}.freeze_subscriptions()`,
-  );
+  const frozen = await database.first<FrozenRow>(`select * from ${functions}.freeze_subscriptions()`);
   const { last_id: lastId = 0, rows = 0, removals_after: removalsAfter = 0 } = frozen ?? {};
   if (matching !== undefined) {
     const preparation = { sliceRows: Math.max(sliceRows, Math.ceil(rows / maxSlices)), throughId: lastId };
@@ -96,7 +94,9 @@ const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Ext
 function join(rows: readonly ExtentRow[]): ExtentRow {
   const firsts = rows.flatMap(({ first }) => first ?? []);
   const lasts = rows.flatMap(({ last }) => last ?? []);
-  return firsts.length === 0 ? { first: null, last: null } : { first: Math.min(...firsts), last: Math.max(...lasts) };
+  return firsts.length === 0
+    ? { first: null, last: null }
+    : { first: Math.min(...firsts), last: Math.max(...lasts) };
 }
 
 /** Of what was frozen, all has a place in a slice, also what is removed by now: it is counted there. */

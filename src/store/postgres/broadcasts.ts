@@ -12,7 +12,11 @@ import type { PostgresDatabase } from './database.ts';
 /** @param functions the schema of the database's functions */
 export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastWriter {
   const insert: BroadcastWriter['insert'] = async (draft) => {
-    const { rows, rowsIn, slices, preparation, removalsAfter } = await sliceAudience(database, functions, draft);
+    const { rows, rowsIn, slices, preparation, removalsAfter } = await sliceAudience(
+      database,
+      functions,
+      draft,
+    );
     const { call, values } = callFunction(`${functions}.create_broadcast`, {
       p_now_ms: database.now(),
       p_creation: randomUUID(),
