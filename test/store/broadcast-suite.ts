@@ -20,6 +20,8 @@ import {
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
 
+const expired = (recipient: Recipient): RowResult => ({ recipient, origin, attempts: 0, result: 'expired' });
+
 export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`broadcasts: ${name}`, () => {
     let nowMs = 1_800_000_000_000;
@@ -642,12 +644,6 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       nowMs += 1000;
       assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
       nowMs += leaseMs;
-      const expired = (recipient: Recipient): RowResult => ({
-        recipient,
-        origin,
-        attempts: 0,
-        result: 'expired',
-      });
       await settle(await lease(), expired);
       assert.equal((await found(id)).state, 'running');
       nowMs += 500_000;

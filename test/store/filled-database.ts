@@ -36,6 +36,7 @@ const fill = `
            (4, 1, 99, 1, 0, 100, null, null);
   insert into broadcast_origins (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
     values (3, 'https://fcm.googleapis.com', 7, 6, 5, 4, 3, 2, 1), (7, 'http://a', 1, 1, 0, 0, 0, 0, 0);
+  insert into removed_rows (broadcast_id, shard, rows) values (3, 0, 2);
   insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
     values (3, 'https://fcm.googleapis.com', 'vapid-refused', 'it''s', 1, 2);
   insert into answers (broadcast_id, id, origin, outcome, status, reason, detail)

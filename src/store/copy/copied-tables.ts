@@ -165,7 +165,8 @@ const broadcastTables: readonly CopiedTable[] = [
     },
     postgres: partitionedRetries,
   },
-  { name: 'removals' },
+  // of broadcasts whose slices are of partitions, what is left is copied as a list
+  { name: 'removals', leftOut: ['in_partition'] },
   { name: 'removed_rows', postgres: { from: ofBroadcasts('removed_rows') } },
   { name: 'alarms', postgres: { from: ofBroadcasts('alarms') } },
   { name: 'answers', postgres: { from: ofBroadcasts('answers') } },
