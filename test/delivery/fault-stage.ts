@@ -164,6 +164,12 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
   const policy = createEndpointPolicy(pushServices);
 
   const stored = () => store.subscriptions.page({ afterId: 0, limit: 100_000 });
+  // leases never end here, so that what a worker held when it failed would be waited for in vain
+  const workerFaults: unknown[] = [];
+  const noteFault = (fault: unknown) => void workerFaults.push(fault);
+  const throwWorkerFault = () => {
+    if (workerFaults.length > 0) throw new AggregateError(workerFaults, 'a worker has failed');
+  };
   return {
     store,
     clock,
@@ -201,7 +207,15 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         worker: { leaseMs: never, ...options.worker },
       });
       closers.push(() => sender.close());
-      return sender;
+      return {
+        ...sender,
+        work: (signal, onFault = noteFault) => sender.work(signal, onFault),
+        broadcast: async (...args) => {
+          const run = await sender.broadcast(...args);
+          run.finished.catch(noteFault);
+          return run;
+        },
+      };
     },
     finish: async ({ finished }) => {
       for (;;) {
@@ -218,6 +232,7 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         async () => {
           const broadcast = await store.broadcasts.find(broadcastId);
           assert.ok(broadcast);
+          throwWorkerFault();
           return isSo(broadcast) && broadcast;
         },
         `a broadcast with ${String(isSo)}`,
