@@ -24,6 +24,8 @@ export interface NewSubscription {
   readonly vapidPublicKey: string;
   /** Replaces user and tags. Default: a row keeps them, and a new one has none. */
   readonly assign?: UserAndTags | undefined;
+  /** Of a row that is new: when it was first registered elsewhere, at the latest now. Default: now. */
+  readonly createdAtMs?: number | undefined;
 }
 
 /**

@@ -60,6 +60,36 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.deepEqual(await exportOwners(run), owners);
   });
 
+  test('columns of any name hold user and tags, in rows around a subscription too', async () => {
+    const run = await newData();
+    const rows = [
+      { userId: 42, topics: ['de', 'beta'], subscription: exampleSubscription(1) },
+      { userId: 43, topics: 'news', tags: ['none'], sub: exampleSubscription(2) },
+    ];
+    const words = ['subscriptions', 'import', '-', '--user-column', 'userId', '--tags-column', 'topics'];
+    assert.equal((await run(words, JSON.stringify(rows))).stderr, '');
+    assert.deepEqual(await exportOwners(run), [
+      { user: '42', tags: ['beta', 'de'] },
+      { user: '43', tags: ['news'] },
+    ]);
+  });
+
+  test('an import that finds no user or tags where they were to be says so, and what the rows have', async () => {
+    const run = await newData();
+    const rows = [{ userId: 42, topics: ['de'], subscription: exampleSubscription(1) }];
+    const hint = async (...flags: string[]) =>
+      (await run(['subscriptions', 'import', '-', ...flags], JSON.stringify(rows))).stderr;
+    assert.equal(
+      await hint(),
+      'No row has a user in "user". If "userId" holds it, import again with --user-column userId.\n',
+    );
+    assert.equal(
+      await hint('--user-column', 'member', '--tags-column', 'topics'),
+      'No row has anything in "member". The first one has: userId, topics, subscription (with endpoint, keys).\n',
+    );
+    assert.equal(await hint('--user-column', 'user_id'), '');
+  });
+
   test('rows with a user or tags that are not valid are refused', async () => {
     const run = await newData();
     const rows = [

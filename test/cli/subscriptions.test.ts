@@ -19,7 +19,7 @@ const jsonLines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
 const withoutStoresOwn = (rows: readonly object[]): readonly object[] =>
-  rows.map((row) => ({ ...row, id: 0, createdAt: '', updatedAt: '' }));
+  rows.map((row) => ({ ...row, id: 0, updatedAt: '' }));
 
 suite('deskbell subscriptions', { concurrency: true }, () => {
   test('what is exported can be imported elsewhere and is the same', async () => {
@@ -40,7 +40,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
 
     await runCommand(['subscriptions', 'import', '-', '--data', to], { input: exported.stdout });
     const again = await runCommand(['subscriptions', 'export', '--data', to]);
-    // Rows keep the VAPID key that they were made with; times and ids are the new store's.
+    // Rows keep the VAPID key that they were made with, and their date; ids are the new store's.
     assert.deepEqual(withoutStoresOwn(parseLines(again.stdout)), withoutStoresOwn(exportedRows));
   });
 
@@ -145,7 +145,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       assert.deepEqual(
         reports.map(({ line, errors }) => [line, errors[0].pointer]),
         [
-          [3, '/endpoint'],
+          [3, '/Endpoint'],
           [5, '/endpoint'],
         ],
       );
@@ -164,6 +164,111 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     const input = `user_id,subscription\n42,"${quoted}"\n43,{\n44\n`;
     const { stdout } = await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
     assert.equal(stdout, 'Imported 1, refused 2.\n');
+  });
+
+  test('a subscription in a member of the row is found, as an object or as the JSON of one', async () => {
+    const data = await newData();
+    const rows = [1, 2, 3, 4].map(exampleSubscription);
+    const [one, two, three, four] = rows;
+    const { stdout, stderr } = await runCommand(['subscriptions', 'import', '-', '--data', data], {
+      input: JSON.stringify([
+        { userId: 42, subscription: one },
+        { userId: 43, sub: JSON.stringify(two) },
+        // the row has the endpoint for its index, and a key of its own
+        { endpoint: three!.endpoint, public_key: 'the VAPID key', push_subscription: three },
+        { endpoint: four!.endpoint, keys: JSON.stringify(four!.keys), subscription: 7 },
+      ]),
+    });
+    assert.equal(stdout, 'Imported 4, refused 0.\n', stderr);
+    const exported = parseLines((await runCommand(['subscriptions', 'export', '--data', data])).stdout);
+    assert.deepEqual(
+      exported.map(({ endpoint, keys }) => ({ endpoint, keys })),
+      rows,
+    );
+  });
+
+  test('where a row has no subscription, the error has the names that it looked for and those that are there', async () => {
+    const data = await newData();
+    const { endpoint, keys } = exampleSubscription('secret');
+    const words = ['subscriptions', 'import', '-', '--json', '--data', data];
+    const refusal = async (row: unknown) => {
+      const { stdout, stderr } = await runCommand(words, { input: JSON.stringify([row]) });
+      for (const value of ['mozilla', keys.auth, keys.p256dh]) assert.ok(!(stdout + stderr).includes(value));
+      return parseLines(stdout)[0].errors;
+    };
+    assert.deepEqual(await refusal({ userId: 42, device: { url: endpoint, ...keys }, [endpoint]: 1 }), [
+      {
+        pointer: '/endpoint',
+        code: 'ERR_FIELD_MISSING',
+        detail:
+          'endpoint, p256dh, auth missing. Looked for endpoint, p256dh, keys.p256dh, key_p256dh, p256dh_key, ' +
+          'public_key, user_public_key, ua_public, auth, keys.auth, key_auth, auth_key, auth_secret, auth_token, ' +
+          'user_auth_token, in the row and in its subscription, sub, push_subscription, subscription_info; ' +
+          'the row has: userId, device (with url, p256dh, auth), 1 more.',
+      },
+    ]);
+    const [{ pointer, detail }] = await refusal({ sub: { endpoint, keys: { p256dh: keys.p256dh } } });
+    assert.equal(pointer, '/auth');
+    assert.match(detail, /^auth missing\..*; the row has: sub \(with endpoint, keys\)\.$/);
+    // A fault is where the row has it.
+    const faults = await refusal({
+      sub: { endpoint, keys: { ...keys, auth: 'AAAA' } },
+      createdAt: 'yesterday',
+    });
+    assert.deepEqual(
+      faults.map((fault: { pointer: string }) => fault.pointer),
+      ['/sub/keys/auth'],
+    );
+    const [malformed] = await refusal({ subscription: `{"endpoint":"${endpoint}"` });
+    assert.equal(malformed.pointer, '/subscription');
+  });
+
+  test('a table without a column of subscriptions is one error with the names of its columns', async () => {
+    const data = await newData();
+    const { endpoint, keys } = exampleSubscription('secret');
+    const words = ['subscriptions', 'import', '-', '--data', data];
+    const named = await runCommand(words, { input: `id,url,p256dh\n1,${endpoint},${keys.p256dh}\n` });
+    assert.equal(named.stdout, '');
+    assert.match(
+      named.stderr,
+      /^deskbell: the table .* first line has: id, url, p256dh\. .*\[ERR_LINES_REFUSED\]\n$/,
+    );
+    // Without a line of names, the first one is a row, of which nothing is shown.
+    const input = `1,${endpoint},${keys.p256dh},${keys.auth}\n`;
+    const unnamed = await runCommand(words, { input });
+    assert.match(unnamed.stderr, /the first line does not name the columns/);
+    assert.ok(!unnamed.stderr.includes(keys.auth));
+  });
+
+  test('dates are kept for rows that are new, and one that is none is refused', async () => {
+    const data = await newData();
+    const given = [
+      '2026-03-01',
+      '2026-03-01 12:00:00.5+0200',
+      1_772_323_200,
+      '2999-01-01T00:00:00Z',
+      '1.3.2026',
+    ];
+    const rows = given.map((created_at, index) => ({ ...exampleSubscription(index), created_at }));
+    const before = Date.now();
+    const words = ['subscriptions', 'import', '-', '--json', '--data', data];
+    const [refused, counts] = parseLines((await runCommand(words, { input: jsonLines(rows) })).stdout);
+    assert.deepEqual(refused.errors[0].pointer, '/created_at');
+    assert.deepEqual(counts, { imported: 4, refused: 1 });
+    const datesOf = async () =>
+      parseLines((await runCommand(['subscriptions', 'export', '--data', data])).stdout).map(
+        ({ createdAt }) => createdAt as string,
+      );
+    const dates = await datesOf();
+    assert.deepEqual(dates.slice(0, 3), [
+      '2026-03-01T00:00:00.000Z',
+      '2026-03-01T10:00:00.500Z',
+      '2026-03-01T00:00:00.000Z',
+    ]);
+    const last = Date.parse(dates[3] ?? '');
+    assert.ok(last >= before && last <= Date.now());
+    await runCommand(words, { input: jsonLines([{ ...rows[0], created_at: '2020-01-01' }]) });
+    assert.deepEqual(await datesOf(), dates);
   });
 
   test('--refused keeps rows that are not valid, with the reasons, in a file for its owner only', async () => {

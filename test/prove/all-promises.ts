@@ -2,6 +2,7 @@
 import type { DocumentedPromise } from './promise.ts';
 import { client } from './promises/client.ts';
 import { consolePage } from './promises/console.ts';
+import { importing } from './promises/importing.ts';
 import { operations } from './promises/operations.ts';
 import { operatorApi } from './promises/operator-api.ts';
 import { people } from './promises/people.ts';
@@ -13,6 +14,7 @@ import { sending } from './promises/sending.ts';
 export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>> = {
   'client.md': client,
   'console.md': consolePage,
+  'importing.md': importing,
   'operations.md': operations,
   'operator-api.md': operatorApi,
   'people.md': people,

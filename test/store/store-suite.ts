@@ -164,6 +164,22 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
         assert.equal(await store.subscriptions.count(), 49);
       });
 
+      test('putAll keeps the date of a row that is new, at the latest now', async () => {
+        const putOne = async (index: number, createdAtMs?: number) => {
+          const subscription = madeUpSubscription(index);
+          await store.subscriptions.putAll([{ subscription, vapidPublicKey, createdAtMs }]);
+          const stored = await store.subscriptions.findByEndpoint(subscription.endpoint);
+          assert.ok(stored);
+          return stored;
+        };
+        const nowMs = (await putOne(1)).createdAtMs;
+        assert.equal((await putOne(2, nowMs - 1000)).createdAtMs, nowMs - 1000);
+        assert.ok((await putOne(2)).updatedAtMs >= nowMs);
+        const ahead = await putOne(3, nowMs + 1e12);
+        assert.equal(ahead.createdAtMs, ahead.updatedAtMs);
+        assert.equal((await putOne(2, nowMs - 5000)).createdAtMs, nowMs - 1000);
+      });
+
       test('putAll with one bad row stores none of them', async () => {
         await assert.rejects(
           store.subscriptions.putAll(

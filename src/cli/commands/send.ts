@@ -115,13 +115,13 @@ const isForOne = ({ endpoint, id }: SendFlags): boolean => endpoint !== undefine
 async function dryRun(
   flags: SendFlags,
   message: Message,
-  { store, vapidKeys }: DataDirectory,
+  { store }: DataDirectory,
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
   const audience = isForOne(flags)
     ? { ids: [(await findSubscription(store.subscriptions, flags)).id] }
-    : audienceOf(flags, configuration, vapidKeys.publicKey, context);
+    : audienceOf(flags, configuration, context);
   const receipts = configuration.receipts && !isForOne(flags);
   const options = { ...readDeliveryFlags(flags), startAt: flags.at, receipts };
   await printDryRun(audience, message, options, store, context.output, flags);

@@ -10,10 +10,12 @@ import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
+import { createMissedColumns } from '../input/missed-columns.ts';
 import { readInput } from '../input/read-input.ts';
 import type { Line } from '../input/read-lines.ts';
 import { readRows } from '../input/read-rows.ts';
-import { maxLineBytes, parseLine, type ImportedRow } from '../input/subscription-line.ts';
+import { createMemberOf, defaultColumns, type ColumnNames } from '../input/member-names.ts';
+import { maxLineBytes, parseRow, readImportedRow, type ImportedRow } from '../input/subscription-line.ts';
 
 /** Rows per transaction. */
 const batchSize = 1000;
@@ -36,7 +38,8 @@ interface Refused extends Fault {
 interface Flags {
   readonly json?: true;
   readonly refused?: string;
-  readonly userColumn: string;
+  readonly userColumn?: string;
+  readonly tagsColumn?: string;
 }
 
 export function importCommand({ environment, input, output, stop }: Context): Command {
@@ -44,15 +47,15 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     name: 'import',
     description:
       'Imports subscriptions from JSON Lines, a JSON array, or CSV with a header. Each row is {"endpoint", "keys": ' +
-      '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, with "vapidPublicKey" if it was made with another VAPID ' +
-      'key pair, and with "user" and "tags". Columns of CSV have these names, or public_key and auth_token, or there is one ' +
-      'column "subscription" that holds JSON; others are ignored. The exit code is 1 if a row is not valid.',
+      '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or has one in its member "subscription" or "sub"; with ' +
+      '"vapidPublicKey" if it was made with another VAPID key pair, "user", "tags" and "created_at". Columns of CSV have ' +
+      'the same names; further ones are known, and others are ignored. The exit code is 1 if a row is not valid.',
     settings: [...dataSettings, 'pushServices'],
     json: 'Prints JSON Lines: one for each row that is not valid, then the counts.',
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
       'deskbell subscriptions import --refused refused.jsonl push_subscriptions.csv',
-      'deskbell subscriptions import --user-column user_id push_subscriptions.csv',
+      'deskbell subscriptions import --user-column userId --tags-column topics users.json',
       'zcat old.jsonl.gz | deskbell subscriptions import -',
     ],
   })
@@ -61,13 +64,23 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       '--refused <file>',
       'Writes rows that are not valid to this new file, as JSON Lines with the reasons. They may hold secrets.',
     )
-    .option('--user-column <name>', 'Column or member that holds the user.', 'user')
-    .action(async (file: string, { json, refused, userColumn, ...flags }: Flags) => {
+    .option('--user-column <name>', 'Column or member that holds the user. Default: user.')
+    .option(
+      '--tags-column <name>',
+      'Column or member that holds the tags, as an array or as words separated by commas, semicolons or spaces. ' +
+        'Default: tags.',
+    )
+    .action(async (file: string, { json, refused, userColumn, tagsColumn, ...flags }: Flags) => {
       const configuration = await readConfiguration({ flags, environment });
       const policy = createEndpointPolicy(configuration.pushServices);
       await withExistingData(configuration, async ({ store, vapidKeys }) => {
         const counts: Counts = { imported: 0, refused: 0 };
-        const lines = readRows(readInput(file, { input, stop }), { maxLineBytes, userColumn });
+        const columns: ColumnNames = {
+          user: userColumn ?? defaultColumns.user,
+          tags: tagsColumn ?? defaultColumns.tags,
+        };
+        const memberOf = createMemberOf(columns);
+        const lines = readRows(readInput(file, { input, stop }), { maxLineBytes, memberOf });
         await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
         const report = async ({ text, ...fault }: Refused): Promise<void> => {
           await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text })}\n`);
@@ -75,14 +88,20 @@ export function importCommand({ environment, input, output, stop }: Context): Co
           else output.diagnostic(describe(fault));
         };
         let failure: unknown;
-        const parse = ({ text }: Line): ImportedRow =>
-          parseLine(text, policy, vapidKeys.publicKey, userColumn);
+        const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
+        const parse = ({ text }: Line): ImportedRow => {
+          const row = parseRow(text);
+          const imported = readImportedRow(row, policy, vapidKeys.publicKey, memberOf);
+          missed.note(row, imported);
+          return imported;
+        };
         await importLines(lines, parse, store.subscriptions, counts, report).catch((error: unknown) => {
           failure = error;
         });
         if (!failure || counts.imported + counts.refused > 0) {
           await output.result({ json }, counts, `Imported ${counts.imported}, refused ${counts.refused}.`);
         }
+        for (const sentence of missed.sentences()) output.diagnostic(sentence);
         if (failure) throw failure;
         if (counts.refused > 0) {
           throw new DeskbellError(

@@ -1,31 +1,23 @@
-// Reads a table in CSV with a header as lines of JSON, one for each row, under the names that applications give the
-// columns of a subscription.
+// Reads a table in CSV with a header as lines of JSON, one for each row, with the names of the columns.
 import { pipeline, Readable } from 'node:stream';
 import csvParser from 'csv-parser';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isPlainName, listNames, memberNames, type MemberOf } from './member-names.ts';
 import type { Line } from './read-lines.ts';
 
-/** Names of columns, in lower case and without anything but letters and digits. */
-const columns: Readonly<Record<string, string>> = {
-  subscription: 'subscription',
-  endpoint: 'endpoint',
-  p256dh: 'p256dh',
-  keysp256dh: 'p256dh',
-  publickey: 'p256dh',
-  auth: 'auth',
-  keysauth: 'auth',
-  authtoken: 'auth',
-  vapidpublickey: 'vapidPublicKey',
-  tags: 'tags',
-};
+const separators = [',', ';', '\t'] as const;
 
-const normalized = (header: string): string => header.toLowerCase().replaceAll(/[^a-z\d]/g, '');
+const cellsOf = (header: string): readonly string[] =>
+  header.split(/[,;\t]/).map((cell) => cell.trim().replaceAll(/^"|"$/g, ''));
 
-const columnOf = (header: string): string | null => columns[normalized(header)] ?? null;
+const isNeeded = (memberOf: MemberOf) => (name: string) =>
+  ['endpoint', 'subscription'].includes(memberOf(name) ?? '');
 
-/** True for a first line that names the column of endpoints, or one of whole subscriptions. */
-export function isTableHeader(line: string): boolean {
-  const names = new Set(line.split(/[,;\t]/).map((name) => columnOf(name)));
-  return !/^\s*[[{]/.test(line) && (names.has('endpoint') || names.has('subscription'));
+/** True for a first line that names columns, whatever columns. */
+export function isTableHeader(line: string, memberOf: MemberOf): boolean {
+  if (/^\s*[[{]/.test(line)) return false;
+  const cells = cellsOf(line);
+  return cells.some(isNeeded(memberOf)) || (cells.length > 1 && cells.every(isPlainName));
 }
 
 /** A row that goes on for longer has a quotation mark too many. */
@@ -33,41 +25,37 @@ const maxRowBytes = 1_048_576;
 
 export interface TableOptions {
   readonly maxLineBytes: number;
-  /** The column that holds the user. */
-  readonly userColumn: string;
+  readonly memberOf: MemberOf;
 }
 
-/** @param header the first line: commas, semicolons or tabs separate its columns */
+/**
+ * @param header the first line: commas, semicolons or tabs separate its columns
+ * @throws {DeskbellError} ERR_LINES_REFUSED where no column can hold an endpoint
+ */
 export async function* readCsv(
   chunks: AsyncIterable<Uint8Array>,
-  { header, maxLineBytes, userColumn }: TableOptions & { readonly header: string },
+  { header, maxLineBytes, memberOf }: TableOptions & { readonly header: string },
 ): AsyncGenerator<Line> {
-  const separator = [',', ';', '\t'].find((one) => header.includes(one)) ?? ',';
-  const memberOf = (name: string) =>
-    normalized(name) === normalized(userColumn) ? userColumn : columnOf(name);
-  const parser = csvParser({ separator, maxRowBytes, mapHeaders: (column) => memberOf(column.header) });
+  const names = cellsOf(header);
+  if (!names.some(isNeeded(memberOf))) {
+    throw new DeskbellError(
+      'ERR_LINES_REFUSED',
+      `the table has no column of endpoints or subscriptions. Looked for ` +
+        `${[...memberNames.endpoint, ...memberNames.subscription].join(', ')}; its first line has: ${listNames(names)}`,
+    );
+  }
+  const separator = separators.find((one) => header.includes(one)) ?? ',';
+  const parser = csvParser({ separator, maxRowBytes });
   // An error of either reaches the loop.
   pipeline(Readable.from(chunks), parser, () => {});
+  // Databases write NULL and \N for what is not there.
+  const valueOf = (name: string, value: string): string | null =>
+    memberOf(name) === undefined || value === 'NULL' || value === String.raw`\N` ? null : value;
   let number = 1;
   for await (const row of parser as AsyncIterable<Record<string, string>>) {
     number += 1;
-    const { subscription, ...members } = row;
-    const given = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''));
-    const text =
-      subscription === undefined
-        ? JSON.stringify(given)
-        : addMembers(subscription, { [userColumn]: given[userColumn], tags: given['tags'] });
+    const cells = Object.entries(row).map(([name, value]) => [name, valueOf(name, value)] as const);
+    const text = JSON.stringify(Object.fromEntries(cells));
     yield { number, text: Buffer.byteLength(text) > maxLineBytes ? undefined : text };
   }
-}
-
-/** The JSON of a subscription, with what other columns say of it. What is no object is refused where it is read. */
-function addMembers(subscription: string, members: Readonly<Record<string, string | undefined>>): string {
-  try {
-    const value: unknown = JSON.parse(subscription);
-    if (typeof value === 'object' && value !== null) return JSON.stringify({ ...value, ...members });
-  } catch {
-    // told where it is read
-  }
-  return subscription;
 }

@@ -15,7 +15,7 @@ export async function* readRows(
   const { bytes, firstLine } = await readStart(iterator, options.maxLineBytes);
   const all = resume(bytes, iterator);
   if (firstLine.startsWith('[')) yield* readJsonArray(all, options);
-  else if (isTableHeader(firstLine)) yield* readCsv(all, { ...options, header: firstLine });
+  else if (isTableHeader(firstLine, options.memberOf)) yield* readCsv(all, { ...options, header: firstLine });
   else yield* readLines(all, options);
 }
 

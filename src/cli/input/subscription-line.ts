@@ -1,12 +1,24 @@
-// A subscription as one line of JSON, as `deskbell subscriptions` exports and imports it: the form of
-// `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows.
+// A subscription as one line of JSON, as `deskbell subscriptions` exports and imports it. What it exports has the form of
+// `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows; what it imports may have
+// the forms in which applications store subscriptions.
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { type UserAndTags, checkTags, checkUser } from '../../audience/user-and-tags.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
+import { typeOf } from '../../protocol/check-arguments.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isP256Point } from '../../protocol/p256.ts';
 import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';
+import {
+  describeNames,
+  findMembers,
+  isRecord,
+  type GivenMember,
+  type GivenMembers,
+  type Row,
+} from './given-members.ts';
+import { createMemberOf, defaultColumns, memberNames, type MemberOf } from './member-names.ts';
+import { parseDate } from './parse-date.ts';
 
 /** Maximum length of a line: an endpoint has at most 4096 characters, the rest is short. */
 export const maxLineBytes = 65_536;
@@ -15,33 +27,38 @@ export interface ImportedRow {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
   /** Where the line has a user or tags. */
-  readonly assign?: UserAndTags | undefined;
+  readonly assign: UserAndTags | undefined;
+  readonly createdAtMs: number | undefined;
 }
 
 /**
- * Parses one line. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
+ * Reads a row of an import. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
  *
- * @param line `undefined` for one that is too long
- * @param userColumn the member that holds the user; without it, user and tags are not read
- * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what
- *   is wrong
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what is wrong
  */
-export function parseLine(
-  line: string | undefined,
+export function readImportedRow(
+  row: Row,
   policy: EndpointPolicy,
   currentPublicKey: string,
-  userColumn?: string,
+  memberOf: MemberOf,
 ): ImportedRow {
-  if (line === undefined) {
-    throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
-  }
-  const value = parseJson(line);
-  const subscription = parseSubscription(value, policy);
+  const members = findMembers(row, memberOf);
   return {
-    subscription,
-    vapidPublicKey: readPublicKey(value as object) ?? currentPublicKey,
-    assign: userColumn === undefined ? undefined : readUserAndTags(value as object, userColumn),
+    subscription: readSubscription(row, members, policy),
+    vapidPublicKey: readPublicKey(members) ?? currentPublicKey,
+    assign: readUserAndTags(members),
+    createdAtMs: readDate(members),
   };
+}
+
+/**
+ * Parses a line that is to be sent to: what else it says is not read.
+ *
+ * @throws {DeskbellError} as `parseRow`, and ERR_SUBSCRIPTION_INVALID
+ */
+export function parseLine(line: string | undefined, policy: EndpointPolicy): Subscription {
+  const row = parseRow(line);
+  return readSubscription(row, findMembers(row, createMemberOf(defaultColumns)), policy);
 }
 
 export function formatLine(row: StoredSubscription): string {
@@ -57,39 +74,100 @@ export function formatLine(row: StoredSubscription): string {
   });
 }
 
+/**
+ * @param line `undefined` for one that is too long
+ * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID for what is no object
+ */
+export function parseRow(line: string | undefined): Row {
+  if (line === undefined) {
+    throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
+  }
+  const value = parseJson(line);
+  if (isRecord(value)) return value;
+  throw invalid('', 'ERR_FIELD_TYPE', `An object is needed, not ${typeOf(value)}.`);
+}
+
 function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
     // The parser's message would quote the line, and with it an endpoint or a key.
-    throw new DeskbellError('ERR_JSON_MALFORMED', 'the line is not well-formed JSON');
+    throw new DeskbellError(
+      'ERR_JSON_MALFORMED',
+      'the line is not well-formed JSON, and the first line does not name the columns of a table',
+    );
   }
 }
 
-/** Tables have numbers for users, and one text for all tags; what is empty is not there. */
-function readUserAndTags(value: object, userColumn: string): UserAndTags | undefined {
-  const { [userColumn]: user, tags } = value as Readonly<Record<string, unknown>>;
-  const hasUser = !isEmpty(user);
-  if (!hasUser && isEmpty(tags)) return undefined;
+const required = ['endpoint', 'p256dh', 'auth'] as const;
+
+/** Faults point to where the row has the member. */
+function readSubscription(row: Row, members: GivenMembers, policy: EndpointPolicy): Subscription {
+  const given = required.map((name) => [name, members.ofSubscription(name)] as const);
+  try {
+    return parseSubscription(
+      Object.fromEntries(given.map(([name, member]) => [name, member?.value])),
+      policy,
+    );
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    const pointers = new Map(given.map(([name, member]) => [`/${name}`, member?.pointer]));
+    const missing = given.flatMap(([name, member]) => (member === undefined ? [name] : []));
+    const fields = error.fields
+      .filter(({ code }) => code !== 'ERR_FIELD_MISSING')
+      .map((field) => ({ ...field, pointer: pointers.get(field.pointer) ?? field.pointer }));
+    if (missing.length > 0) fields.push(describeMissing(missing, row));
+    throw new DeskbellError(error.code, fields.map(({ detail }) => detail).join(' '), { fields });
+  }
+}
+
+/** Where it was looked for, and what the row has instead. */
+function describeMissing(missing: readonly (typeof required)[number][], row: Row): FieldError {
+  const names = missing.flatMap((name) => memberNames[name]);
   return {
-    user: hasUser ? checkUser(Number.isSafeInteger(user) ? String(user) : user, `/${userColumn}`) : undefined,
-    tags: isEmpty(tags)
-      ? []
-      : checkTags(typeof tags === 'string' ? (tags.match(/[^\s,;]+/g) ?? []) : tags, '/tags'),
+    pointer: `/${missing[0]!}`,
+    code: 'ERR_FIELD_MISSING',
+    detail:
+      `${missing.join(', ')} missing. Looked for ${names.join(', ')}, in the row and in its ` +
+      `${memberNames.subscription.join(', ')}; the row has: ${describeNames(row)}.`,
   };
 }
 
-const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === '';
+/** Tables have numbers for users, and one text for all tags. */
+function readUserAndTags(members: GivenMembers): UserAndTags | undefined {
+  const user = members.ofRow('user');
+  const tags = members.ofRow('tags');
+  if (user === undefined && tags === undefined) return undefined;
+  return { user: user && checkUser(toText(user.value), user.pointer), tags: tags ? readTags(tags) : [] };
+}
 
-function readPublicKey(value: { readonly vapidPublicKey?: unknown }): string | undefined {
-  const { vapidPublicKey } = value;
-  if (vapidPublicKey === undefined) return undefined;
-  const bytes = typeof vapidPublicKey === 'string' ? decodeBase64(vapidPublicKey) : undefined;
+const readTags = ({ value, pointer }: GivenMember): readonly string[] =>
+  checkTags(typeof value === 'string' ? (value.match(/[^\s,;]+/g) ?? []) : value, pointer);
+
+const toText = (value: unknown): unknown => (Number.isSafeInteger(value) ? String(value) : value);
+
+function readDate(members: GivenMembers): number | undefined {
+  const given = members.ofRow('createdAt');
+  if (given === undefined) return undefined;
+  const timeMs = parseDate(given.value);
+  if (timeMs !== undefined) return timeMs;
+  throw invalid(
+    given.pointer,
+    'ERR_FIELD_VALUE',
+    'This is not a date. Needed is one like 2026-03-01 or 2026-03-01 12:00:00, in UTC or with its offset, or ' +
+      'seconds or milliseconds since 1970.',
+  );
+}
+
+function readPublicKey(members: GivenMembers): string | undefined {
+  const given = members.ofRow('vapidPublicKey');
+  if (given === undefined) return undefined;
+  const bytes = typeof given.value === 'string' ? decodeBase64(given.value) : undefined;
   if (bytes && isP256Point(bytes)) return encodeBase64url(bytes);
-  const fault: FieldError = {
-    pointer: '/vapidPublicKey',
-    code: 'ERR_VAPID_KEY_INVALID',
-    detail: 'vapidPublicKey is not the base64url text of a 65-byte P-256 point.',
-  };
-  throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', fault.detail, { fields: [fault] });
+  const detail = 'vapidPublicKey is not the base64url text of a 65-byte P-256 point.';
+  throw invalid(given.pointer, 'ERR_VAPID_KEY_INVALID', detail);
+}
+
+function invalid(pointer: string, code: FieldError['code'], detail: string): DeskbellError {
+  return new DeskbellError('ERR_SUBSCRIPTION_INVALID', detail, { fields: [{ pointer, code, detail }] });
 }

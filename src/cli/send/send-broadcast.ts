@@ -61,7 +61,7 @@ export async function sendBroadcast(
         `Sending is paused, so that nothing is sent by schedules until this command:\n  ${hint('sending resume')}`,
       );
     }
-    const audience = audienceOf(flags, configuration, data.vapidKeys.publicKey, context);
+    const audience = audienceOf(flags, configuration, context);
     const broadcastOptions = { ...options, idempotencyKey: flags.idempotencyKey, startAt: flags.at };
     const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
     if (flags.detach || isForLater) {
@@ -97,24 +97,22 @@ async function waitUntilPrepared(
 export function audienceOf(
   { ids, file, ...people }: BroadcastFlags,
   { pushServices }: Configuration,
-  publicKey: string,
   context: Context,
 ): Audience {
   if (ids !== undefined) return { ids };
   if (file === undefined) return expressionOf(people) ?? 'all';
-  return { subscriptions: readSubscriptions(file, pushServices, publicKey, context) };
+  return { subscriptions: readSubscriptions(file, pushServices, context) };
 }
 
 /** A line that is not valid is an error before anything is sent: a list cannot be half sent. */
 async function* readSubscriptions(
   file: string,
   pushServices: readonly string[],
-  publicKey: string,
   context: Context,
 ): AsyncGenerator<Subscription> {
   const policy = createEndpointPolicy(pushServices);
   for await (const { number, text } of readLines(readInput(file, context), { maxLineBytes })) {
-    yield readLine(number, () => parseLine(text, policy, publicKey).subscription);
+    yield readLine(number, () => parseLine(text, policy));
   }
 }
 

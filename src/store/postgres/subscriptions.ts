@@ -162,20 +162,22 @@ export function createPostgresSubscriptions(
 
 /** @param registration where the row that is there may be changed with a proof alone */
 function toNewRow(
-  { subscription, vapidPublicKey, assign }: NewSubscription,
+  { subscription, vapidPublicKey, assign, createdAtMs }: NewSubscription,
   registration?: Registration,
 ): NewRow {
   const { p256dh, auth } = subscription;
   const endpoint = normalizeEndpoint(subscription.endpoint);
   const options = {
     assign: assign && { user: assign.user, tags: assign.tags ?? [] },
+    createdAtMs,
     ...(registration && toOptions(registration)),
   };
+  const text = JSON.stringify(options);
   return {
     subscription: { endpoint, p256dh, auth },
     vapidPublicKey,
     hash: hashEndpoint(endpoint),
-    options: assign === undefined && registration === undefined ? null : JSON.stringify(options),
+    options: text === '{}' ? null : text,
   };
 }
 

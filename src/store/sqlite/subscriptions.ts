@@ -48,17 +48,19 @@ export function createSqliteSubscriptions(
   };
 
   const put = (
-    { subscription, vapidPublicKey, assign, former }: Registration,
+    { subscription, vapidPublicKey, assign, former, createdAtMs }: Registration,
     endpoint = normalizeEndpoint(subscription.endpoint),
   ): StoredSubscription => {
     const { p256dh, auth } = subscription;
     if (budget !== undefined && statements.findId.first({ endpoint }) === undefined) takeCapacity(budget);
+    const nowMs = database.now();
     const row = statements.put.first({
       endpoint,
       p256dh,
       auth,
       vapidKeyId: vapidKeyId(vapidPublicKey),
-      nowMs: database.now(),
+      createdAtMs: Math.min(createdAtMs ?? nowMs, nowMs),
+      nowMs,
     });
     if (row === undefined) throw new Error('The subscription was not stored.');
     if (assign !== undefined) owners.assign(row.id, assign);
@@ -118,8 +120,7 @@ export function createSqliteSubscriptions(
 
     putAll: (rows) =>
       database.write(() => {
-        for (const { subscription, vapidPublicKey, assign } of rows)
-          put({ subscription, vapidPublicKey, assign });
+        for (const row of rows) put(row);
       }),
 
     register: (registration) => database.write(() => register(registration)),
@@ -172,11 +173,18 @@ function prepareStatements(database: SqliteDatabase) {
       'insert into vapid_keys (public_key) values (:publicKey) returning id',
     ),
     put: database.prepare<
-      { endpoint: string; p256dh: Uint8Array; auth: Uint8Array; vapidKeyId: number; nowMs: number },
+      {
+        endpoint: string;
+        p256dh: Uint8Array;
+        auth: Uint8Array;
+        vapidKeyId: number;
+        createdAtMs: number;
+        nowMs: number;
+      },
       { id: number; created_at_ms: number; updated_at_ms: number }
     >(`
         insert into subscriptions (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms)
-        values (:endpoint, :p256dh, :auth, :vapidKeyId, :nowMs, :nowMs)
+        values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :nowMs)
         on conflict (endpoint) do update set
           p256dh = excluded.p256dh,
           auth = excluded.auth,

@@ -15,7 +15,8 @@ $$;
 -- opens all of them, which costs as much as inserting ten rows: the first one asks what is there, and the others are left
 -- out where they have nothing to do.
 -- options: null, or {assign: {user, tags}} or {former: {hash, auth}}, and {proof: {auth, user}} where the row that is there
--- may be changed with its auth or by its user alone; with auth in hexadecimal digits.
+-- may be changed with its auth or by its user alone; with auth in hexadecimal digits; and {createdAtMs} for a row that is
+-- new.
 create function deskbell_functions.put_subscriptions(
   p_now_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
 ) returns table (
@@ -80,7 +81,9 @@ begin
     return query
       insert into deskbell.subscriptions as s
         (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags)
-      select given.hash, now_ms, now_ms, v.id, given.endpoint, given.p256dh, given.auth,
+      -- the dates of an import may be those of a clock that is ahead
+      select given.hash, least((given.options ->> 'createdAtMs')::bigint, now_ms), now_ms, v.id,
+             given.endpoint, given.p256dh, given.auth,
              given.options #>> '{assign,user}', deskbell_functions.read_tags(given.options #> '{assign,tags}')
       from unnest(hashes, endpoints, p256dhs, auths, public_keys, options) with ordinality
           as given (hash, endpoint, p256dh, auth, public_key, options, number)

@@ -1,0 +1,28 @@
+// Dates as databases write them.
+
+const pattern =
+  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:(Z|UTC)|([+-]\d\d):?(\d\d)?)?)?$/;
+
+/** Below it, a number is in seconds: as milliseconds it would be in March 1973. */
+const firstMilliseconds = 100_000_000_000;
+
+/**
+ * @param value a date with or without a time, in UTC where it names no zone; or seconds or milliseconds since 1970
+ * @returns milliseconds since 1970; undefined for anything else
+ */
+export function parseDate(value: unknown): number | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const text = String(value).trim();
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const number = Number(text);
+    return inRange(Math.round(number < firstMilliseconds ? number * 1000 : number));
+  }
+  const match = pattern.exec(text);
+  if (match === null) return undefined;
+  const [, day, time = '00:00', , hours, minutes = '00'] = match;
+  return inRange(Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`));
+}
+
+/** Not before 1970, and a date that there is. */
+const inRange = (timeMs: number): number | undefined =>
+  timeMs >= 0 && timeMs <= 8.64e15 ? timeMs : undefined;

@@ -1,0 +1,39 @@
+// Promises of docs/importing.md.
+import type { DocumentedPromise } from '../promise.ts';
+
+export const importing: readonly DocumentedPromise[] = [
+  {
+    claim: 'The error of a row without a subscription shows names of its members and never a value',
+    test: { file: 'test/cli/subscriptions.test.ts', title: 'where a row has no subscription' },
+    changes: {
+      'src/cli/input/member-names.ts': {
+        'what is no plain name is shown too': ['names.filter((name) => isShown(name))', 'names'],
+      },
+      'src/cli/input/given-members.ts': {
+        'values are shown': ['listNames(Object.keys(value))', 'JSON.stringify(value)'],
+      },
+    },
+  },
+  {
+    claim: 'A subscription that is stored already keeps its date, and a new one has that of its row',
+    test: { file: 'test/store/store-suite.ts', title: 'putAll keeps the date of a row that is new' },
+    changes: {
+      'src/store/sqlite/subscriptions.ts': {
+        'the date is not stored': [
+          'values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :nowMs)',
+          'values (:endpoint, :p256dh, :auth, :vapidKeyId, max(:createdAtMs, :nowMs), :nowMs)',
+        ],
+        'a row that is there gets it': [
+          'p256dh = excluded.p256dh,',
+          'p256dh = excluded.p256dh, created_at_ms = excluded.created_at_ms,',
+        ],
+      },
+      'src/store/postgres/functions/subscriptions.sql': {
+        'a date may be later than now': [
+          "least((given.options ->> 'createdAtMs')::bigint, now_ms)",
+          "coalesce((given.options ->> 'createdAtMs')::bigint, now_ms)",
+        ],
+      },
+    },
+  },
+];
