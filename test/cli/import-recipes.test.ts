@@ -35,11 +35,11 @@ type Expected = readonly [
   createdAt?: string,
 ];
 
+const quote = (cell: string): string => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+
 /** As `psql --csv` and `sqlite3 -csv` do. */
-const asCsv = (rows: readonly Row[]): string => {
-  const quote = (cell: string): string => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
-  return toTable(rows, (cells) => cells.map((cell) => quote(String(cell ?? ''))).join(','));
-};
+const asCsv = (rows: readonly Row[]): string =>
+  toTable(rows, (cells) => cells.map((cell) => quote(String(cell ?? ''))).join(','));
 
 /** As `mysql --batch` does. */
 const asTabs = (rows: readonly Row[]): string =>

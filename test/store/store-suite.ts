@@ -10,6 +10,14 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts';
 
+/** A row for each date. */
+const rowsOf = (dates: readonly (number | undefined)[]) =>
+  dates.map((createdAtMs, index) => ({
+    subscription: madeUpSubscription(index),
+    vapidPublicKey,
+    createdAtMs,
+  }));
+
 export function describeStore(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`store: ${name}`, () => {
     let nowMs = 1_800_000_000_000;
@@ -165,19 +173,13 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
       });
 
       test('putAll keeps the date of a row that is new, at the latest now', async () => {
-        const putOne = async (index: number, createdAtMs?: number) => {
-          const subscription = madeUpSubscription(index);
-          await store.subscriptions.putAll([{ subscription, vapidPublicKey, createdAtMs }]);
-          const stored = await store.subscriptions.findByEndpoint(subscription.endpoint);
-          assert.ok(stored);
-          return stored;
-        };
-        const nowMs = (await putOne(1)).createdAtMs;
-        assert.equal((await putOne(2, nowMs - 1000)).createdAtMs, nowMs - 1000);
-        assert.ok((await putOne(2)).updatedAtMs >= nowMs);
-        const ahead = await putOne(3, nowMs + 1e12);
-        assert.equal(ahead.createdAtMs, ahead.updatedAtMs);
-        assert.equal((await putOne(2, nowMs - 5000)).createdAtMs, nowMs - 1000);
+        const dates = [nowMs - 1000, nowMs + 1e12, undefined];
+        const stored = async () =>
+          (await store.subscriptions.page({ afterId: 0, limit: 10 })).map(({ createdAtMs }) => createdAtMs);
+        await store.subscriptions.putAll(rowsOf(dates));
+        assert.deepEqual(await stored(), [nowMs - 1000, nowMs, nowMs]);
+        await store.subscriptions.putAll(rowsOf(dates.map(() => nowMs - 5000)));
+        assert.deepEqual(await stored(), [nowMs - 1000, nowMs, nowMs]);
       });
 
       test('putAll with one bad row stores none of them', async () => {
