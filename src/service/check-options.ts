@@ -49,6 +49,7 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
   ),
   redactSubscriptions: isFlag,
   bodyLimitBytes: whole,
+  registrations: mustBe('"open" or "invited"', (value) => value === 'open' || value === 'invited'),
   registrationsPerMinute: isRequestLimit,
   receiptKey: isSecret(32),
   receiptsPerMinute: isRequestLimit,

@@ -56,6 +56,11 @@ export interface ServiceOptions {
   /** Default: 16 384. */
   readonly bodyLimitBytes?: number | undefined;
   /**
+   * Whose subscriptions are stored: everybody's, or those of browsers that are invited (`deskbell invite`), have a subscriber token, or
+   * are registered already. Default: `open`.
+   */
+  readonly registrations?: 'open' | 'invited' | undefined;
+  /**
    * `POST /webPush` requests that one client address may make in a minute, at all services on one PostgreSQL database
    * together, or at this one. Default: 60.
    */

@@ -2,6 +2,7 @@
 import { createAudit } from './audit.ts';
 import { createEndedSubscriptions } from './ended-subscriptions.ts';
 import { createHeldDeletions } from './held-deletions.ts';
+import { createInvitations } from './invitations.ts';
 import { createMessageRequests } from './message-requests.ts';
 import { createOperators } from './operators.ts';
 import type { PortableDatabase } from './portable-sql.ts';
@@ -21,6 +22,7 @@ export const createPortableRoles = (database: PortableDatabase) => ({
   ended: createEndedSubscriptions(database),
   vapidKeys: createVapidKeys(database),
   statistics: createStatistics(database),
+  invitations: createInvitations(database),
   messageRequests: createMessageRequests(database),
   operators: createOperators(database),
   audit: createAudit(database),

@@ -18,12 +18,16 @@ interface ShownProof {
 
 /** @throws {DeskbellError} ERR_ENDPOINT_IN_USE */
 export function checkRight(row: OwnedRow, registration: Registration): void {
+  if (!hasRight(row, registration)) throw endpointInUse();
+}
+
+export function hasRight(row: OwnedRow, registration: Registration): boolean {
   const { auth, user } = provenBy(registration);
-  const isPermitted =
+  return (
     isSameSecret(row.auth, registration.subscription.auth) ||
     (auth !== undefined && isSameSecret(row.auth, auth)) ||
-    (user !== undefined && row.user === user);
-  if (!isPermitted) throw endpointInUse();
+    (user !== undefined && row.user === user)
+  );
 }
 
 /** What a registration has to show beside its own `auth`: that of the row, or its user. */

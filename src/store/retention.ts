@@ -15,7 +15,7 @@ export interface RetentionLimits {
 }
 
 export interface Retention {
-  /** Deletes some of what is older. @returns whether there may be more */
+  /** Deletes some of what is older, and invitations that have expired. @returns whether there may be more */
   prune(limits: RetentionLimits): Promise<boolean>;
   /** Gives some of the room that is free in the database back to the disk. @returns whether there may be more */
   shrink(): Promise<boolean>;
@@ -53,6 +53,9 @@ export function createRetention(
         for (const { name, key, keptMs } of ownTables) {
           if ((yield* dropRows(name, key, database.now() - keptMs)) === pruneBatchRows) return true;
         }
+        yield* run('delete from deskbell.invitations where expires_at_ms <= :nowMs', {
+          nowMs: database.now(),
+        });
         if ((yield* pruneRemovals(database.now() - freezingMs)) === pruneBatchRows) return true;
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||

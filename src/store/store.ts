@@ -5,6 +5,7 @@ import type { BroadcastStore } from './broadcasts.ts';
 import type { ClientRequests } from './client-requests.ts';
 import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
+import type { Invitations } from './invitations.ts';
 import type { Ledger } from './ledger.ts';
 import type { Statistics } from './statistics.ts';
 import type { RateShares } from './rate-shares.ts';
@@ -49,6 +50,7 @@ export interface Store {
   readonly vapidKeys: VapidKeyStore;
   readonly statistics: Statistics;
   readonly receipts: ReceiptStore;
+  readonly invitations: Invitations;
   readonly messageRequests: MessageRequests;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;

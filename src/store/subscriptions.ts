@@ -40,6 +40,8 @@ export interface Registration extends NewSubscription {
   readonly former?: FormerSubscription | undefined;
   /** Who the request comes from, where that is proved, as by a subscriber token. */
   readonly provenUser?: string | undefined;
+  /** Hash of the token of an invitation, which is consumed with it. */
+  readonly invitation?: Uint8Array | undefined;
 }
 
 /** By any spelling of scheme, host and port. */
@@ -66,7 +68,8 @@ export interface SubscriptionStore {
   /**
    * The same for a request of a browser. Its right to the row is looked at in the transaction that writes keys, user and tags.
    *
-   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE where it has none, and nothing is changed; ERR_SUBSCRIPTION_LIMIT
+   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE where it has none, ERR_NOT_INVITED where its invitation cannot be used, and nothing is
+   *   changed; ERR_SUBSCRIPTION_LIMIT
    */
   register(registration: Registration): Promise<StoredSubscription>;
   findById(id: number): Promise<StoredSubscription | undefined>;

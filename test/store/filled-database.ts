@@ -71,6 +71,8 @@ const fill = `
             '{"title":"z","message":"a","data":{"b":1,"a":[2.5,null]}}', 60, 'high', null, 1, 1, 2, 3, null, '1/week');
   insert into message_requests (key, content_hash, at_ms, answer)
     values ('order-7', randomblob(32), 1, '[]'), ('order-8', randomblob(32), 2, null);
+  insert into invitations (token_hash, user_name, expires_at_ms, consumed_by)
+    values (zeroblob(32), 'Zoë', 9007199254740991, null), (randomblob(32), 'x', 2, '00ff');
   insert into webhook_events (id, type, at_ms, due_at_ms, attempts, broadcast_id, subscription_id, user_name, origin, reason, detail, rows)
     values ('0a', 'alarm', 1, 2, 3, 4, null, null, 'http://a', 'r', 'd', 5), ('0b', 'subscription.gone', 1, 2, 3, null, 6, 'Zoë', null, null, null, null);
   insert into webhook_watch (id, seen_at_ms) values (1, unixepoch() * 1000);

@@ -125,6 +125,13 @@ const service = {
     min: 1024,
     max: 1_048_576,
   }),
+  registrations: oneOf({
+    description:
+      'Whose subscriptions are stored. open: everybody’s. invited: those of browsers that opened a link of "deskbell invite", ' +
+      'have a subscriber token, or are registered already.',
+    default: 'open',
+    names: ['open', 'invited'],
+  }),
   registrationsPerMinute: requestsPerMinute({
     description:
       'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together.',

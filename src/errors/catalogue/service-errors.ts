@@ -44,6 +44,11 @@ export const serviceErrors = {
     'Send a token that the application has just made, or none.',
   ),
   ERR_FORBIDDEN: entry(403, 'Refused', 'This session may not do this.'),
+  ERR_NOT_INVITED: entry(
+    403,
+    'This registration needs an invitation',
+    'Open the link of an invitation ("deskbell invite") that was not used yet, within ten minutes.',
+  ),
   ERR_CSRF: entry(
     403,
     'The CSRF token is missing or not valid',

@@ -8,18 +8,21 @@ import { checkRight, isSameSecret } from '../../store/registration-right.ts';
 import type { Registration, StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import type { Log } from '../../http/log.ts';
 import type { OfferedSubscription, Settings } from '../options.ts';
+import { createAdmit } from './invitation.ts';
 
 /** The keys as the request has them: the console shows these. */
 type SentKeys = Readonly<Record<'p256dh' | 'auth', string>>;
 
-/** @throws {DeskbellError} ERR_ENDPOINT_IN_USE, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
+/** @throws {DeskbellError} ERR_NOT_INVITED, ERR_ENDPOINT_IN_USE, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
 export type Register = (registration: Registration, keys: SentKeys, request: FastifyRequest) => Promise<void>;
 
 export function createRegister(settings: Settings): Register {
   const { store, log } = settings;
   const writeOut = createWriteOut(log);
   const report = createReport(settings);
-  return async (registration, keys, request) => {
+  const admit = createAdmit(settings);
+  return async (given, keys, request) => {
+    const registration = await admit(given, request.headers);
     const assign = await askApplication(registration, request, settings);
     await store.subscriptions.register(assign === undefined ? registration : { ...registration, assign });
     report(registration.subscription, keys);

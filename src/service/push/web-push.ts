@@ -13,6 +13,7 @@ import { sendJson } from '../../http/json-text.ts';
 import type { Settings } from '../options.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
 import { formerSubscriptionHeader, readFormerSubscription } from './former-subscription.ts';
+import { invitationHeader } from './invitation.ts';
 import { defaultRegistrationsPerMinute, limitPerMinute } from './rate-limit.ts';
 import { createRegister } from './registration.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
@@ -43,6 +44,12 @@ const postOperation: Operation = {
         pattern: String.raw`^\{"endpoint":"https:[\w.:/?&=%+-]+",(?:"p256dh":"[\w+/=-]+",)?"auth":"(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?"\}$`,
       },
     },
+    [invitationHeader]: {
+      description:
+        'The token of an invitation, which this request consumes: the subscription is of the user whom it invites. Where only ' +
+        'invited browsers are registered, a new one needs it, or a subscriber token.',
+      schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{22}$' },
+    },
   },
   responses: { 200: contentResponse('application/json', 'Stored.', Type.String(), acknowledgement) },
   errors: [
@@ -50,6 +57,7 @@ const postOperation: Operation = {
     'ERR_VAPID_KEY_UNKNOWN',
     'ERR_ENDPOINT_IN_USE',
     'ERR_SUBSCRIBER_TOKEN',
+    'ERR_NOT_INVITED',
     'ERR_RATE_LIMITED',
     'ERR_SUBSCRIPTION_LIMIT',
     'ERR_STORE_UNAVAILABLE',

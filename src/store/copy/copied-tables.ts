@@ -224,6 +224,7 @@ const operatorTables: readonly CopiedTable[] = [
   { name: 'audit' },
   { name: 'sending_pause' },
   { name: 'message_requests', leftOut: ['claim'] },
+  { name: 'invitations' },
   { name: 'webhook_events' },
   // after all that triggers would tell a webhook of
   { name: 'webhook_watch' },

@@ -4,6 +4,7 @@ import type { Subscription } from '../../protocol/subscription.ts';
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
+import { consumeInvitation, notInvited } from '../invitations.ts';
 import { endpointInUse, provenBy } from '../registration-right.ts';
 import type {
   NewSubscription,
@@ -12,7 +13,8 @@ import type {
   SubscriptionStore,
 } from '../subscriptions.ts';
 import { audienceCondition } from './audience-filter.ts';
-import type { PostgresDatabase } from './database.ts';
+import type { PostgresDatabase, Query } from './database.ts';
+import { runWith } from './portable-database.ts';
 import { WriteQueue } from './write-queue.ts';
 
 interface RowWithTags extends SubscriptionRow {
@@ -70,9 +72,12 @@ export function createPostgresSubscriptions(
   };
 
   /** Writes rows with different endpoints, all that are permitted or none. @returns those in the same order */
-  const putRows = async (rows: readonly NewRow[]): Promise<readonly (StoredSubscription | undefined)[]> => {
+  const putRows = async (
+    rows: readonly NewRow[],
+    query: Query = database.query,
+  ): Promise<readonly (StoredSubscription | undefined)[]> => {
     if (budget !== undefined) await takeCapacity(budget, rows);
-    const stored = await database.query<PutRow>(
+    const stored = await query<PutRow>(
       `select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
       [
         database.now(),
@@ -91,7 +96,19 @@ export function createPostgresSubscriptions(
     });
   };
 
-  const queue = new WriteQueue(putRows);
+  const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows));
+
+  const putInvited = (row: NewRow, invitation: Uint8Array): Promise<StoredSubscription> =>
+    database.transaction(async (query) => {
+      const consumed = await runWith(
+        query,
+        consumeInvitation(invitation, row.subscription.endpoint, database.clock.now()),
+      );
+      if (consumed.length === 0) throw notInvited();
+      const [stored] = await putRows([row], query);
+      if (stored === undefined) throw endpointInUse();
+      return stored;
+    });
 
   return {
     put: async (subscription, vapidPublicKey, { assign } = {}) => {
@@ -102,8 +119,9 @@ export function createPostgresSubscriptions(
     },
 
     register: async (registration) => {
-      const { former } = registration;
+      const { former, invitation } = registration;
       const row = toNewRow(registration, registration);
+      if (invitation !== undefined) return queue.run(() => putInvited(row, invitation));
       const formerHash = former === undefined ? [] : [hashEndpoint(former.endpoint)];
       const stored = await queue.add([row.hash, ...formerHash], row);
       if (stored === undefined) throw endpointInUse();

@@ -833,4 +833,15 @@ export const migrations: readonly string[] = [
   create index broadcasts_by_removals on broadcasts (removals_after) where state in ('running', 'paused');
   drop index broadcasts_by_expiry;
   `,
+
+  `
+  -- of links that let one browser subscribe as a person, by the hash of their token
+  create table invitations (
+    token_hash blob primary key check (length(token_hash) = 32),
+    user_name text not null,
+    expires_at_ms integer not null,
+    -- the hash of the endpoint that was stored with it; null: it can be used
+    consumed_by text
+  ) strict;
+  `,
 ];

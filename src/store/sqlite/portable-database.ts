@@ -22,10 +22,7 @@ const tables: OwnTables = {
 };
 
 export function createPortableDatabase(database: SqliteDatabase): PortableDatabase {
-  const prepare = (sql: string) =>
-    database.prepare<Record<string, SQLInputValue>, unknown>(sql.replaceAll('deskbell.', ''));
-  const runNow = ({ sql, values }: PortableStatement): readonly unknown[] =>
-    prepare(sql).all(toSqlite(values));
+  const runNow = (statement: PortableStatement): readonly unknown[] => runPortable(database, statement);
 
   return {
     now: database.now,
@@ -40,7 +37,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     writeInBatches: async (sql, values) => {
       let changed = 0;
       await inBatches(database, () => {
-        const inBatch = prepare(sql).run(toSqlite({ ...values, batchRows }));
+        const inBatch = prepare(database, sql).run(toSqlite({ ...values, batchRows }));
         changed += inBatch;
         return inBatch > 0;
       });
@@ -51,6 +48,15 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     erase: (work) => database.erase(() => finish(work(), runNow)),
   };
 }
+
+/** Runs portable SQL within a transaction. */
+export const runPortable = (
+  database: SqliteDatabase,
+  { sql, values }: PortableStatement,
+): readonly unknown[] => prepare(database, sql).all(toSqlite(values));
+
+const prepare = (database: SqliteDatabase, sql: string) =>
+  database.prepare<Record<string, SQLInputValue>, unknown>(sql.replaceAll('deskbell.', ''));
 
 function finish<Result>(
   work: Work<Result>,

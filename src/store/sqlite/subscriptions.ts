@@ -2,12 +2,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
+import { consumeInvitation, notInvited } from '../invitations.ts';
 import { checkRight } from '../registration-right.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import type { Registration, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
+import { runPortable } from './portable-database.ts';
 import type { NoValues } from './statement.ts';
 import { createFormerSubscriptions } from './former-subscription.ts';
 import { createSubscriptionOwners } from './user-and-tags.ts';
@@ -73,10 +75,16 @@ export function createSqliteSubscriptions(
     );
   };
 
+  const consume = (invitation: Uint8Array, endpoint: string): void => {
+    const consumed = runPortable(database, consumeInvitation(invitation, endpoint, database.now()));
+    if (consumed.length === 0) throw notInvited();
+  };
+
   const register = (registration: Registration): StoredSubscription => {
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
     const row = statements.findOwner.first({ endpoint });
     if (row !== undefined) checkRight({ auth: row.auth, user: row.user ?? undefined }, registration);
+    if (registration.invitation !== undefined) consume(registration.invitation, endpoint);
     return put(registration, endpoint);
   };
 

@@ -36,7 +36,7 @@ export const servicePage: readonly DocumentedPromise[] = [
     test: { file: registrations, title: 'other keys for a known endpoint' },
     changes: {
       [right]: {
-        'knowing the endpoint is enough': ['if (!isPermitted) throw endpointInUse();', ''],
+        'knowing the endpoint is enough': ['if (!hasRight(row, registration)) throw endpointInUse();', ''],
         'the `auth` of any subscription is enough': ['isOfRow ? former.auth : undefined', 'former?.auth'],
       },
       [functions]: {

@@ -1,0 +1,112 @@
+// Invitations, whatever database is behind the store: each is consumed once, by the registration that is stored with it.
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { hashInvitation, invitationLifetimeMs } from '../../src/store/invitations.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Registration } from '../../src/store/subscriptions.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { removeSubscriptions, type StoreUnderTest } from './store-under-test.ts';
+
+const notInvited = { code: 'ERR_NOT_INVITED' };
+
+export function describeInvitations(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`invitations: ${name}`, () => {
+    let nowMs = 1_800_000_000_000;
+    let underTest: StoreUnderTest;
+    let store: Store;
+    /** As of another process. */
+    let other: Store;
+    let tokenHash: Uint8Array;
+    let made = 0;
+    before(async () => {
+      underTest = await prepare();
+      store = await underTest.open(() => nowMs, { maxSubscriptions: 3, onWarning: () => {} });
+      other = await underTest.open(() => nowMs);
+    });
+    after(async () => {
+      await store.close();
+      await other.close();
+      await underTest.remove();
+    });
+    beforeEach(async () => {
+      await removeSubscriptions(store);
+      tokenHash = hashInvitation(`token ${(made += 1)}`);
+      assert.equal(await store.invitations.add({ tokenHash, user: 'me' }), nowMs + invitationLifetimeMs);
+    });
+
+    const { endpoint } = madeUpSubscription(1);
+    const register = (index: number, changes: Partial<Registration> = {}, at = store) =>
+      at.subscriptions.register({
+        subscription: madeUpSubscription(index),
+        vapidPublicKey,
+        invitation: tokenHash,
+        assign: { user: 'me' },
+        ...changes,
+      });
+    const endpointOf = (index: number) => madeUpSubscription(index).endpoint;
+
+    test('an invitation is consumed by the registration that it comes with, and by no other', async () => {
+      assert.equal(await store.invitations.findUser(tokenHash, endpoint), 'me');
+      const stored = await register(1);
+      assert.deepEqual([stored.user, stored.tags], ['me', []]);
+      assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), undefined);
+      await assert.rejects(register(2), notInvited);
+      assert.equal(await store.subscriptions.findByEndpoint(endpointOf(2)), undefined);
+    });
+
+    test('the same endpoint may use it again: the answer may have been lost', async () => {
+      const first = await register(1);
+      assert.equal(await store.invitations.findUser(tokenHash, endpoint.replace('https', 'HTTPS')), 'me');
+      assert.equal((await register(1)).id, first.id);
+    });
+
+    test('of registrations at once, in two processes, one is stored', async () => {
+      const results = await Promise.allSettled([
+        register(1),
+        register(2, {}, other),
+        register(3),
+        register(4, {}, other),
+      ]);
+      const refused = results.filter((result) => result.status === 'rejected');
+      assert.deepEqual(
+        refused.map(({ reason }) => reason.code),
+        Array.from({ length: 3 }, () => notInvited.code),
+      );
+      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
+    });
+
+    test('a registration that fails leaves it as it was', async () => {
+      await register(1, { invitation: undefined });
+      const stolen = { ...madeUpSubscription(5), endpoint };
+      await assert.rejects(register(1, { subscription: stolen }), { code: 'ERR_ENDPOINT_IN_USE' });
+      assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), 'me');
+      await register(2, { invitation: undefined });
+      await register(3, { invitation: undefined });
+      await assert.rejects(register(4), { code: 'ERR_SUBSCRIPTION_LIMIT' });
+      assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), 'me');
+    });
+
+    test('it expires, and is forgotten then', async () => {
+      nowMs += invitationLifetimeMs - 1;
+      assert.equal(await store.invitations.findUser(tokenHash, endpoint), 'me');
+      nowMs += 1;
+      assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
+      await assert.rejects(register(1), notInvited);
+      await store.retention.prune({});
+      nowMs -= 1;
+      assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
+    });
+
+    test('an unknown one lets nobody in', async () => {
+      await assert.rejects(register(1, { invitation: hashInvitation('guessed') }), notInvited);
+    });
+
+    test('removing a person removes the invitations of that person', async () => {
+      const ofAda = hashInvitation(`of ada ${made}`);
+      await store.invitations.add({ tokenHash: ofAda, user: 'ada' });
+      await store.people.remove('me');
+      assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
+      assert.equal(await store.invitations.findUser(ofAda, endpoint), 'ada');
+    });
+  });
+}
