@@ -7,6 +7,7 @@ import { broadcastsCommand } from './commands/broadcasts.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { heldDeletionsCommand } from './commands/held-deletions.ts';
+import { inviteCommand } from './commands/invite.ts';
 import { keysCommand } from './commands/keys.ts';
 import { operatorsCommand } from './commands/operators.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
@@ -74,6 +75,7 @@ function createProgram(context: Context): Command {
     .addCommand(sendingCommand(context))
     .addCommand(workerCommand(context))
     .addCommand(subscriptionsCommand(context))
+    .addCommand(inviteCommand(context))
     .addCommand(tokenCommand(context))
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))

@@ -28,6 +28,7 @@ import {
 } from '../serve/open-operator.ts';
 import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
+import { storeSettings } from '../configuration/stored-settings.ts';
 import { readSubscriberTokens } from '../serve/subscriber-tokens.ts';
 
 export function serveCommand(context: Context): Command {
@@ -40,6 +41,7 @@ export function serveCommand(context: Context): Command {
     examples: [
       'deskbell serve',
       'deskbell serve --push-only --port 8080 --data /var/lib/deskbell',
+      'deskbell serve --registrations invited --public-url https://bell.example.org',
       'deskbell serve --deliver --subject mailto:you@example.org',
       'deskbell serve --deliver --operator 127.0.0.1:8081 --subject mailto:you@example.org',
       'deskbell serve --logging action,filter,authenticator,action-creator',
@@ -52,6 +54,7 @@ export function serveCommand(context: Context): Command {
       maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning: output.diagnostic };
     await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
       const { store, databasePath, vapidKeys, sessionKey } = opened;
+      await storeSettings(configuration);
       const subscriberTokens = await readSubscriberTokens(configuration, opened);
       const { createServer } = await import('../../service/create-server.ts');
       const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');

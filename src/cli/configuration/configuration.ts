@@ -10,6 +10,7 @@ import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../s
 import { checkVapidSubject } from '../../protocol/vapid-subject.ts';
 import { checkAddressRanges, checkHosts } from './check-addresses.ts';
 import { parseListenAddress } from './listen-address.ts';
+import { parsePublicUrl } from './public-url.ts';
 import { defaultRetention } from '../../store/retention.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
 import { defaultTimeouts } from '../../transport/timeouts.ts';
@@ -84,6 +85,13 @@ const listener = {
     default: 8080,
     min: 0,
     max: 65535,
+  }),
+  publicUrl: text({
+    description:
+      'URL at which browsers reach the service, with its path if it has one: that of a proxy in front of it, for instance. Links of ' +
+      '"deskbell invite" begin with it. serve keeps it in the data directory.',
+    valid: 'an https URL, or an http URL of this machine',
+    check: parsePublicUrl,
   }),
 } satisfies Entries;
 

@@ -1,5 +1,6 @@
-// Reads the configuration: defaults, then a file, then DESKBELL_* variables, then flags, each overriding the one
+// Reads the configuration: defaults, then what the data directory keeps, then a file, then DESKBELL_* variables, then flags, each overriding the one
 // before. Unknown entries and values that are not valid are errors that list what is valid.
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
@@ -12,6 +13,7 @@ import {
 } from './configuration.ts';
 import { readTextFile } from '../input/read-input.ts';
 import type { Setting } from './setting.ts';
+import { storedSettingsPath } from './stored-settings.ts';
 
 export interface ConfigurationSources {
   /** Flag values by setting name, as text; names that are not settings are ignored. */
@@ -29,16 +31,22 @@ const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG'];
 export async function readConfiguration(sources: ConfigurationSources): Promise<Configuration> {
   const { environment } = sources;
   const flags: Readonly<Record<string, unknown>> = { ...sources.flags };
-  const values: Record<string, unknown> = {};
-  for (const name of settingNames) values[name] = settings[name].default;
-
+  const given: Record<string, unknown> = {};
   const file = flags['config'] ?? environment['DESKBELL_CONFIG'];
-  if (typeof file === 'string') Object.assign(values, await readConfigurationFile(file));
-  Object.assign(values, readEnvironment(environment));
+  if (typeof file === 'string') Object.assign(given, await readConfigurationFile(file));
+  Object.assign(given, readEnvironment(environment));
   for (const name of settingNames) {
-    if (flags[name] !== undefined) values[name] = readSetting(name, flags[name], flagOf(name));
+    if (flags[name] !== undefined) given[name] = readSetting(name, flags[name], flagOf(name));
   }
-  return values as unknown as Configuration;
+  const defaults = Object.fromEntries(settingNames.map((name) => [name, settings[name].default]));
+  const { data } = { ...defaults, ...given } as unknown as Configuration;
+  return { ...defaults, ...(await readStoredSettings(data)), ...given } as unknown as Configuration;
+}
+
+/** Whatever else is wrong with the directory is for those to say who open it. */
+async function readStoredSettings(directory: string): Promise<Record<string, unknown>> {
+  const path = storedSettingsPath(directory);
+  return existsSync(path) ? readConfigurationFile(path) : {};
 }
 
 async function readConfigurationFile(path: string): Promise<Record<string, unknown>> {

@@ -1,0 +1,60 @@
+// `deskbell invite`: a link by which one browser subscribes as a person, once.
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { checkUser } from '../../audience/user-and-tags.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isLoopback } from '../../http/loopback.ts';
+import { hashInvitation } from '../../store/invitations.ts';
+import { createCommand } from '../command.ts';
+import { dataSettings, type Configuration } from '../configuration/configuration.ts';
+import { parsePublicUrl } from '../configuration/public-url.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { drawQrCode } from '../output/qr-code.ts';
+import { addressOf } from '../serve/listening.ts';
+
+export function inviteCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'invite',
+    description:
+      'Prints a link, and on a terminal its QR code: the browser that opens it within ten minutes and subscribes gets the messages ' +
+      'to this person. It works once. Opening it alone, as previews of links do, does not use it up.',
+    settings: [...dataSettings, 'publicUrl', 'host', 'port', 'prefix'],
+    json: 'Prints JSON.',
+    examples: ['deskbell invite me', 'deskbell invite me --public-url https://bell.example.org'],
+  })
+    .argument('<user>', 'The person, by an ID of your own.')
+    .action(async (given: string, flags: JsonFlag) => {
+      const configuration = await readConfiguration({ flags, environment });
+      const { url, isPublic } = findUrl(configuration);
+      const user = checkUser(given, '');
+      const token = randomBytes(16).toString('base64url');
+      const expiresAtMs = await withExistingData(configuration, ({ store }) =>
+        store.invitations.add({ tokenHash: hashInvitation(token), user }),
+      );
+      const link = `${url.href}#invitation=${token}`;
+      const expiresAt = isoTime(expiresAtMs);
+      await output.result(flags, { user, link, expiresAt }, link);
+      if (flags.json) return;
+      if (!isPublic) {
+        output.diagnostic(`The link works on this machine only, so there is no QR code. For other devices, ${remedy}.`);
+      } else if (output.isTerminal) {
+        for (const line of await drawQrCode(link)) await output.line(output.style(['black', 'bgWhiteBright'], line));
+      }
+      output.diagnostic(`It can be used once, until ${expiresAt}.`);
+    });
+}
+
+const remedy = 'give --public-url with the https URL of the service, such as https://bell.example.org, to serve or here';
+
+/** @throws {DeskbellError} ERR_CONFIGURATION where no link could be opened */
+function findUrl({ publicUrl, host, port, prefix }: Configuration): { readonly url: URL; readonly isPublic: boolean } {
+  if (publicUrl === undefined && (!isLoopback(host) || port === 0)) {
+    throw new DeskbellError('ERR_CONFIGURATION', `The link needs the address of the service: ${remedy}`);
+  }
+  const url = parsePublicUrl(publicUrl ?? `${addressOf(host, port)}${prefix}`);
+  return { url, isPublic: url.protocol === 'https:' };
+}

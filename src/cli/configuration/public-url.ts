@@ -1,0 +1,23 @@
+// The URL of the service as browsers reach it, such as that of a proxy in front of it.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isLoopback } from '../../http/loopback.ts';
+
+/**
+ * @returns the URL of a folder: its path ends with a slash
+ * @throws {DeskbellError} ERR_CONFIGURATION
+ */
+export function parsePublicUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw wrong('it must be a URL such as https://bell.example.org');
+  const isLocal = isLoopback(url.hostname.replaceAll(/[[\]]/g, ''));
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
+    throw wrong('it must begin with "https:", since browsers subscribe on no other origin but this machine’s own');
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw wrong('it must have scheme, host, port and path alone');
+  }
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
+const wrong = (detail: string): DeskbellError => new DeskbellError('ERR_CONFIGURATION', detail);
