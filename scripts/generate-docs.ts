@@ -91,7 +91,7 @@ function renderConfiguration(): string {
     'Configuration',
     'src/cli/configuration/configuration.ts',
     `Each entry has a name in the configuration file, a flag and an environment variable. A flag wins over the
-variable, the variable over the file, the file over the default. The file is one JSON object, named by \`--config FILE\`
+variable, the variable over the file, the file over what the data directory keeps (\`settings.json\`, which \`serve\` writes), and that over the default. The file is one JSON object, named by \`--config FILE\`
 or \`DESKBELL_CONFIG\`; paths in it are relative to the file's directory. Lists are arrays in the file and are
 joined by commas elsewhere. Unknown entries, unknown \`DESKBELL_\` variables and values that are not valid are errors that list
 what is valid. A command has flags for the entries that it uses (\`deskbell serve --help\`).

@@ -28,6 +28,12 @@ export interface ClientOptions extends ServiceApiOptions {
   readonly serviceWorkerUrl?: string | URL;
 }
 
+/** Of `subscribe`. */
+export interface SubscribeOptions {
+  /** The token of an invitation (`deskbell invite`): the subscription becomes that of the person whom it invites. */
+  readonly invitation?: string | undefined;
+}
+
 /** What the re-sync at page load did. */
 export type SyncResult = 'not-subscribed' | 'sent-again' | 'subscribed-anew';
 
@@ -39,7 +45,7 @@ export interface Client extends EventTarget {
    *
    * @throws {ClientError}
    */
-  subscribe(): Promise<PushSubscription>;
+  subscribe(options?: SubscribeOptions): Promise<PushSubscription>;
   /**
    * Ends the subscription and removes the service's copy. If a server cannot be reached, this browser is unsubscribed
    * anyway, and the service removes its copy at the next send.
@@ -123,13 +129,14 @@ class DeskbellClient extends EventTarget {
     this.synced.catch(() => undefined);
   }
 
-  async subscribe(): Promise<PushSubscription> {
+  async subscribe({ invitation }: SubscribeOptions = {}): Promise<PushSubscription> {
     const missing = missingSupport();
     if (missing) throw missing;
     // Before anything that waits: browsers ask only shortly after a click.
     const permission = await Notification.requestPermission();
     if (permission !== 'granted') throw permissionFailure(permission);
     return withLock(async () => {
+      this.#service.invitation = invitation;
       const { subscription } = await this.#reconcile();
       return subscription;
     });

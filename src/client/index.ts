@@ -2,7 +2,7 @@
 // of the subscription right, and gives the page each push message as it arrives. What is shown on the desktop is the
 // service worker's part.
 export { createClient } from './client.ts';
-export type { Client, ClientOptions, ClientState, SyncResult } from './client.ts';
+export type { Client, ClientOptions, ClientState, SubscribeOptions, SyncResult } from './client.ts';
 export { ClientError, type FailureReason } from './client-error.ts';
 export type { ServiceWorkerHooks } from './service-worker-hooks.ts';
 export type { PushMessage, PushMessageAction } from './push-message.ts';

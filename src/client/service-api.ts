@@ -28,6 +28,8 @@ export class ServiceApi {
   readonly timeoutMs: number;
   /** Of the subscription that was stored last. */
   storedEndpoint: string | undefined;
+  /** The token of an invitation, until a subscription was stored with it. */
+  invitation: string | undefined;
   readonly #options: ServiceApiOptions;
 
   /** @param url a folder: it ends with a slash */
@@ -55,10 +57,12 @@ export class ServiceApi {
         'deskbell-vapid-key': vapidKey,
         ...(former && { 'deskbell-former-subscription': former }),
         ...(token && { authorization: `Bearer ${token}` }),
+        ...(this.invitation && { 'deskbell-invitation': this.invitation }),
       },
       body: subscriptionBody(subscription),
     });
     this.storedEndpoint = subscription.endpoint;
+    this.invitation = undefined;
   }
 
   async signOut(body: string): Promise<void> {

@@ -8,6 +8,7 @@ import {
   protectSessions,
   securitySchemes,
 } from './demonstration/add-demonstration-routes.ts';
+import { addDemoPage } from './demonstration/demo-page.ts';
 import { addDescriptionRoutes } from '../http/description/add-description-routes.ts';
 import { collectRoutes } from '../http/description/openapi-document.ts';
 import { describeService } from './description.ts';
@@ -51,6 +52,7 @@ export async function addRoutes(scope: FastifyInstance, settings: Settings): Pro
   const routes = collectRoutes(app);
   await addPushRoutes(app, settings);
   if (!settings.pushOnly) await addDemonstrationRoutes(app, settings);
+  if (!settings.pushOnly || settings.registrations === 'invited') addDemoPage(app, settings);
   addHealthRoutes(app, settings);
   addDescriptionRoutes(
     app,

@@ -16,6 +16,7 @@ import {
   waitFor,
 } from '../../tools/browser/demo-page.ts';
 import { testCookies } from './cookie-suite.ts';
+import { testInvitations } from './invitation-suite.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
 import { testConsole, testConsoleForAll } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
@@ -24,6 +25,7 @@ import { onScreen, testNotifications } from './notification-suite.ts';
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(browserTest);
 testCookies(browserTest);
+testInvitations(browserTest);
 testNotifications(browserTest, []);
 testConsole(browserTest);
 testConsoleForAll(browserTest, ['light', 'dark']);

@@ -5,7 +5,13 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import Fastify from 'fastify';
 import { createService } from '../../src/service/create-service.ts';
 import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
-import { newSubscription, sendJson, vapidPublicKey, startServiceForSuite } from './running-service.ts';
+import {
+  newSubscription,
+  sendJson,
+  startService,
+  startServiceForSuite,
+  vapidPublicKey,
+} from './running-service.ts';
 
 interface Document {
   readonly tags: readonly { readonly name: string }[];
@@ -81,6 +87,21 @@ describe('the service with pushOnly', () => {
     );
     const text = JSON.stringify(document.paths) + (await (await fetch(`${service.base}/docs`)).text());
     assert.doesNotMatch(text, /csrf|session|\/api\/|\/v1\//i);
+  });
+
+  test('with invitations serves the page that their links open, and how to send stays out of it', async (t) => {
+    const { base } = await startService({ pushOnly: true, registrations: 'invited' }, t);
+    for (const path of ['/', '/client/demo/demo.js', '/client/demo/demo.css', '/client/demo/icon.svg'])
+      assert.equal((await fetch(base + path)).status, 200, path);
+    const page = await (await fetch(`${base}/`)).text();
+    assert.match(page, /Subscribe<\/button>/);
+    assert.doesNotMatch(page, /deskbell send|sendCommand|<!--/);
+    assert.equal((await fetch(`${base}/api/get`)).status, 404);
+    const { tags } = (await (await fetch(`${base}/openapi.json`)).json()) as Document;
+    assert.deepEqual(
+      tags.map(({ name }) => name),
+      ['Web Push', 'Service', 'Files'],
+    );
   });
 
   test('is the same as a plug-in, and leaves the application’s own paths to it', async (t) => {

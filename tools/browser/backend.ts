@@ -11,7 +11,9 @@ import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
+import type { ServerOptions } from '../../src/service/options.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
+import { hashInvitation } from '../../src/store/invitations.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid-token.ts';
@@ -26,6 +28,8 @@ export interface Backend extends AsyncDisposable {
   subscriptions(): Promise<readonly StoredSubscription[]>;
   /** Makes a subscriber token, as the backend of an application does. */
   createToken(user: string, tags?: readonly string[]): Promise<string>;
+  /** @returns the link, as `deskbell invite` prints it */
+  invite(user: string): Promise<string>;
   /** The bodies of POST /webPush, as browsers sent them. */
   readonly registrations: readonly unknown[];
   /** What page libraries and service workers asked the service, in order, with the cookies that they sent. */
@@ -72,10 +76,14 @@ const audience = 'browser-test';
 /** Of every backend's service. */
 export const sessionKey = new Uint8Array(32);
 
-/** @param port of the service; by default the system picks one */
+interface BackendOptions extends Pick<ServerOptions, 'prefix' | 'pushOnly' | 'registrations'> {
+  /** Of the service; by default the system picks one. */
+  readonly port?: number;
+}
+
 export async function startBackend(
   access: PushServiceAccess,
-  { port = 0, prefix = '' } = {},
+  { port = 0, prefix = '', ...serviceOptions }: BackendOptions = {},
 ): Promise<Backend> {
   const folder = await mkdtemp(join(fastFolder(), 'deskbell-browser-'));
   const data = await openDataDirectory(folder);
@@ -100,6 +108,11 @@ export async function startBackend(
     },
     createToken: async (user, tags) =>
       createSubscriberToken({ key: await data.subscriberTokenKey(), audience, user, tags }),
+    async invite(user) {
+      const token = randomBytes(16).toString('base64url');
+      await store.invitations.add({ tokenHash: hashInvitation(token), user });
+      return `${backend.url}#invitation=${token}`;
+    },
     subscriptions: () => store.subscriptions.page({ afterId: 0, limit: 100 }),
     async replaceKeys(endpoint, auth = randomBytes(16)) {
       const p256dh = createECDH('prime256v1').generateKeys();
@@ -146,6 +159,7 @@ export async function startBackend(
     async startService() {
       await backend.stopService();
       service = createServer({
+        ...serviceOptions,
         store,
         prefix,
         vapidPublicKey: keys.publicKey,

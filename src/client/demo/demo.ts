@@ -74,8 +74,7 @@ const client = createClient({ fetch: loggedFetch });
 
 onPress(subscribeButton, async () => {
   if (Notification.permission === 'default') step('Asking you for permission to show notifications.');
-  await client.subscribe();
-  step('This browser is subscribed.');
+  await subscribe();
 });
 
 onPress(unsubscribeButton, async () => {
@@ -90,19 +89,10 @@ onPress(unsubscribeButton, async () => {
   }
 });
 
-// Lines break before options, not inside of them.
-const command = element('command');
-command.replaceChildren(...command.textContent.split(/(?= --)/).map((part) => withText('span', part)));
-
-element('copy').addEventListener('click', async () => {
-  try {
-    await navigator.clipboard.writeText(command.textContent);
-    step('The command is in the clipboard.');
-  } catch {
-    getSelection()?.selectAllChildren(command);
-    step('The browser keeps the clipboard to itself. The command is selected: copy it with the keyboard.');
-  }
-});
+const command = document.getElementById('command');
+if (command) offerCommand(command);
+// A link opened where this page is open already changes no more than that.
+addEventListener('hashchange', () => void attempt(acceptInvitation));
 
 void showMessages();
 await attempt(async () => {
@@ -111,10 +101,43 @@ await attempt(async () => {
   if (result === 'sent-again') step('This browser is subscribed, and the server has a fresh copy of that.');
   if (result === 'subscribed-anew')
     step('The former subscription could not be kept, so this browser has subscribed anew.');
+  await acceptInvitation();
 });
 if (isSecureContext) {
   const permission = await navigator.permissions.query({ name: 'notifications' });
   permission.addEventListener('change', () => attempt(async () => undefined));
+}
+
+/** The token in the link of `deskbell invite`: in the fragment, which no server and no preview of the link gets. */
+function invitation(): string | undefined {
+  return new URLSearchParams(location.hash.slice(1)).get('invitation') ?? undefined;
+}
+
+async function subscribe(): Promise<void> {
+  await client.subscribe({ invitation: invitation() });
+  if (invitation()) history.replaceState(null, '', location.pathname + location.search);
+  step('This browser is subscribed.');
+}
+
+/** A browser that is subscribed need not be asked; an app on the Home Screen has a link that was used in its start URL. */
+async function acceptInvitation(): Promise<void> {
+  if (invitation() === undefined) return;
+  if ((await client.state()).isStored) await subscribe();
+  else step('The link invites this browser.');
+}
+
+/** The command to send with, and its button. Lines break before options, not inside of them. */
+function offerCommand(command: HTMLElement): void {
+  command.replaceChildren(...command.textContent.split(/(?= --)/).map((part) => withText('span', part)));
+  element('copy').addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(command.textContent);
+      step('The command is in the clipboard.');
+    } catch {
+      getSelection()?.selectAllChildren(command);
+      step('The browser keeps the clipboard to itself. The command is selected: copy it with the keyboard.');
+    }
+  });
 }
 
 async function showMessages(): Promise<void> {
@@ -191,6 +214,9 @@ function statusText({
     ];
   }
   if (obstacle) return ['Not subscribed', 'This browser cannot be subscribed:'];
+  if (invitation()) {
+    return ['You are invited', 'Press Subscribe, and your messages show on this device.'];
+  }
   return ['Not subscribed', 'Press Subscribe, and the server can show messages on this desktop.'];
 }
 

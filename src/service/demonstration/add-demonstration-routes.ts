@@ -4,7 +4,6 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addActionRoutes } from './actions.ts';
 import { rejectForgedRequests } from './csrf.ts';
-import { addDemoPage } from './demo-page.ts';
 import { openExampleUsers, type ExampleUsers } from './example-users.ts';
 import type { ReadSession } from './mechanisms/action-request.ts';
 import type { RequestSessions } from './session.ts';
@@ -31,7 +30,6 @@ export function protectSessions(app: ServiceApp, sessions: RequestSessions): voi
 export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings): Promise<void> {
   await app.register(async (scope) => addActionRoutes(scope, settings, sessionReader(settings.sessions)));
   addUserRoutes(app, settings.exampleUsers ?? openOwnUsers(app));
-  addDemoPage(app, settings.sendCommand);
 }
 
 /** In memory, as long as the application runs. */
