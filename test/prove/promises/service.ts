@@ -8,6 +8,11 @@ const functions = 'src/store/postgres/functions/subscriptions.sql';
 const registration = 'src/service/push/registration.ts';
 const ask = 'const assign = await askApplication(registration, request, settings);';
 
+const invitationTest = 'test/service/invitations.test.ts';
+const invitationSuite = 'test/store/invitations-suite.ts';
+const admission = 'src/service/push/invitation.ts';
+const invitations = 'src/store/invitations.ts';
+
 export const servicePage: readonly DocumentedPromise[] = [
   {
     claim:
@@ -77,6 +82,68 @@ export const servicePage: readonly DocumentedPromise[] = [
           ask,
           `report(registration.subscription, keys); await writeOut(); ${ask}`,
         ],
+      },
+    },
+  },
+  {
+    claim: 'With `registrations: invited`, nothing is stored of a browser without an invitation',
+    test: { file: invitationTest, title: 'without an invitation nothing is stored' },
+    changes: {
+      [admission]: {
+        'a new browser is let in': ['if (await isRegistered(registration)) return', 'return'],
+      },
+    },
+  },
+  {
+    claim: 'With `registrations: invited`, a browser may register again and renew its subscription',
+    test: { file: invitationTest, title: 'who is registered may register again and renew' },
+    changes: {
+      [admission]: {
+        'registering again needs an invitation': ['return hasRight(row, registration)', 'return false'],
+        'renewing needs an invitation': ['return formerRow !== undefined &&', 'return false &&'],
+        'any former subscription is a proof': ['isSameSecret(formerRow.auth, former!.auth)', 'true'],
+      },
+    },
+  },
+  {
+    claim: 'Of several registrations with one invitation, one is stored',
+    test: { file: invitationSuite, title: 'of registrations at once, in two processes, one is stored' },
+    changes: {
+      [invitations]: {
+        'it is not consumed': ['(consumed_by is null or consumed_by = :endpointHash)', 'true'],
+      },
+      'src/store/postgres/subscriptions.ts': {
+        'it is not looked at': ['if (consumed.length === 0) throw notInvited();', ''],
+      },
+    },
+  },
+  {
+    claim: 'A registration that fails consumes no invitation',
+    test: { file: invitationSuite, title: 'a registration that fails leaves it as it was' },
+    changes: {
+      'src/store/postgres/subscriptions.ts': {
+        'it is consumed before': [
+          'const [stored] = await putRows([row], query);',
+          "await query('commit'); const [stored] = await putRows([row], query);",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An invitation expires after ten minutes',
+    test: { file: invitationSuite, title: 'it expires, and is forgotten then' },
+    changes: { [invitations]: { 'it never does': ['expires_at_ms > :nowMs and ', ''] } },
+  },
+  {
+    claim: 'The link of an invitation, opened in a browser, subscribes it as the user whom it invites',
+    test: {
+      file: 'test/browser/chromium.test.ts',
+      title: 'the link of an invitation subscribes the browser that opens it',
+    },
+    changes: {
+      'src/client/service-api.ts': { 'its token is not sent': ["'deskbell-invitation': this.invitation", ''] },
+      'src/service/create-service.ts': {
+        'with pushOnly there is no page': [" || settings.registrations === 'invited'", ''],
       },
     },
   },
