@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { caddy, find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
+import { startCaddy } from '../tools/caddy.ts';
 import { freePort } from '../tools/listening.ts';
 import { startNginx } from '../tools/nginx.ts';
 import { exampleSubscription } from './cli/example-subscriptions.ts';
@@ -144,26 +145,12 @@ const proxies = [
   {
     name: 'Caddy',
     program: caddy,
-    async start({ folder, port, service: serviceHost, operator }: ProxyStart) {
-      const program = find(caddy) ?? '';
-      const config = join(root, 'packaging/Caddyfile');
-      const environment = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-      await execute(program, ['validate', '--adapter', 'caddyfile', '--config', config], {
-        env: environment,
-      });
-      const tls = `tls ${join(folder, 'cert.pem')} ${join(folder, 'key.pem')}`;
-      const example = (await readPackaging('Caddyfile'))
-        .replaceAll(/^(\w+\.example\.org) \{$/gm, `$1:${port} {\n\tbind 127.0.0.1\n\t${tls}`)
-        .replaceAll('127.0.0.1:8080', serviceHost)
-        .replaceAll('127.0.0.1:8081', operator);
-      const file = join(folder, 'Caddyfile');
-      await writeFile(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${example}`);
-      const child = spawn(program, ['run', '--adapter', 'caddyfile', '--config', file], {
-        env: environment,
-        stdio: 'ignore',
-      });
-      return { stop: () => void child.kill() };
-    },
+    start: async ({ folder, port, service: serviceHost, operator }: ProxyStart) =>
+      startCaddy(folder, {
+        example: await readPackaging('Caddyfile'),
+        port,
+        replaced: { '127.0.0.1:8080': serviceHost, '127.0.0.1:8081': operator },
+      }),
   },
 ];
 

@@ -14,6 +14,7 @@ test('a link of `deskbell invite` lets one browser in, at a service that keeps i
   const data = await temporaryFolder();
   const environment = { DESKBELL_DATA: data };
   const service = await serve(['--registrations', 'invited', '--public-url', publicUrl], { environment });
+  await service.waitFor(/^Only invited browsers .* invite me --data .* --public-url https:\S+ --port 0$/);
   assert.deepEqual(JSON.parse(await readFile(join(data, 'settings.json'), 'utf8')), { publicUrl });
 
   const { stdout, stderr } = await runCommand(['invite', 'me'], { environment });
@@ -43,7 +44,11 @@ test('the link is that of the public URL; on loopback without one it is a plain 
     [[], /^http:\/\/127\.0\.0\.1:8080\/#inv/, /on this machine only.*give --public-url/],
     [['--port', '8090', '--prefix', '/push'], /^http:\/\/127\.0\.0\.1:8090\/push\/#inv/, /give --public-url/],
     [['--public-url', 'http://localhost:8080'], /^http:\/\/localhost:8080\/#inv/, /on this machine only/],
-    [['--public-url', `${publicUrl}/bell`], /^https:\/\/bell\.example\.org\/bell\/#inv/, /^It can be used once/],
+    [
+      ['--public-url', `${publicUrl}/bell`],
+      /^https:\/\/bell\.example\.org\/bell\/#inv/,
+      /^It can be used once/,
+    ],
   ] as const) {
     const { stdout, stderr } = await invite(...words);
     assert.match(stdout, link, stderr);

@@ -8,6 +8,14 @@ import { newPoint, newSubscription, sendJson, startServiceForSuite } from './run
 const key = { key: new Uint8Array(32).fill(7), audience: 'deskbell' };
 let invited = 0;
 
+const withInvitation = (token: string) => ({ 'deskbell-invitation': token });
+const assertNotInvited = async (response: Response, detail: RegExp) => {
+  assert.equal(response.status, 403);
+  const problem = (await response.json()) as { code: string; detail: string };
+  assert.equal(problem.code, 'ERR_NOT_INVITED');
+  assert.match(problem.detail, detail);
+};
+
 describe('registrations: invited', () => {
   const offered: unknown[] = [];
   const service = startServiceForSuite({
@@ -24,22 +32,15 @@ describe('registrations: invited', () => {
   };
   const post = (subscription: object, headers: Record<string, string> = {}) =>
     sendJson(service.base, 'POST', '/webPush', subscription, headers);
-  const withInvitation = (token: string) => ({ 'deskbell-invitation': token });
   const userOf = async ({ endpoint }: { endpoint: string }) =>
     (await service.store.subscriptions.findByEndpoint(endpoint))?.user;
-  const assertNotInvited = async (response: Response, detail: RegExp) => {
-    assert.equal(response.status, 403);
-    const problem = (await response.json()) as { code: string; detail: string };
-    assert.equal(problem.code, 'ERR_NOT_INVITED');
-    assert.match(problem.detail, detail);
-  };
+  const count = async () => [
+    offered.length,
+    await service.store.subscriptions.count(),
+    service.records.filter(({ event }) => event === 'subscription').length,
+  ];
   /** Of what a request does: hooks called, rows, records. */
   const changes = async (work: () => Promise<unknown>) => {
-    const count = async () => [
-      offered.length,
-      await service.store.subscriptions.count(),
-      service.records.filter(({ event }) => event === 'subscription').length,
-    ];
     const before = await count();
     await work();
     return (await count()).map((after, index) => after - before[index]!);

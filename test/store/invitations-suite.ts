@@ -8,6 +8,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { removeSubscriptions, type StoreUnderTest } from './store-under-test.ts';
 
 const notInvited = { code: 'ERR_NOT_INVITED' };
+const endpointOf = (index: number) => madeUpSubscription(index).endpoint;
 
 export function describeInvitations(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`invitations: ${name}`, () => {
@@ -43,7 +44,6 @@ export function describeInvitations(name: string, prepare: () => Promise<StoreUn
         assign: { user: 'me' },
         ...changes,
       });
-    const endpointOf = (index: number) => madeUpSubscription(index).endpoint;
 
     test('an invitation is consumed by the registration that it comes with, and by no other', async () => {
       assert.equal(await store.invitations.findUser(tokenHash, endpoint), 'me');

@@ -40,18 +40,25 @@ export function inviteCommand({ environment, output }: Context): Command {
       await output.result(flags, { user, link, expiresAt }, link);
       if (flags.json) return;
       if (!isPublic) {
-        output.diagnostic(`The link works on this machine only, so there is no QR code. For other devices, ${remedy}.`);
+        output.diagnostic(
+          `The link works on this machine only, so there is no QR code. For other devices, ${remedy}.`,
+        );
       } else if (output.isTerminal) {
-        for (const line of await drawQrCode(link)) await output.line(output.style(['black', 'bgWhiteBright'], line));
+        for (const line of await drawQrCode(link))
+          await output.line(output.style(['black', 'bgWhiteBright'], line));
       }
       output.diagnostic(`It can be used once, until ${expiresAt}.`);
     });
 }
 
-const remedy = 'give --public-url with the https URL of the service, such as https://bell.example.org, to serve or here';
+const remedy =
+  'give --public-url with the https URL of the service, such as https://bell.example.org, to serve or here';
 
 /** @throws {DeskbellError} ERR_CONFIGURATION where no link could be opened */
-function findUrl({ publicUrl, host, port, prefix }: Configuration): { readonly url: URL; readonly isPublic: boolean } {
+function findUrl({ publicUrl, host, port, prefix }: Configuration): {
+  readonly url: URL;
+  readonly isPublic: boolean;
+} {
   if (publicUrl === undefined && (!isLoopback(host) || port === 0)) {
     throw new DeskbellError('ERR_CONFIGURATION', `The link needs the address of the service: ${remedy}`);
   }

@@ -49,7 +49,8 @@ export function serveCommand(context: Context): Command {
   }).action(async (flags: JsonFlag) => {
     const configuration = await readConfiguration({ flags, environment });
     assertListenerIsAskedFor(configuration);
-    const { host, port, data, prefix, pushOnly, logFile, trustProxy, maxSubscriptions } = configuration;
+    const { host, port, data, prefix, pushOnly, registrations, logFile, trustProxy, maxSubscriptions } =
+      configuration;
     const subscriptionLimit =
       maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning: output.diagnostic };
     await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
@@ -101,6 +102,11 @@ export function serveCommand(context: Context): Command {
           { address, pushOnly, operator: operator?.address },
           `Deskbell listens on ${output.style('bold', address)} (${pushOnly ? 'push only' : 'with demonstration endpoints'})`,
         );
+        if (registrations === 'invited' && !flags.json) {
+          await output.line(
+            `Only invited browsers are registered; to invite one: ${createCommandHint(context, flags)('invite me')}`,
+          );
+        }
         if (operator !== undefined && !flags.json) {
           await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
         }

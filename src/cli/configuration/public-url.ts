@@ -11,7 +11,9 @@ export function parsePublicUrl(text: string): URL {
   if (url === null) throw wrong('it must be a URL such as https://bell.example.org');
   const isLocal = isLoopback(url.hostname.replaceAll(/[[\]]/g, ''));
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
-    throw wrong('it must begin with "https:", since browsers subscribe on no other origin but this machine’s own');
+    throw wrong(
+      'it must begin with "https:", since browsers subscribe on no other origin but this machine’s own',
+    );
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw wrong('it must have scheme, host, port and path alone');

@@ -13,6 +13,9 @@ import { quote } from './invocation.ts';
 /** Commands that begin with these words deliver, and take the settings of senders too. */
 const delivering = /^(?:send|worker|serve|broadcasts resume)(?: |$)/;
 
+/** Where there is no public URL, invitations lead to where the service listens. */
+const addressSettings: readonly SettingName[] = ['publicUrl', 'host', 'port', 'prefix'];
+
 /** `deskbell broadcasts resume 7 --data /srv/push` → what to type, given `broadcasts resume 7` */
 export type CommandHint = (words: string) => string;
 
@@ -35,7 +38,12 @@ export function createCommandHint(
       .map(([flag, value]) => ` ${flag} ${quote(String(value))}`)
       .join('');
   return (words) => {
-    const names = delivering.test(words) ? [...dataSettings, ...senderSettings] : dataSettings;
+    const further = delivering.test(words)
+      ? senderSettings
+      : words.startsWith('invite ')
+        ? addressSettings
+        : [];
+    const names = [...dataSettings, ...further];
     return `${invocation} ${words}${optionsOf(names)}`;
   };
 }

@@ -12,6 +12,8 @@ export async function drawQrCode(text: string): Promise<readonly string[]> {
   return modules.flatMap((above, row) => {
     if (row % 2 === 1) return [];
     const below = modules[row + 1];
-    return above.map((isDark, column) => characters[Number(isDark) * 2 + Number(below?.[column] ?? false)] ?? ' ').join('');
+    return above
+      .map((isDark, column) => characters[Number(isDark) * 2 + Number(below?.[column] ?? false)] ?? ' ')
+      .join('');
   });
 }

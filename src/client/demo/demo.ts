@@ -89,8 +89,8 @@ onPress(unsubscribeButton, async () => {
   }
 });
 
-const command = document.getElementById('command');
-if (command) offerCommand(command);
+const sendCommand = document.getElementById('command');
+if (sendCommand) offerCommand(sendCommand);
 // A link opened where this page is open already changes no more than that.
 addEventListener('hashchange', () => void attempt(acceptInvitation));
 

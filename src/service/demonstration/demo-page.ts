@@ -26,9 +26,7 @@ export function addDemoPage(
   }: Pick<ServiceOptions, 'pushOnly' | 'sendCommand'>,
 ): void {
   const fillIn = (page: string): string =>
-    pushOnly
-      ? page.replace(howToSend, '')
-      : page.replace('{{sendCommand}}', () => escapeHtml(sendCommand));
+    pushOnly ? page.replace(howToSend, '') : page.replace('{{sendCommand}}', () => escapeHtml(sendCommand));
   serveFile(app, '/', {
     tag: pushOnly ? 'Files' : 'Demonstration',
     summary: pushOnly ? 'The page that subscribes a browser' : 'The demo page',

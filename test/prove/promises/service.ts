@@ -137,11 +137,13 @@ export const servicePage: readonly DocumentedPromise[] = [
   {
     claim: 'The link of an invitation, opened in a browser, subscribes it as the user whom it invites',
     test: {
-      file: 'test/browser/chromium.test.ts',
+      file: 'test/browser/invitation-suite.ts',
       title: 'the link of an invitation subscribes the browser that opens it',
     },
     changes: {
-      'src/client/service-api.ts': { 'its token is not sent': ["'deskbell-invitation': this.invitation", ''] },
+      'src/client/service-api.ts': {
+        'its token is not sent': ["'deskbell-invitation': this.invitation", ''],
+      },
       'src/service/create-service.ts': {
         'with pushOnly there is no page': [" || settings.registrations === 'invited'", ''],
       },
