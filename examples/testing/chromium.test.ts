@@ -1,0 +1,57 @@
+// What the service worker shows, in a real Chromium: the message comes from the DevTools protocol, without a subscription.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openDataDirectory } from 'deskbell';
+import { encodePayload } from 'deskbell/protocol';
+import { createServer } from 'deskbell/service';
+import { chromium, type CDPSession } from 'playwright-core';
+
+test('the service worker shows a message', async (t) => {
+  // Your own site goes here. This is Deskbell's service with its demo page.
+  const folder = await mkdtemp(join(tmpdir(), 'push-test-'));
+  const { store, vapidKeys, sessionKey, close } = await openDataDirectory(folder);
+  const site = createServer({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey });
+  const origin = await site.listen({ host: '127.0.0.1', port: 0 });
+
+  // A profile on disk, since Chromium refuses push in a private window. '' makes one and removes it.
+  const context = await chromium.launchPersistentContext('', {
+    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/google-chrome',
+    permissions: ['notifications'],
+  });
+  t.after(async () => {
+    await context.close();
+    await site.close();
+    await close();
+    await rm(folder, { recursive: true });
+  });
+
+  const page = await context.newPage();
+  await page.goto(origin);
+  await page.evaluate(`navigator.serviceWorker.register('/service-worker.js')`);
+  await page.evaluate(`navigator.serviceWorker.ready.then(() => undefined)`);
+  const cdp = await context.newCDPSession(page);
+  await cdp.send('ServiceWorker.deliverPushMessage', {
+    origin,
+    registrationId: await findRegistration(cdp, origin),
+    data: new TextDecoder().decode(encodePayload({ title: 'Hello', message: 'from a test' })),
+  });
+
+  const shown = await page.waitForFunction(`navigator.serviceWorker.ready
+    .then((registration) => registration.getNotifications())
+    .then(([notification]) => notification && notification.title + ': ' + notification.body)`);
+  assert.equal(await shown.jsonValue(), 'Hello: from a test');
+});
+
+/** The registration of a site's service worker, as the DevTools protocol names it. */
+async function findRegistration(cdp: CDPSession, origin: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+    const found = registrations.find(({ scopeURL, isDeleted }) => !isDeleted && scopeURL.startsWith(origin));
+    if (found !== undefined) resolve(found.registrationId);
+  });
+  await cdp.send('ServiceWorker.enable');
+  return promise;
+}

@@ -1,0 +1,39 @@
+// The tests that docs/testing.md shows: each passes, as somebody would run it who has the package.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { chromium, find, firefox, skipWithout } from '../scripts/install-test-tools.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+
+const programs = { 'firefox.test.ts': firefox, 'chromium.test.ts': chromium, 'retries.test.ts': undefined };
+
+describe('the tests of docs/testing.md', () => {
+  // They import the package by its name, which is what has been built.
+  before(() => run(process.execPath, [join(root, 'scripts/build.ts')], { cwd: root }));
+
+  test('are all run here', async () => {
+    const files = (await readdir(join(root, 'examples/testing'))).filter((file) => file.endsWith('.ts'));
+    assert.deepEqual(files.sort(), Object.keys(programs).sort());
+  });
+
+  for (const [file, program] of Object.entries(programs)) {
+    const skip = program === undefined ? false : skipWithout(file, [program]);
+    test(`${file} passes`, { skip }, async () => {
+      const environment = { FIREFOX: find(firefox), CHROMIUM: find(chromium) };
+      // Not one of this run's own.
+      const { NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
+      const words = ['--test', '--test-reporter=tap', join('examples/testing', file)];
+      const { stdout } = await run(process.execPath, words, {
+        cwd: root,
+        env: { ...inherited, ...environment },
+      });
+      assert.match(stdout, /^# pass 1$/m);
+      assert.match(stdout, /^# fail 0$/m);
+    });
+  }
+});
