@@ -1,36 +1,86 @@
-// Deskbell inside an Express application: everything under /push.
-import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDataDirectory } from 'deskbell';
+// A shop in Express with a login, and Deskbell inside it: customers hear of their own orders, on each of their browsers.
+// Needs express and express-session.
+import { randomBytes } from 'node:crypto';
+import { createSender, openDataDirectory } from 'deskbell';
 import { createMiddleware } from 'deskbell/service';
 import express from 'express';
-import { serveOrCheck } from './serve-or-check.ts';
+import session from 'express-session';
+
+declare module 'express-session' {
+  interface SessionData {
+    user: string;
+  }
+}
+
+// In place of your own.
+const passwords = new Map([
+  ['ada', 'lovelace'],
+  ['charles', 'babbage'],
+]);
 
 // Keep this directory: it holds the keys and the subscriptions.
-const data = await openDataDirectory(await mkdtemp(join(tmpdir(), 'deskbell-example-')));
-
-const service = createMiddleware({
-  store: data.store,
-  vapidPublicKey: data.vapidKeys.publicKey,
-  sessionKey: data.sessionKey,
+const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
+// Besides those of browsers: none, but in tests.
+const pushServices = process.env['PUSH_SERVICES']?.split(',') ?? [];
+const sender = createSender({
+  store,
+  vapid: { ...vapidKeys, subject: 'mailto:shop@example.org' },
+  pushServices,
 });
 
 const app = express();
-// Bodies that are parsed ahead of the service are fine: it takes what is in request.body.
 app.use(express.json());
-app.get('/', (_request, response) => {
-  response.json({ mine: 'The application’s own routes stay as they are.' });
-});
-app.use('/push', service);
+app.use(
+  session({
+    secret: process.env['SESSION_SECRET'] ?? randomBytes(32).toString('hex'),
+    resave: false,
+    saveUninitialized: false,
+    cookie: { sameSite: 'lax' },
+  }),
+);
+app.use(
+  '/push',
+  createMiddleware<express.Request>({
+    store,
+    vapidPublicKey: vapidKeys.publicKey,
+    sessionKey,
+    pushOnly: true,
+    pushServices,
+    // Called before a subscription is stored. Without a login it stays whose it is.
+    onSubscribe(_subscription, request) {
+      const { user } = request.session;
+      return user === undefined ? undefined : { user };
+    },
+  }),
+);
 
-const server = app.listen(process.argv.includes('--check') ? 0 : 8080);
-await once(server, 'listening');
-const { port } = server.address() as AddressInfo;
-await serveOrCheck(`http://127.0.0.1:${port}`, '/push/vapidKey', async () => {
-  server.close();
-  await service.close();
-  await data.close();
+app.get('/', (_request, response) => {
+  response.sendFile('shop.html', { root: import.meta.dirname });
+});
+app.post('/sign-in', (request, response) => {
+  const { user, password } = request.body as Record<'user' | 'password', string>;
+  if (!passwords.has(user) || passwords.get(user) !== password) {
+    response.sendStatus(401);
+    return;
+  }
+  request.session.regenerate(() => {
+    request.session.user = user;
+    response.sendStatus(204);
+  });
+});
+app.post('/sign-out', (request, response) => {
+  request.session.destroy(() => response.sendStatus(204));
+});
+app.post('/orders', async (request, response) => {
+  const { user } = request.session;
+  if (user === undefined) {
+    response.sendStatus(401);
+    return;
+  }
+  await sender.broadcast({ user }, { title: 'Thank you', message: 'Your order is on its way.' });
+  response.sendStatus(204);
+});
+
+const server = app.listen(Number(process.env['PORT'] ?? 3000), 'localhost', () => {
+  console.log('The shop listens on', server.address());
 });

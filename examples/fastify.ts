@@ -1,27 +1,76 @@
-// Deskbell inside a Fastify application: everything under /push, and the application told of each subscription.
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDataDirectory } from 'deskbell';
+// A shop in Fastify with a login, and Deskbell inside it: customers hear of their own orders, on each of their browsers.
+// Needs fastify, @fastify/cookie and @fastify/session.
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import cookie from '@fastify/cookie';
+import session from '@fastify/session';
+import { createSender, openDataDirectory } from 'deskbell';
 import { createService } from 'deskbell/service';
 import Fastify from 'fastify';
-import { serveOrCheck } from './serve-or-check.ts';
+
+declare module 'fastify' {
+  interface Session {
+    user?: string;
+  }
+}
+
+// In place of your own.
+const passwords = new Map([
+  ['ada', 'lovelace'],
+  ['charles', 'babbage'],
+]);
 
 // Keep this directory: it holds the keys and the subscriptions.
-const data = await openDataDirectory(await mkdtemp(join(tmpdir(), 'deskbell-example-')));
+const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
+// Besides those of browsers: none, but in tests.
+const pushServices = process.env['PUSH_SERVICES']?.split(',') ?? [];
+const sender = createSender({
+  store,
+  vapid: { ...vapidKeys, subject: 'mailto:shop@example.org' },
+  pushServices,
+});
+const page = await readFile(new URL('shop.html', import.meta.url), 'utf8');
 
 const app = Fastify();
-app.get('/', () => ({ mine: 'The application’s own routes stay as they are.' }));
-app.register(
+await app.register(cookie);
+await app.register(session, {
+  secret: process.env['SESSION_SECRET'] ?? randomBytes(32).toString('hex'),
+  saveUninitialized: false,
+  cookie: { sameSite: 'lax', secure: 'auto' },
+});
+await app.register(
   createService({
     prefix: '/push',
-    store: data.store,
-    vapidPublicKey: data.vapidKeys.publicKey,
-    sessionKey: data.sessionKey,
-    onSubscribe: (_subscription, request) => console.log(`a subscription came from ${request.ip}`),
+    store,
+    vapidPublicKey: vapidKeys.publicKey,
+    sessionKey,
+    pushOnly: true,
+    pushServices,
+    // Called before a subscription is stored. Without a login it stays whose it is.
+    onSubscribe(_subscription, request) {
+      const { user } = request.session;
+      return user === undefined ? undefined : { user };
+    },
   }),
 );
-app.addHook('onClose', () => data.close());
 
-const address = await app.listen({ port: process.argv.includes('--check') ? 0 : 8080 });
-await serveOrCheck(address, '/push/vapidKey', () => app.close());
+app.get('/', (_request, reply) => reply.type('text/html; charset=utf-8').send(page));
+app.post<{ Body: Record<'user' | 'password', string> }>('/sign-in', async (request, reply) => {
+  const { user, password } = request.body;
+  if (!passwords.has(user) || passwords.get(user) !== password) return reply.code(401).send();
+  await request.session.regenerate();
+  request.session.user = user;
+  return reply.code(204).send();
+});
+app.post('/sign-out', async (request, reply) => {
+  await request.session.destroy();
+  return reply.code(204).send();
+});
+app.post('/orders', async (request, reply) => {
+  const { user } = request.session;
+  if (user === undefined) return reply.code(401).send();
+  await sender.broadcast({ user }, { title: 'Thank you', message: 'Your order is on its way.' });
+  return reply.code(204).send();
+});
+
+console.log('The shop listens on', await app.listen({ port: Number(process.env['PORT'] ?? 3000) }));

@@ -1,11 +1,11 @@
 // Cross-origin access: any origin, any method, any header, on every path and every response (Fetch standard §3.2).
-// Credentials are never allowed, so that this openness and a cookie cannot be combined into an attack, and no preflight
-// is cached by us (no access-control-max-age).
+// Credentials are never allowed, so that this openness and a cookie cannot be combined into an attack, even if the
+// application around the service allows them on its paths; and no preflight is cached by us (no access-control-max-age).
 //
 // Not @fastify/cors: it answers preflights by an `OPTIONS *` route of the whole application, and decorates requests;
 // both would reach into an application that embeds the service.
 import type { FastifyInstance } from 'fastify';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What every response carries. */
 export const corsHeaders = {
@@ -18,7 +18,19 @@ export function addCorsHeaders(app: FastifyInstance): void {
     reply.headers(corsHeaders);
     done();
   });
+  // Last of all: an application's own hook may have answered a preflight already.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    reply.removeHeader(allowCredentials);
+    disallowCredentials(reply.raw);
+    done(null, payload);
+  });
 }
+
+const allowCredentials = 'access-control-allow-credentials';
+
+/** Removes what an application has set before the request came here. */
+export const disallowCredentials = (response: ServerResponse): void =>
+  response.removeHeader(allowCredentials);
 
 export function answerPreflights(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw }, reply, done) => {

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 
+import { disallowCredentials } from './cors.ts';
 import { addRoutes } from './create-service.ts';
 import { renderMalformedUrl } from '../http/malformed-requests.ts';
 import { toRequestHead } from '../http/filter.ts';
@@ -11,8 +12,8 @@ import { middlewareChecks } from './check-options.ts';
 import { resolveOptions, type MiddlewareOptions } from './options.ts';
 
 /** A request handler for Express, connect or `node:http`. */
-export interface ServiceMiddleware {
-  (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void;
+export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {
+  (request: Request, response: ServerResponse, next?: (error?: unknown) => void): void;
   /** Waits for what is being answered. */
   close(): Promise<void>;
 }
@@ -22,11 +23,20 @@ export interface ServiceMiddleware {
  * has read in `request.body`.
  *
  * @example
- * app.use('/push', createMiddleware({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true }));
+ * app.use('/push', createMiddleware<express.Request>({
+ *   store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true,
+ *   onSubscribe: (_subscription, request) => ({ user: request.session.user }),
+ * }));
+ * @typeParam Request what hooks receive: the application's own request
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
-export function createMiddleware(options: MiddlewareOptions): ServiceMiddleware {
-  const settings = resolveOptions(options, middlewareChecks);
+export function createMiddleware<Request extends IncomingMessage = IncomingMessage>(
+  options: MiddlewareOptions<Request>,
+): ServiceMiddleware<Request> {
+  const settings = resolveOptions(options, middlewareChecks, {
+    redactSubscriptions: true,
+    toHookRequest: ({ raw }) => raw as Request,
+  });
   const { rules } = settings;
   const app: FastifyInstance = Fastify({
     trustProxy: (options.trustProxy ?? false) as boolean | string,
@@ -49,6 +59,7 @@ export function createMiddleware(options: MiddlewareOptions): ServiceMiddleware 
     response.writeHead(status, headers).end();
   };
   const handle = (request: MountedRequest, response: ServerResponse, next = destroy(response)): void => {
+    disallowCredentials(response);
     if (isReady) answer(request, response);
     else ready.then(() => answer(request, response), next);
   };

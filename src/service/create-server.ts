@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { createHttpServer } from '../http/create-http-server.ts';
 import { addRoutes } from './create-service.ts';
 import { serverChecks } from './check-options.ts';
-import { resolveOptions, type ServerOptions } from './options.ts';
+import { asServer, resolveOptions, type ServerOptions } from './options.ts';
 import { prepareScope } from './scope.ts';
 
 /**
@@ -15,7 +15,7 @@ import { prepareScope } from './scope.ts';
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const settings = resolveOptions(options, serverChecks);
+  const settings = resolveOptions(options, serverChecks, asServer);
   const app = createHttpServer(options, settings.rules);
   prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });

@@ -17,7 +17,7 @@ import { readWildcardParams } from '../http/wildcard-param.ts';
 import { prepareScope } from './scope.ts';
 import { handleOptions } from '../http/unknown-paths.ts';
 import { serviceChecks } from './check-options.ts';
-import { resolveOptions, type ServiceOptions, type Settings } from './options.ts';
+import { asPlugin, resolveOptions, type ServiceOptions, type Settings } from './options.ts';
 import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';
 
 /**
@@ -31,7 +31,7 @@ import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';
  * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
  */
 export function createService(options: ServiceOptions): FastifyPluginAsync {
-  const settings = resolveOptions(options, serviceChecks);
+  const settings = resolveOptions(options, serviceChecks, asPlugin);
   return async (host) => {
     await host.register(
       async (scope) => {

@@ -1,7 +1,7 @@
 // `deskbell/service`: the public HTTP service, as a server of its own or as a Fastify plugin.
 //
 //   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data'); // from 'deskbell'
-//   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }));
+//   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true }));
 
 export { createServer } from './create-server.ts';
 export { createMiddleware, type ServiceMiddleware } from './create-middleware.ts';

@@ -1,4 +1,5 @@
 // The options of the service. Everything is passed in; nothing is read from the environment.
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 
 import type { Store } from '../store/store.ts';
@@ -22,8 +23,12 @@ import { createRequestSessions, createSessionVault, type RequestSessions } from 
 /** The demonstration actions, by their paths under `/api`. */
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
-/** Of the public service, however it is mounted. */
-export interface ServiceOptions {
+/**
+ * Of the public service, however it is mounted.
+ *
+ * @typeParam Request what hooks receive of a request
+ */
+export interface ServiceOptions<Request = FastifyRequest> {
   readonly store: Store;
   /**
    * 87 characters of unpadded base64url: the uncompressed P-256 point that browsers subscribe with. Once the store knows
@@ -51,7 +56,10 @@ export interface ServiceOptions {
   readonly logging?: readonly LoggingMechanism[] | undefined;
   /** The demonstration actions that require a session. Default: `all` where the authenticator logs, else `none`. */
   readonly authenticate?: 'none' | 'all' | readonly DemoActionName[] | undefined;
-  /** Whether the log has only the origin of a subscription instead of its three values. Default: false. */
+  /**
+   * Whether the log has only the origin of a subscription instead of its three values. Default: true, and false for
+   * `createServer`.
+   */
   readonly redactSubscriptions?: boolean | undefined;
   /** Default: 16 384. */
   readonly bodyLimitBytes?: number | undefined;
@@ -82,9 +90,9 @@ export interface ServiceOptions {
    * Called before a subscription is stored or changed. What it throws becomes the response, and nothing is stored or
    * changed then.
    */
-  readonly onSubscribe?: SubscribeHook | undefined;
+  readonly onSubscribe?: SubscribeHook<Request> | undefined;
   /** Called after a client has removed its subscription; what it throws is logged. */
-  readonly onUnsubscribe?: SubscriptionHook | undefined;
+  readonly onUnsubscribe?: SubscriptionHook<Request> | undefined;
   /** Whether a session value may pass the authenticator; `false` is a 403. Default: every value may. */
   readonly authorize?: Authorize | undefined;
   /**
@@ -104,22 +112,46 @@ export interface OfferedSubscription extends Subscription {
 }
 
 /** An object that it returns replaces user and tags of the subscription; without one they stay as they are. */
-export type SubscribeHook = (
+export type SubscribeHook<Request = FastifyRequest> = (
   subscription: OfferedSubscription,
-  request: FastifyRequest,
+  request: Request,
 ) => void | UserAndTags | Promise<void | UserAndTags>;
 
 /** Told of a subscription and the request that it came with. */
-export type SubscriptionHook = (
+export type SubscriptionHook<Request = FastifyRequest> = (
   subscription: StoredSubscription,
-  request: FastifyRequest,
+  request: Request,
 ) => void | Promise<void>;
 
 /** What `createServer` adds: time-outs and limits of connections. */
 export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
-/** Of `createMiddleware`: `prefix` is not among them: the path of the mount takes its place. */
-export type MiddlewareOptions = Omit<ServiceOptions, 'prefix'> & Pick<ServerOptions, 'trustProxy'>;
+/**
+ * Of `createMiddleware`. `prefix` is not among them: the path of the mount takes its place.
+ *
+ * @typeParam Request of the application, such as `express.Request`
+ */
+export type MiddlewareOptions<Request extends IncomingMessage = IncomingMessage> = Omit<
+  ServiceOptions<Request>,
+  'prefix'
+> &
+  Pick<ServerOptions, 'trustProxy'>;
+
+/** What differs between a server of its own and a part of an application. */
+export interface Mount<Request> {
+  /** Default of the option. */
+  readonly redactSubscriptions: boolean;
+  /** What hooks receive of a request. */
+  readonly toHookRequest: (request: FastifyRequest) => Request;
+}
+
+/** What the specification says: the log has the three values. */
+export const asServer: Mount<FastifyRequest> = {
+  redactSubscriptions: false,
+  toHookRequest: (request) => request,
+};
+/** The log is the application's own. */
+export const asPlugin: Mount<FastifyRequest> = { ...asServer, redactSubscriptions: true };
 
 /** The options, and what is created from them. The default of one that one place uses is there. */
 export interface Settings extends Omit<ServiceOptions, 'sessionKey' | 'pushServices'> {
@@ -133,15 +165,20 @@ export interface Settings extends Omit<ServiceOptions, 'sessionKey' | 'pushServi
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable */
-export function resolveOptions<Options extends ServiceOptions>(
-  options: Options,
-  checks: OptionChecks<Options>,
+export function resolveOptions<Request>(
+  options: ServiceOptions<Request>,
+  checks: OptionChecks<object>,
+  mount: Mount<Request>,
 ): Settings {
   checkOptions(options, checks, { required: ['store', 'vapidPublicKey', 'sessionKey'] });
-  const { sessionKey, pushServices = [], ...given }: ServiceOptions = options;
+  const { sessionKey, pushServices = [], onSubscribe, onUnsubscribe, ...given } = options;
   const { previousVapidPublicKeys = [], prefix = '', logging = ['filter'], log = createLog() } = given;
   return {
     ...given,
+    redactSubscriptions: given.redactSubscriptions ?? mount.redactSubscriptions,
+    onSubscribe: onSubscribe && ((offered, request) => onSubscribe(offered, mount.toHookRequest(request))),
+    onUnsubscribe:
+      onUnsubscribe && ((stored, request) => onUnsubscribe(stored, mount.toHookRequest(request))),
     previousVapidPublicKeys,
     prefix,
     logging,

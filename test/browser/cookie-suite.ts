@@ -1,9 +1,11 @@
 // Which cookies page library and service worker send to the service, in every browser.
 import assert from 'node:assert/strict';
 import { sessionKey, type ClientRequest } from '../../tools/browser/backend.ts';
-import { press, received, reload, textOf } from '../../tools/browser/demo-page.ts';
+import { openDemoPage, press, received, reload, textOf } from '../../tools/browser/demo-page.ts';
 import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import { until } from '../../tools/until.ts';
+import { newSubscription } from '../service/running-service.ts';
+import { startBasicLogin } from './basic-login.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { untilReplaced } from './demo-page-suite.ts';
 
@@ -56,6 +58,43 @@ export function testCookies(browserTest: BrowserTest): void {
     },
   );
 
+  browserTest(
+    'a login with basic authentication in front of the page lets page library and service worker in',
+    async ({ testBrowser, backend, permit, storedRow }) => {
+      await using login = await startBasicLogin(backend.url);
+      await permit(login.url, 'granted');
+      await (await testBrowser.browser.newPage()).goto(`${login.urlWithCredentials}healthz`);
+      const page = await openDemoPage(testBrowser.browser, login.url);
+      await press(page, 'Subscribe');
+      assert.equal(await textOf(page, '#stored'), 'Stored');
+
+      const row = await storedRow();
+      await testBrowser.dropSubscriptions(login.url);
+      await untilReplaced(backend, row);
+    },
+  );
+
+  browserTest(
+    'a form on a page of another site is sent with a cookie that permits that, and stores nothing',
+    async ({ testBrowser, backend, open }) => {
+      const own = await open();
+      await own.evaluate(`document.cookie = 'shop=ada; SameSite=None; Secure'; undefined`);
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+        const before = backend.clientRequests.length;
+        const page = await testBrowser.browser.newPage();
+        await page.goto(`data:text/html,${encodeURIComponent(forgedForm(backend.url, type))}`);
+        await page.evaluate('setTimeout(() => document.forms[0].submit()); undefined');
+        await until(() => backend.clientRequests.length > before, `a form as ${type}`);
+        assert.deepEqual(backend.clientRequests.slice(before), [
+          { request: 'POST /webPush', cookies: 'shop=ada', status: 415 },
+        ]);
+      }
+      // Chromium cannot delete it from outside.
+      await own.evaluate(`document.cookie = 'shop=; Max-Age=0; SameSite=None; Secure'; undefined`);
+      assert.deepEqual(await backend.subscriptions(), []);
+    },
+  );
+
   browserTest('no cookie goes to a service on another origin', async ({ backend, open, openOtherSite }) => {
     const own = await open();
     // Cookies do not tell ports apart: this one is of the other site, too.
@@ -71,6 +110,14 @@ export function testCookies(browserTest: BrowserTest): void {
       [],
     );
   });
+}
+
+/** As text/plain its body is the JSON of a subscription: what stands between name and value is part of the last member. */
+function forgedForm(serviceUrl: string, type: string): string {
+  const name = JSON.stringify({ ...newSubscription(), more: '' }).slice(0, -2);
+  return `<form method="post" enctype="${type}" action="${serviceUrl}webPush">
+    <input name='${name}' value='"}'>
+  </form>`;
 }
 
 const isAsked = (requests: readonly ClientRequest[], name: string): boolean =>

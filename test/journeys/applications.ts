@@ -53,6 +53,7 @@ app.register(
     vapidPublicKey: vapidKeys.publicKey,
     sessionKey,
     pushServices,
+    pushOnly: true,
     onSubscribe: ({ endpoint }) => console.log(\`subscription at \${new URL(endpoint).host}\`),
   }),
 );

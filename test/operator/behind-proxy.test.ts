@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { createMiddleware } from '../../src/service/create-middleware.ts';
 import { createServer } from '../../src/service/create-server.ts';
-import type { ServerOptions } from '../../src/service/options.ts';
+import type { MiddlewareOptions, ServerOptions } from '../../src/service/options.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
 /** A wrong attempt to sign in. @param from an address of this machine that the connection comes from */
@@ -64,7 +64,7 @@ test('without a proxy the header says nothing', async (t) => {
 });
 
 test('a number of hops, which would trust nobody, is refused', () => {
-  const options = { trustProxy: 1 } as unknown as ServerOptions;
+  const options = { trustProxy: 1 } as unknown as ServerOptions & MiddlewareOptions;
   for (const create of [createServer, createMiddleware]) {
     assert.throws(() => create(options), {
       code: 'ERR_CONFIGURATION',

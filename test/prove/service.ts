@@ -44,11 +44,8 @@ export const service: ClaimChanges = {
         '(() => undefined)(\n      redactSubscriptions',
       ],
     }),
-    ...changesOf('src/service/push/registration.ts', {
-      'the values are left out by default': [
-        'log, redactSubscriptions }: Settings',
-        'log, redactSubscriptions = true }: Settings',
-      ],
+    ...changesOf('src/service/options.ts', {
+      'the values are left out by default': ['redactSubscriptions: false,', 'redactSubscriptions: true,'],
     }),
     ...changesOf('src/http/log.ts', {
       'the command suppresses the line': [

@@ -145,7 +145,7 @@ describe('the service in an application', () => {
     const app = Fastify();
     await app.register(cors, { origin: 'https://mine.example' });
     await app.register(rateLimit, { max: 1000 });
-    app.decorateRequest('session', null as unknown as string);
+    app.decorateRequest('session', null as never);
     app.get('/mine', () => 'mine');
     await app.register(createService(options({ prefix: '/push' })));
     const base = await listen(app, t);

@@ -21,7 +21,7 @@ import {
 import { enableFilters, type Filter } from '../../src/http/filter.ts';
 import type { LoggingMechanism } from '../../src/service/demonstration/mechanisms/record.ts';
 import { serverChecks } from '../../src/service/check-options.ts';
-import { resolveOptions, type ServerOptions } from '../../src/service/options.ts';
+import { asServer, resolveOptions, type ServerOptions } from '../../src/service/options.ts';
 import {
   addActionRoutes,
   createDemoActions,
@@ -253,7 +253,7 @@ describe('the order with other actions', () => {
       authenticate: 'none',
       log: { info: keep, error: keep },
     };
-    const settings = resolveOptions(options, serverChecks);
+    const settings = resolveOptions(options, serverChecks, asServer);
     const app = Fastify();
     prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
     app.register(async (scope) =>

@@ -2,6 +2,8 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const demoPage = 'test/browser/demo-page-suite.ts';
+const cookies = 'test/browser/cookie-suite.ts';
+const request = 'src/client/request-service.ts';
 
 export const client: readonly DocumentedPromise[] = [
   {
@@ -30,6 +32,29 @@ export const client: readonly DocumentedPromise[] = [
         'it gives up': [
           'if (isRefused || (error as ClientError).status !== 409) throw error;',
           'throw error;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Page library and service worker send the cookies of their own origin',
+    test: { file: cookies, title: 'page library and service worker send the cookies of their own origin' },
+    changes: { [request]: { 'they send none': ["credentials: 'same-origin'", "credentials: 'omit'"] } },
+  },
+  {
+    claim: 'No cookie goes to another origin',
+    test: { file: cookies, title: 'no cookie goes to a service on another origin' },
+    changes: { [request]: { 'they go anywhere': ["credentials: 'same-origin'", "credentials: 'include'"] } },
+  },
+  {
+    claim: 'A request that is refused for the session cookie of the service is repeated without cookies',
+    test: { file: cookies, title: 'a refused request is repeated once without cookies' },
+    changes: {
+      [request]: {
+        'it fails': ["return request(url, { ...init, credentials: 'omit' });", 'return response;'],
+        'it is repeated with them': [
+          "return request(url, { ...init, credentials: 'omit' });",
+          'return request(url, init);',
         ],
       },
     },

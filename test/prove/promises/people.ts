@@ -1,7 +1,18 @@
 // Promises of docs/people.md.
 import type { DocumentedPromise } from '../promise.ts';
 
+const sessions = 'test/service/application-session.test.ts';
+
 export const people: readonly DocumentedPromise[] = [
+  {
+    claim: 'In Express onSubscribe receives the request of Express, with its session',
+    test: { file: sessions, title: "hooks receive the application's own request, with its session" },
+    changes: {
+      'src/service/create-middleware.ts': {
+        'it receives another': ['({ raw }) => raw as Request', '(request) => request as unknown as Request'],
+      },
+    },
+  },
   {
     claim:
       'A subscription is in an audience when it meets every part of the expression: the user and each kind of tags',

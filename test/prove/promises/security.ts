@@ -1,7 +1,35 @@
 // Promises of docs/security.md.
 import type { DocumentedPromise } from '../promise.ts';
 
+const sessions = 'test/service/application-session.test.ts';
+
 export const security: readonly DocumentedPromise[] = [
+  {
+    claim:
+      "What a page of another site can send with the application's cookie reaches neither store nor hook",
+    test: { file: sessions, title: 'what a page of another site can send with the cookie' },
+    changes: {
+      'src/http/json-body.ts': {
+        'text is read as JSON': [
+          'app.addContentTypeParser(jsonType,',
+          "app.addContentTypeParser([jsonType, 'text/plain'],",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'No answer allows credentials, though the application around the service does',
+    test: { file: sessions, title: 'no answer allows credentials' },
+    changes: {
+      'src/service/cors.ts': {
+        "what the application's plugin has set stays": ['reply.removeHeader(allowCredentials);', ''],
+        "what the application's middleware has set stays": ['disallowCredentials(reply.raw);', ''],
+      },
+      'src/service/create-middleware.ts': {
+        'a redirect keeps what was set': ['disallowCredentials(response);', ''],
+      },
+    },
+  },
   {
     claim:
       'A rotation writes the pair to its file, then names it in the database, then makes it current; one that stops in between loses nothing, and the next completes it',

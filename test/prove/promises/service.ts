@@ -73,6 +73,21 @@ export const servicePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'In an application the log has no keys and no endpoint of a subscription',
+    test: {
+      file: 'test/service/application-session.test.ts',
+      title: 'the log has no keys and no endpoint of a subscription',
+    },
+    changes: {
+      'src/service/options.ts': {
+        'in Fastify it has': ['{ ...asServer, redactSubscriptions: true }', 'asServer'],
+      },
+      'src/service/create-middleware.ts': {
+        'in Express it has': ['redactSubscriptions: true,', 'redactSubscriptions: false,'],
+      },
+    },
+  },
+  {
     claim: 'A kill -9 loses no line of a registration that was acknowledged',
     test: { file: 'test/service/registrations.test.ts', title: 'the console line is written out' },
     changes: {

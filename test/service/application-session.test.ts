@@ -1,0 +1,234 @@
+// The session of an application around the service, in Express and in Fastify: hooks see it, and no page of another site can
+// use it.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { describe, test, type TestContext } from 'node:test';
+import fastifyCookie from '@fastify/cookie';
+import fastifyCors from '@fastify/cors';
+import fastifySession from '@fastify/session';
+import express from 'express';
+import expressSession from 'express-session';
+import Fastify from 'fastify';
+import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import type { Problem } from '../../src/http/problem.ts';
+import { createMiddleware, createService } from '../../src/service/index.ts';
+import {
+  newSubscription,
+  openStoreForSuite,
+  sendJson,
+  vapidPublicKey,
+  type LogRecord,
+} from './running-service.ts';
+
+declare module 'express-session' {
+  interface SessionData {
+    user: string;
+  }
+}
+declare module 'fastify' {
+  interface Session {
+    user?: string;
+  }
+}
+
+interface Application {
+  /** Of the service. */
+  readonly base: string;
+  /** What the hooks were told, such as "subscribe ada". */
+  readonly calls: string[];
+  readonly records: LogRecord[];
+}
+
+const secret = 'a secret of at least thirty-two bytes';
+/** As in an application that is embedded in pages of other sites. */
+const sameSite = 'none';
+
+describe('the session of an application around the service', () => {
+  const store = openStoreForSuite();
+
+  const options = (records: LogRecord[]) => {
+    const keep = (record: object): void => void records.push({ ...record });
+    return {
+      store,
+      vapidPublicKey,
+      sessionKey: randomBytes(32),
+      receiptKey: randomBytes(32),
+      registrationsPerMinute: 'off',
+      log: { info: keep, error: keep },
+    } as const;
+  };
+
+  /** Reads bodies of every type ahead of the service, and allows credentials everywhere. */
+  async function startExpress(t: TestContext): Promise<Application> {
+    const records: LogRecord[] = [];
+    const calls: string[] = [];
+    const service = createMiddleware<express.Request>({
+      ...options(records),
+      onSubscribe(_subscription, request) {
+        calls.push(`subscribe ${request.session.user} from ${request.originalUrl}`);
+        return ownerOf(request.session);
+      },
+      onUnsubscribe: (_subscription, { session }) => void calls.push(`unsubscribe ${session.user}`),
+    });
+    const app = express();
+    app.use((_request, response, next) => {
+      response.set({ 'access-control-allow-credentials': 'true' });
+      next();
+    });
+    app.use(expressSession({ secret, resave: false, saveUninitialized: false, cookie: { sameSite } }));
+    app.use(express.json(), express.urlencoded(), express.text());
+    app.post('/login', (request, response) => {
+      request.session.user = 'ada';
+      response.end();
+    });
+    app.use('/push', service);
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(async () => {
+      server.close();
+      server.closeAllConnections();
+      await service.close();
+    });
+    return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, calls, records };
+  }
+
+  async function startFastify(t: TestContext): Promise<Application> {
+    const records: LogRecord[] = [];
+    const calls: string[] = [];
+    const app = Fastify();
+    t.after(() => app.close());
+    await app.register(fastifyCors, { origin: true, credentials: true });
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.raw.setHeader('access-control-allow-credentials', 'true');
+    });
+    await app.register(fastifyCookie);
+    await app.register(fastifySession, { secret, cookie: { sameSite, secure: false } });
+    app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    app.post('/login', async (request) => {
+      request.session.user = 'ada';
+      return '';
+    });
+    await app.register(
+      createService({
+        ...options(records),
+        prefix: '/push',
+        onSubscribe(_subscription, request) {
+          calls.push(`subscribe ${request.session.user} from ${request.originalUrl}`);
+          return ownerOf(request.session);
+        },
+        onUnsubscribe: (_subscription, { session }) => void calls.push(`unsubscribe ${session.user}`),
+      }),
+    );
+    return { base: `${await app.listen({ host: '127.0.0.1', port: 0 })}/push`, calls, records };
+  }
+
+  for (const [name, start] of [
+    ['Express', startExpress],
+    ['Fastify', startFastify],
+  ] as const) {
+    test(`${name}: hooks receive the application's own request, with its session`, async (t) => {
+      const { base, calls } = await start(t);
+      const cookie = await signIn(base);
+      const subscription = newSubscription();
+      assert.equal((await sendJson(base, 'POST', '/webPush', subscription, { cookie })).status, 200);
+      assert.equal((await store.subscriptions.findByEndpoint(subscription.endpoint))?.user, 'ada');
+      assert.equal((await sendJson(base, 'DELETE', '/webPush', subscription, { cookie })).status, 204);
+      assert.deepEqual(calls, ['subscribe ada from /push/webPush', 'unsubscribe ada']);
+    });
+
+    test(`${name}: without a login, nothing is stored, as the hook wants it`, async (t) => {
+      const { base } = await start(t);
+      const subscription = newSubscription();
+      const refused = await sendJson(base, 'POST', '/webPush', subscription);
+      assert.equal(refused.status, 401);
+      assert.equal(((await refused.json()) as Problem).detail, 'Sign in first.');
+      assert.equal(await store.subscriptions.findByEndpoint(subscription.endpoint), undefined);
+    });
+
+    test(`${name}: what a page of another site can send with the cookie reaches neither store nor hook`, async (t) => {
+      const { base, calls } = await start(t);
+      const cookie = await signIn(base);
+      const subscription = newSubscription();
+      const body = JSON.stringify(subscription);
+      const rows = await store.subscriptions.count();
+      for (const path of ['/webPush', '/webPush/receipts']) {
+        for (const type of typesWithoutPreflight) {
+          for (const text of [body, `${body}=`, new URLSearchParams(subscription).toString()]) {
+            const response = await fetch(base + path, {
+              method: 'POST',
+              headers: { cookie, origin: 'https://evil.example', ...(type && { 'content-type': type }) },
+              body: Buffer.from(text),
+            });
+            assert.ok([400, 415].includes(response.status), `${type}: ${response.status}`);
+            assertNoCredentials(response);
+          }
+        }
+      }
+      assert.deepEqual(calls, []);
+      assert.equal(await store.subscriptions.count(), rows);
+    });
+
+    test(`${name}: no answer allows credentials, though the application allows them on its paths`, async (t) => {
+      const { base } = await start(t);
+      const cookie = await signIn(base);
+      const document = (await (await fetch(`${base}/openapi.json`)).json()) as { paths: object };
+      const paths = Object.keys(document.paths).map((path) => path.replace(/\{.*\}/, '1'));
+      const headers = { cookie, origin: 'https://evil.example' };
+      for (const path of ['', '/nowhere', ...paths]) {
+        for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+          assertNoCredentials(await fetch(base + path, { method, headers, redirect: 'manual' }));
+        }
+      }
+      const preflight = { ...headers, 'access-control-request-method': 'POST' };
+      // An unknown path is another matter: @fastify/cors has a route of its own for OPTIONS there.
+      for (const path of paths) {
+        for (const own of [headers, preflight]) {
+          assertNoCredentials(await fetch(base + path, { method: 'OPTIONS', headers: own }));
+        }
+      }
+    });
+
+    test(`${name}: the log has no keys and no endpoint of a subscription`, async (t) => {
+      const { base, records } = await start(t);
+      const cookie = await signIn(base);
+      const { endpoint, p256dh, auth } = newSubscription();
+      await sendJson(base, 'POST', '/webPush', { endpoint, p256dh, auth }, { cookie });
+      const lines = records.filter(({ event }) => event === 'subscription');
+      assert.deepEqual(lines, [{ event: 'subscription', endpoint: `${new URL(endpoint).origin}/…` }]);
+      assert.doesNotMatch(JSON.stringify(records), new RegExp(RegExp.escape(auth)));
+    });
+  }
+});
+
+function ownerOf({ user }: { readonly user?: string | undefined }): UserAndTags {
+  if (user === undefined) throw new DeskbellError('ERR_UNAUTHENTICATED', 'Sign in first.');
+  return { user };
+}
+
+/** Fetch standard, "CORS-safelisted request-header": none at all, or one of three types with any parameters. */
+const typesWithoutPreflight = [
+  '',
+  'text/plain',
+  'text/plain;charset=utf-8',
+  'text/plain; application/json',
+  'text/plain;application/json',
+  'application/x-www-form-urlencoded',
+  'application/x-www-form-urlencoded; x=application/json',
+  'multipart/form-data; boundary=application/json',
+];
+
+async function signIn(base: string): Promise<string> {
+  const response = await fetch(new URL('/login', base), { method: 'POST' });
+  assert.equal(response.status, 200);
+  return response.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+}
+
+function assertNoCredentials(response: Response): void {
+  assert.equal(response.headers.get('access-control-allow-credentials'), null, response.url);
+}
