@@ -3,6 +3,7 @@
 /** Why something failed; `ClientError.message` says it in words. docs/client.md says what helps. */
 export type FailureReason =
   | 'no-support'
+  | 'home-screen-required'
   | 'insecure-context'
   | 'permission-denied'
   | 'permission-dismissed'

@@ -3,7 +3,7 @@ import type { FailureReason } from './client-error.ts';
 import { streamMessages } from './message-stream.ts';
 import type { PushMessage } from './push-message.ts';
 import { ServiceApi, type ServiceApiOptions, subscriptionBody } from './service-api.ts';
-import { StoredCopy } from './stored-copy.ts';
+import { readState, updateState } from './stored-state.ts';
 import { atPushService, ownName, reconcile, type Subscribed } from './subscription.ts';
 import { missingSupport, permissionFailure } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
@@ -24,7 +24,10 @@ export interface ClientState {
 export interface ClientOptions extends ServiceApiOptions {
   /** Where the Deskbell service is. Default: the page's own folder. */
   readonly serviceUrl?: string | URL;
-  /** Where the service worker's script is, on the page's own origin. Default: `service-worker.js` beside the page. */
+  /**
+   * Where the service worker's script is, on the page's own origin; registered here where the site does not. Default: the
+   * service worker that controls the page, or `service-worker.js` beside the page where none does.
+   */
   readonly serviceWorkerUrl?: string | URL;
 }
 
@@ -103,24 +106,32 @@ export function createClient(options: ClientOptions = {}): Client {
   return new DeskbellClient(options) as Client;
 }
 
+/** What the service worker passes on. */
+interface Delivered {
+  readonly deskbell: PushMessage;
+  readonly scope: string;
+}
+
 class DeskbellClient extends EventTarget {
   readonly synced: Promise<SyncResult>;
   readonly #service: ServiceApi;
   readonly #worker: WorkerRegistration;
-  readonly #storedCopy: StoredCopy;
+  /** Of the last message, so that they come in their order. */
+  #delivery: Promise<void> = Promise.resolve();
 
   constructor(options: ClientOptions) {
     super();
-    const { serviceUrl = './', serviceWorkerUrl = 'service-worker.js' } = options;
+    const { serviceUrl = './', serviceWorkerUrl } = options;
     const service = new URL(serviceUrl, document.baseURI);
     if (!service.pathname.endsWith('/')) service.pathname += '/';
-    this.#worker = new WorkerRegistration(new URL(serviceWorkerUrl, document.baseURI), service);
-    this.#storedCopy = new StoredCopy(this.#worker.scope);
     this.#service = new ServiceApi(service, options);
+    const scriptUrl =
+      serviceWorkerUrl === undefined ? undefined : new URL(serviceWorkerUrl, document.baseURI);
+    this.#worker = new WorkerRegistration(scriptUrl, this.#service.timeoutMs);
 
     if (!missingSupport()) {
       navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent) => {
-        if (data?.deskbell) this.dispatchEvent(new MessageEvent('message', { data: data.deskbell }));
+        if (data?.deskbell) this.#delivery = this.#delivery.then(() => this.#deliver(data));
       });
       navigator.serviceWorker.startMessages();
     }
@@ -137,7 +148,7 @@ class DeskbellClient extends EventTarget {
     if (permission !== 'granted') throw permissionFailure(permission);
     return withLock(async () => {
       this.#service.invitation = invitation;
-      const { subscription } = await this.#reconcile();
+      const { subscription } = await this.#reconcile(true);
       return subscription;
     });
   }
@@ -146,11 +157,8 @@ class DeskbellClient extends EventTarget {
     const missing = missingSupport();
     if (missing) throw missing;
     await withLock(async () => {
-      const subscription = await this.#subscription();
-      const copy = await this.#storedCopy.read();
-      if (!subscription && copy === undefined) return;
-      const body = copy || (subscription && subscriptionBody(subscription));
-      await this.#storedCopy.forget();
+      const { subscription, body, scope } = await this.#current();
+      if (scope) await updateState(scope, { storedBody: undefined });
       try {
         if (subscription) await atPushService(subscription.unsubscribe(), this.#service.timeoutMs);
       } finally {
@@ -162,8 +170,7 @@ class DeskbellClient extends EventTarget {
   async signOut(): Promise<void> {
     if (missingSupport()) return;
     await withLock(async () => {
-      const subscription = await this.#subscription();
-      const body = (await this.#storedCopy.read()) || (subscription && subscriptionBody(subscription));
+      const { body } = await this.#current();
       if (body) await this.#service.signOut(body);
     });
   }
@@ -173,7 +180,7 @@ class DeskbellClient extends EventTarget {
     if (missing)
       return { obstacle: missing.reason, permission: 'default', subscription: undefined, isStored: false };
     const { permission } = Notification;
-    const subscription = await this.#subscription();
+    const { subscription } = await this.#current();
     return {
       obstacle: permission === 'denied' ? 'permission-denied' : undefined,
       permission,
@@ -187,7 +194,7 @@ class DeskbellClient extends EventTarget {
     return withLock(async () => {
       const registration = await this.#worker.find();
       if (!registration || !(await this.#isWanted(registration))) return 'not-subscribed';
-      const { isNew } = await this.#reconcile();
+      const { isNew } = await this.#reconcile(false);
       return isNew ? 'subscribed-anew' : 'sent-again';
     });
   }
@@ -196,19 +203,47 @@ class DeskbellClient extends EventTarget {
     return streamMessages(this);
   }
 
-  async #subscription(): Promise<PushSubscription | undefined> {
-    return (await (await this.#worker.find())?.pushManager.getSubscription()) ?? undefined;
+  /** The browser's subscription, and the body by which the service knows it, or the one before. */
+  async #current() {
+    const registration = await this.#worker.find();
+    const subscription = (await registration?.pushManager.getSubscription()) ?? undefined;
+    const { storedBody } = registration ? await readState(registration.scope) : {};
+    const body = storedBody ?? (subscription && subscriptionBody(subscription));
+    return { subscription, body, scope: registration?.scope };
   }
 
   /** Whether this browser is subscribed, or was until the push service dropped the subscription. */
-  async #isWanted({ pushManager }: ServiceWorkerRegistration): Promise<boolean> {
+  async #isWanted({ pushManager, scope }: ServiceWorkerRegistration): Promise<boolean> {
     if (await pushManager.getSubscription()) return true;
-    return Notification.permission === 'granted' && (await this.#storedCopy.read()) !== undefined;
+    return Notification.permission === 'granted' && (await readState(scope)).storedBody !== undefined;
   }
 
-  #reconcile(): Promise<Subscribed> {
-    return reconcile(() => this.#worker.register(), this.#service, this.#storedCopy);
+  /** @param isAsked somebody subscribes now, on this page */
+  #reconcile(isAsked: boolean): Promise<Subscribed> {
+    const register = async () => {
+      const registration = await this.#worker.register();
+      if (isAsked) await this.#worker.check(registration);
+      const { pageUrl } = await readState(registration.scope);
+      await updateState(registration.scope, {
+        serviceUrl: this.#service.url.href,
+        pageUrl: isAsked ? ownPageUrl() : (pageUrl ?? ownPageUrl()),
+      });
+      return registration;
+    };
+    return reconcile(register, this.#service);
   }
+
+  /** Other registrations of this origin have pages of their own. */
+  async #deliver({ deskbell, scope }: Delivered): Promise<void> {
+    const registration = await this.#worker.find();
+    if (registration?.scope === scope) this.dispatchEvent(new MessageEvent('message', { data: deskbell }));
+  }
+}
+
+/** Without what may be secret in it, and what is of this visit alone. */
+function ownPageUrl(): string {
+  const { origin, pathname } = new URL(document.baseURI);
+  return origin === location.origin ? origin + pathname : location.origin + location.pathname;
 }
 
 /** One at a time, over all pages of this origin and its service worker. */

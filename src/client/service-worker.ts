@@ -6,10 +6,24 @@ import { click, reportDismissal } from './worker/clicks.ts';
 import { readPush } from './worker/read-push.ts';
 import { receiptsName, sendReceipts } from './worker/receipts.ts';
 import { renew, renewWithRetries } from './worker/renewal.ts';
-import { messageOf, worker } from './worker/scope.ts';
+import { messageOf, readOwnState, updateOwnState, worker } from './worker/scope.ts';
 import { receive } from './worker/show.ts';
+import { question } from './worker-question.ts';
 
-worker.addEventListener('install', () => worker.skipWaiting());
+const scriptPath = worker.location.pathname;
+
+// What had no Deskbell in it would show no message, so this takes its place at once. Later versions of the same script
+// wait, as the site wants it.
+worker.addEventListener('install', (event) => event.waitUntil(takeOver()));
+async function takeOver(): Promise<void> {
+  if ((await readOwnState()).scriptPath !== scriptPath) await worker.skipWaiting();
+}
+
+worker.addEventListener('activate', (event) => event.waitUntil(updateOwnState({ scriptPath })));
+
+worker.addEventListener('message', ({ data, ports: [port] }) => {
+  if (data?.deskbell === question) port?.postMessage(true);
+});
 
 worker.addEventListener('push', (event) => {
   event.waitUntil(receive({ ...readPush(event), receivedAtMs: Date.now() }));

@@ -1,7 +1,7 @@
 // Makes this browser's subscription: for the page, and for the service worker where no page is open.
 import { ClientError } from './client-error.ts';
 import { base64, type ServiceApi, subscriptionBody } from './service-api.ts';
-import type { StoredCopy } from './stored-copy.ts';
+import { readState, updateState } from './stored-state.ts';
 import { permissionFailure } from './support.ts';
 import { withTimeLimit } from './time-limit.ts';
 
@@ -22,25 +22,25 @@ export interface Subscribed {
 export async function reconcile(
   register: () => Promise<ServiceWorkerRegistration>,
   service: ServiceApi,
-  storedCopy: StoredCopy,
   isRefused = false,
 ): Promise<Subscribed> {
   const vapidKey = await service.fetchVapidKey();
-  const { pushManager } = await register();
+  const { pushManager, scope } = await register();
   const existing = await pushManager.getSubscription();
   const subscribed = await subscribe(pushManager, vapidKey, service.timeoutMs, isRefused);
   const body = subscriptionBody(subscribed.subscription);
-  const known = (await storedCopy.read()) || (existing && subscriptionBody(existing));
+  const { storedBody } = await readState(scope);
+  const known = storedBody ?? (existing && subscriptionBody(existing));
   const former = known && known !== body ? known : undefined;
   try {
     await service.store(subscribed.subscription, vapidKey, former);
   } catch (error) {
     // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
     if (isRefused || (error as ClientError).status !== 409) throw error;
-    return reconcile(register, service, storedCopy, true);
+    return reconcile(register, service, true);
   }
   if (former) await service.remove(former);
-  await storedCopy.write(body);
+  await updateState(scope, { storedBody: body });
   return subscribed;
 }
 

@@ -1,64 +1,143 @@
-// The registration of the service worker: found where it is, made where it is not; and why, where it cannot be made.
+// The registration of the service worker that a page uses: one that the site has made, or one that is made here; and why,
+// where there is none.
 import { ClientError, reported } from './client-error.ts';
+import { withTimeLimit } from './time-limit.ts';
+import { isTrustedTypesRefused, trustedScriptUrl } from './trusted-types.ts';
+import { question } from './worker-question.ts';
 
 export class WorkerRegistration {
-  readonly scope: string;
   readonly #scriptUrl: URL;
+  /** Empty where no browser registers the script. */
+  readonly #folder: string;
+  readonly #isGiven: boolean;
+  readonly #timeoutMs: number;
 
-  /** @param serviceUrl the folder of the Deskbell service; it ends with a slash */
-  constructor(scriptUrl: URL, serviceUrl: URL) {
-    this.#scriptUrl = scriptUrl;
-    this.scope = hasOwnOrigin(scriptUrl) ? new URL('./', scriptUrl).href : '';
-    if (this.scope === '') return;
-    const { searchParams } = scriptUrl;
-    if (serviceUrl.href !== this.scope) searchParams.set('service', serviceUrl.href);
-    const pageFolder = commonFolder(this.scope);
-    if (pageFolder !== this.scope) searchParams.set('page', pageFolder);
+  /** @param scriptUrl none where the page uses whichever registration controls it */
+  constructor(scriptUrl: URL | undefined, timeoutMs: number) {
+    this.#isGiven = scriptUrl !== undefined;
+    this.#scriptUrl = scriptUrl ?? new URL('service-worker.js', document.baseURI);
+    this.#folder = this.#scriptUrl.origin === location.origin ? new URL('./', this.#scriptUrl).href : '';
+    this.#timeoutMs = timeoutMs;
   }
 
+  /** Of the script that is given, whoever has registered it; otherwise the one that controls this page. */
   async find(): Promise<ServiceWorkerRegistration | undefined> {
-    if (this.scope === '') return undefined;
-    const registration = await navigator.serviceWorker.getRegistration(this.scope);
-    // A wider one belongs to somebody else.
-    return registration?.scope === this.scope ? registration : undefined;
+    const { serviceWorker } = navigator;
+    if (!this.#isGiven) return serviceWorker.getRegistration(location.href);
+    const registrations = await serviceWorker.getRegistrations();
+    const own = registrations.filter((registration) => this.#isRunBy(registration));
+    return own.find(controlsPage) ?? own[0] ?? registrations.find(({ scope }) => scope === this.#folder);
   }
 
   /**
-   * Changes nothing where this very script is registered; takes the place of a former script. Resolves once there is an
-   * active service worker: Chromium subscribes only then.
+   * Leaves alone what the site has registered; registers the script that is given where it is not, in the place of a
+   * former one. Resolves once there is an active service worker: Chromium subscribes only then.
    *
    * @throws {ClientError} service-worker-failed
    */
   async register(): Promise<ServiceWorkerRegistration> {
-    try {
-      const { scope } = this;
-      const registration = await navigator.serviceWorker.register(this.#scriptUrl, { scope });
-      if (!registration.active) await activation(registration.installing ?? registration.waiting!);
-      return registration;
-    } catch (cause) {
-      const description = await describeFailure(this.#scriptUrl);
-      throw reported(new ClientError('service-worker-failed', description, cause));
+    let registration = await this.find();
+    if (!registration || (this.#isGiven && !this.#isRunBy(registration))) {
+      registration = await this.#registerScript(registration?.scope);
     }
+    try {
+      const { active, installing, waiting } = registration;
+      if (!active) await activation((installing ?? waiting)!);
+    } catch (cause) {
+      throw await this.#failure(cause);
+    }
+    return registration;
+  }
+
+  /**
+   * Makes sure that messages would be shown: a service worker of the site's own may lack the line that imports Deskbell's.
+   *
+   * @throws {ClientError} service-worker-failed
+   */
+  async check(registration: ServiceWorkerRegistration): Promise<void> {
+    const { active, waiting, installing, scope } = registration;
+    const answered = new Promise<void>((resolve) => {
+      const ask = async (worker: ServiceWorker | null): Promise<void> => {
+        if (!worker) return;
+        await answerOf(worker);
+        // One that has the line now takes the place of the one without by itself.
+        if (worker !== active) await activation(worker);
+        resolve();
+      };
+      const askQuietly = (worker: ServiceWorker | null) => void ask(worker).catch(() => undefined);
+      [active, waiting, installing].forEach(askQuietly);
+      registration.addEventListener('updatefound', () => askQuietly(registration.installing));
+    });
+    try {
+      await withTimeLimit(this.#timeoutMs, answered);
+    } catch (cause) {
+      throw failed(
+        `The service worker ${pathOf(active)} with the scope ${scope} does not import Deskbell's, so it would not show messages. ` +
+          "Add importScripts('/service-worker.js') to it, with the path of your copy of deskbell/service-worker.js.",
+        cause,
+      );
+    }
+  }
+
+  async #registerScript(scope = this.#folder): Promise<ServiceWorkerRegistration> {
+    const { serviceWorker } = navigator;
+    try {
+      return await serviceWorker.register(trustedScriptUrl(this.#scriptUrl), { scope });
+    } catch (cause) {
+      // The site may be about to register its own.
+      const late = this.#isGiven ? undefined : withTimeLimit(this.#timeoutMs, serviceWorker.ready);
+      const registration = await late?.catch(() => undefined);
+      if (registration) return registration;
+      throw await this.#failure(cause);
+    }
+  }
+
+  async #failure(cause: unknown): Promise<ClientError> {
+    const description = await describeFailure(this.#scriptUrl);
+    if (this.#isGiven) return failed(description, cause);
+    const scopes = (await navigator.serviceWorker.getRegistrations()).map(({ scope }) => scope);
+    const others = scopes.length === 0 ? '' : ` There are registrations with the scope ${scopes.join(', ')}.`;
+    return failed(
+      `No service worker controls the page ${location.origin}${location.pathname}.${others} ${description}`,
+      cause,
+    );
+  }
+
+  /** The query of its address may change with each version of the site. */
+  #isRunBy({ active, waiting, installing }: ServiceWorkerRegistration): boolean {
+    const path = pathOf(installing ?? waiting ?? active);
+    return this.#folder !== '' && this.#scriptUrl.pathname === path;
   }
 }
 
-function hasOwnOrigin(url: URL): boolean {
-  return url.origin === location.origin;
+const pathOf = (serviceWorker: ServiceWorker | null): string =>
+  serviceWorker ? new URL(serviceWorker.scriptURL).pathname : '';
+
+function failed(message: string, cause: unknown): ClientError {
+  return reported(new ClientError('service-worker-failed', message, cause));
 }
 
-/** The folder that both the page and the service worker's scope are in: what a click on a notification opens. */
-function commonFolder(scope: string): string {
-  let folder = scope;
-  while (!location.href.startsWith(folder)) folder = new URL('../', folder).href;
-  return folder;
+function controlsPage({ scope }: ServiceWorkerRegistration): boolean {
+  return location.href.startsWith(scope);
 }
 
 function activation(serviceWorker: ServiceWorker): Promise<void> {
   return new Promise((resolve, reject) => {
-    serviceWorker.addEventListener('statechange', () => {
+    const look = () => {
       if (serviceWorker.state === 'activated') resolve();
       if (serviceWorker.state === 'redundant') reject(new Error('It failed while it was installed.'));
-    });
+    };
+    serviceWorker.addEventListener('statechange', look);
+    look();
+  });
+}
+
+function answerOf(serviceWorker: ServiceWorker): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.addEventListener('message', () => resolve(), { once: true });
+    port1.start();
+    serviceWorker.postMessage({ deskbell: question }, [port2]);
   });
 }
 
@@ -68,7 +147,9 @@ async function describeFailure(url: URL): Promise<string> {
   if (url.protocol === 'data:') {
     return "serviceWorkerUrl is a data: URL, which no browser registers. In Vite, import 'deskbell/service-worker.js?url&no-inline'.";
   }
-  if (!hasOwnOrigin(url)) return `serviceWorkerUrl is on ${url.origin}; it must be on the page's own origin.`;
+  if (url.origin !== location.origin) {
+    return `serviceWorkerUrl is on ${url.origin}; it must be on the page's own origin.`;
+  }
   const response = await fetch(url, { cache: 'no-store' }).catch(() => undefined);
   const name = `The service worker ${url.pathname}`;
   if (!response) return `${name} could not be loaded.`;
@@ -79,6 +160,9 @@ async function describeFailure(url: URL): Promise<string> {
   }
   if (!contentType.includes('javascript')) {
     return `${name} is served as ${contentType}; browsers take it only as text/javascript.`;
+  }
+  if (isTrustedTypesRefused()) {
+    return 'The content security policy of the page refuses the Trusted Types policy "deskbell": add it to trusted-types.';
   }
   return `${name} could not be started.`;
 }

@@ -17,6 +17,10 @@ export async function readClientFile(file: string): Promise<string> {
   return isRunFromSource && file.endsWith('.js') ? bundleScript(url) : readFile(url, 'utf8');
 }
 
+export function readImage(file: string): Promise<Buffer> {
+  return readFile(new URL(file, clientFolder));
+}
+
 /**
  * A script with all that it imports. The service worker becomes a classic script: every browser with Web Push can run it,
  * and `importScripts()` can pull it into another one.

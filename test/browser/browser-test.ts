@@ -7,6 +7,7 @@ import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { type Backend, startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, received, textOf } from '../../tools/browser/demo-page.ts';
 import { startOtherSite } from './other-site.ts';
+import { type Shop, startShop } from './shop.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 
 export interface BrowserTestContext {
@@ -25,6 +26,10 @@ export interface BrowserTestContext {
   deliverTo(subscription: StoredSubscription, page: Page, heading: string, message: string): Promise<void>;
   /** A page of another site that uses the service, where notifications are permitted. @param path without its first slash */
   openOtherSite(path?: string): Promise<{ readonly page: Page; readonly url: string }>;
+  /** A second service, with a store of its own. */
+  startAnotherBackend(): Promise<Backend>;
+  /** A site with service workers of its own, where notifications are permitted. */
+  startShop(): Promise<Shop>;
 }
 
 export type BrowserTest = (title: string, run: (context: BrowserTestContext) => Promise<void>) => void;
@@ -68,6 +73,12 @@ export function createBrowserTests(start: () => Promise<TestBrowser>, skip: fals
         async deliverTo(subscription, page, heading, message) {
           assert.equal(await backend.sendTo(subscription, { title: heading, message }), 'accepted');
           assert.equal((await received(page, 1))[0], `${heading}: ${message}`);
+        },
+        startAnotherBackend: async () => resources.use(await startBackend(testBrowser.access)),
+        async startShop() {
+          const shop = resources.use(await startShop(backend.url));
+          await context.permit(shop.url, 'granted');
+          return shop;
         },
         async openOtherSite(path = '') {
           const { url } = resources.use(await startOtherSite(backend.url));

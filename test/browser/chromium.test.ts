@@ -20,6 +20,7 @@ import { testInvitations } from './invitation-suite.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
 import { testConsole, testConsoleForAll } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
+import { testOwnWorkers } from './own-worker-suite.ts';
 import { onScreen, testNotifications } from './notification-suite.ts';
 
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
@@ -27,6 +28,7 @@ testDemoPage(browserTest);
 testCookies(browserTest);
 testInvitations(browserTest);
 testNotifications(browserTest, []);
+testOwnWorkers(browserTest);
 testConsole(browserTest);
 testConsoleForAll(browserTest, ['light', 'dark']);
 
@@ -82,6 +84,19 @@ browserTest(
     await untilReplaced(backend, former);
   },
 );
+
+browserTest('the demo page can be installed, on a Home Screen too', async ({ backend, open }) => {
+  const page = await open();
+  const session = await page.createCDPSession();
+  const { url, errors } = await session.send('Page.getAppManifest');
+  assert.equal(url, `${backend.url}manifest.webmanifest`);
+  assert.deepEqual(errors, []);
+  const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+  assert.deepEqual(installabilityErrors, []);
+  const icon = await page.$eval('link[rel="apple-touch-icon"]', (link) => (link as HTMLLinkElement).href);
+  const size = await page.evaluate(`(async () => (await createImageBitmap(await (await fetch('${icon}')).blob())).width)()`);
+  assert.equal(size, 512);
+});
 
 browserTest('a page that was not loaded securely is told so', async ({ testBrowser, backend }) => {
   const page = await testBrowser.browser.newPage();

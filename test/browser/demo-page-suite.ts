@@ -592,6 +592,17 @@ export function testDemoPage(browserTest: BrowserTest): void {
   });
 
   browserTest(
+    'a tab of an iPhone is told to add the page to the Home Screen first',
+    async ({ testBrowser, backend }) => {
+      const page = await testBrowser.browser.newPage();
+      await page.evaluateOnNewDocument('delete window.PushManager; navigator.standalone = false;');
+      await page.goto(backend.url);
+      await waitFor(page, '.failure');
+      assert.match(await textOf(page, '#failure'), /^Add this page to the Home Screen first.*Share button/);
+    },
+  );
+
+  browserTest(
     'a question closed without an answer is told with what to do',
     async ({ testBrowser, backend }) => {
       const page = await testBrowser.browser.newPage();
@@ -610,12 +621,21 @@ export function testDemoPage(browserTest: BrowserTest): void {
 const endpointOf = (subscription: unknown): string => (subscription as StoredSubscription).endpoint;
 
 /** Has the browser remember another `auth` of the service's copy. */
-const changeCopy = (auth: string) => `(async () => {
-  const cache = await caches.open('deskbell');
-  const [key] = await cache.keys();
-  const copy = await (await cache.match(key)).json();
-  await cache.put(key, new Response(JSON.stringify({ ...copy, auth: ${JSON.stringify(auth)} })));
-})()`;
+const changeCopy = (auth: string) => `new Promise((resolve, reject) => {
+  const opening = indexedDB.open('deskbell');
+  opening.onerror = () => reject(opening.error);
+  opening.onsuccess = () => {
+    const transaction = opening.result.transaction('deskbell', 'readwrite');
+    const store = transaction.objectStore('deskbell');
+    const key = [new URL('./', location.href).href, 'state'];
+    store.get(key).onsuccess = ({ target: { result: state } }) => {
+      const storedBody = JSON.stringify({ ...JSON.parse(state.storedBody), auth: ${JSON.stringify(auth)} });
+      store.put({ ...state, storedBody }, key);
+    };
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+  };
+})`;
 
 /** One row, and not the former one. */
 export async function untilReplaced(backend: Backend, former: StoredSubscription): Promise<void> {

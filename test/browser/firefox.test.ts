@@ -8,6 +8,7 @@ import { testInvitations } from './invitation-suite.ts';
 import { testDemoPage } from './demo-page-suite.ts';
 import { testConsole, testConsoleForAll } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
+import { testOwnWorkers } from './own-worker-suite.ts';
 import { testNotifications } from './notification-suite.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 
@@ -17,6 +18,7 @@ testDemoPage(browserTest);
 testCookies(browserTest);
 testInvitations(browserTest);
 testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
+testOwnWorkers(browserTest);
 testConsole(browserTest);
 testConsoleForAll(browserTest, ['light']);
 // It cannot be told later.

@@ -118,6 +118,22 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
     );
 
     browserTest(
+      'with the script in another folder, a relative url is relative to the page that subscribed',
+      async ({ testBrowser, backend, openOtherSite }) => {
+        const { page, url } = await openOtherSite('some/article');
+        await page.evaluate(`
+          import('${backend.url}client/index.js').then(({ createClient }) =>
+            createClient({ serviceUrl: '${backend.url}', serviceWorkerUrl: '/assets/worker.js' })
+              .subscribe()
+              .then(() => undefined))`);
+        await backend.sendToAll({ title: 'Comment', message: '', url: 'article?comment=7' });
+        await untilShown(1);
+        await desktop.clickNotification();
+        await untilOpen(testBrowser, `${url}some/article?comment=7`);
+      },
+    );
+
+    browserTest(
       'where a tab has the url already, it comes to the front',
       async ({ testBrowser, backend, openSubscribed }) => {
         const { page: first } = await openSubscribed();

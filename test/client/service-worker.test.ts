@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import { build } from 'esbuild';
+import { IDBFactory, IDBKeyRange } from 'fake-indexeddb';
 import * as fc from 'fast-check';
+import { storageTimeoutMs } from '../../src/client/time-limit.ts';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import { unusualPayloads } from './unusual-payloads.ts';
 
@@ -19,10 +21,17 @@ const pushMessageData = (bytes: Uint8Array) => ({
   text: () => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes),
 });
 
-const modules = ['read-push', 'receipts', 'renewal', 'scope', 'show'];
+const modules = [
+  'database',
+  'worker/read-push',
+  'worker/receipts',
+  'worker/renewal',
+  'worker/scope',
+  'worker/show',
+];
 const { outputFiles } = await build({
   stdin: {
-    contents: modules.map((name) => `export * from './worker/${name}.ts';`).join(''),
+    contents: modules.map((path) => `export * from './${path}.ts';`).join(''),
     resolveDir: join(import.meta.dirname, '../../src/client'),
   },
   bundle: true,
@@ -33,9 +42,9 @@ const { outputFiles } = await build({
 
 /** Runs the modules in a global scope of their own, and returns what they export. */
 function runScript(scope: Readonly<Record<string, unknown>>) {
-  const location = { href: 'https://example.org/service-worker.js' };
-  const self = { addEventListener: () => undefined, location, registration: scope['registration'] };
-  const context = createContext({ ...scope, self, URL, Response, AbortSignal });
+  const self = { addEventListener: () => undefined, registration: scope['registration'] };
+  const indexedDB = new IDBFactory();
+  const context = createContext({ clearTimeout, ...scope, self, indexedDB, IDBKeyRange, URL, AbortSignal });
   runInContext(outputFiles[0]!.text, context);
   return { self, ...context['parts'] };
 }
@@ -152,9 +161,9 @@ test('any JSON is read so, with any values of title and message', () => {
   );
 });
 
-test('a click opens http(s) only, absolute or relative to the scope', () => {
-  const scope = runScript({ registration: { scope: 'https://example.org/app/' } });
-  const toLink = (url: unknown): unknown => scope['toUrl'](url, /^https?:/);
+test('a click opens http(s) only, absolute or relative to the page', () => {
+  const toLink = (url: unknown): unknown =>
+    runScript({})['toUrl'](url, 'https://example.org/app/', /^https?:/);
   assert.equal(toLink('orders/7'), 'https://example.org/app/orders/7');
   assert.equal(toLink('http://other.example/'), 'http://other.example/');
   for (const url of ['javascript:alert(1)', 'data:text/html,x', 'https://', 7, null, undefined]) {
@@ -174,47 +183,69 @@ test('the badge is set where the browser has that, and nothing is said where it 
   await runScript({ navigator: {} })['showBadge'](3);
 });
 
-test('a subscription that cannot be renewed is reported, tried again after 2, 8 and 20 s, then left to Background Sync', async () => {
-  const copies = new Map<string, Response>();
+/** A scope whose waiting times are over at once, but that of the storage, which answers. */
+const endAtOnce = (end: () => void, delayMs: number) => {
+  if (delayMs !== storageTimeoutMs) end();
+};
+
+const locks = { request: (_name: string, work: () => unknown) => work() };
+
+/** A scope where a page has subscribed, and the service answers 500 since. */
+async function startRenewing(state: Readonly<Record<string, string>>) {
   const waitedMs: number[] = [];
-  const errors: unknown[] = [];
+  const errors: string[] = [];
   const syncs: string[] = [];
   const scope = runScript({
     registration: {
       scope: 'https://example.org/',
       sync: { register: async (tag: string) => void syncs.push(tag) },
     },
-    navigator: { locks: { request: (_name: string, work: () => unknown) => work() } },
-    caches: {
-      open: async () => ({
-        match: async (url: string) => copies.get(url)?.clone(),
-        put: async (url: string, response: Response) => void copies.set(url, response),
-      }),
-    },
+    navigator: { locks },
     Notification: { permission: 'granted' },
+    btoa,
     fetch: async () => new Response('', { status: 500 }),
-    setTimeout(resolve: () => void, delayMs: number) {
-      waitedMs.push(delayMs);
-      resolve();
+    setTimeout(end: () => void, delayMs: number) {
+      if (delayMs !== storageTimeoutMs) waitedMs.push(delayMs);
+      endAtOnce(end, delayMs);
     },
     console: { error: (...parts: unknown[]) => errors.push(parts.join(' ')) },
   });
+  await scope['updateOwnState'](state);
+  return { scope, waitedMs, errors, syncs };
+}
+
+const serviceUrl = 'https://example.org/push/';
+
+test('a subscription that cannot be renewed is reported, tried again after 2, 8 and 20 s, then left to Background Sync', async () => {
+  const { scope, waitedMs, errors, syncs } = await startRenewing({ serviceUrl, storedBody: '{}' });
 
   await scope['renewWithRetries'](null);
 
   assert.deepEqual(waitedMs, [2000, 8000, 20_000]);
   assert.deepEqual(syncs, ['deskbell']);
-  assert.deepEqual(
-    errors.filter((error) => /could not be subscribed anew.*example.org answered 500/.test(String(error)))
-      .length,
-    4,
-  );
-  assert.equal(copies.size, 1, 'the next page load knows that this browser is to be subscribed');
+  const words = /could not be subscribed anew.*example.org answered 500/;
+  assert.equal(errors.filter((error) => words.test(error)).length, 4);
+  assert.equal((await scope['readOwnState']()).storedBody, '{}', 'the next page load tries again');
+});
+
+test('a subscription that was never stored is known by its former form', async () => {
+  const { scope } = await startRenewing({ serviceUrl });
+  const former = { endpoint: 'https://push.example/1', getKey: () => new Uint8Array([1]).buffer };
+  await scope['renewWithRetries'](former);
+  const { storedBody } = await scope['readOwnState']();
+  assert.deepEqual(JSON.parse(storedBody), { endpoint: former.endpoint, p256dh: 'AQ==', auth: 'AQ==' });
+});
+
+test('who has unsubscribed, or was subscribed without the page library, is left alone', async () => {
+  for (const state of [{ serviceUrl }, { storedBody: '{}' }, {}]) {
+    const { scope, errors, waitedMs } = await startRenewing(state as Record<string, string>);
+    await scope['renewWithRetries'](null);
+    assert.deepEqual([errors, waitedMs], [[], []]);
+  }
 });
 
 /** A scope that keeps what is to be reported, and a service that gives these answers; without one it is away. */
-function startReporting(answers: number[]) {
-  const kept = new Map<string, Response>();
+async function startReporting(answers: number[]) {
   const bodies: { readonly receipts: readonly object[] }[] = [];
   const syncs: string[] = [];
   const scope = runScript({
@@ -227,17 +258,9 @@ function startReporting(answers: number[]) {
         },
       },
     },
-    navigator: { locks: { request: (_name: string, work: () => unknown) => work() } },
-    caches: {
-      open: async () => ({
-        keys: async () => [...kept.keys()],
-        match: async (url: string) => kept.get(url)?.clone(),
-        put: async (url: string, response: Response) => void kept.set(url, response),
-        delete: async (url: string) => kept.delete(url),
-      }),
-    },
+    navigator: { locks },
     async fetch(url: URL, { body, ...options }: RequestInit) {
-      assert.equal(url.href, 'https://example.org/webPush/receipts');
+      assert.equal(url.href, `${serviceUrl}webPush/receipts`);
       assert.equal(options.keepalive, true);
       assert.equal(options.credentials, 'same-origin');
       bodies.push(JSON.parse(String(body)));
@@ -245,29 +268,33 @@ function startReporting(answers: number[]) {
       if (status === undefined) throw new TypeError('Failed to fetch');
       return { status };
     },
-    setTimeout: (end: () => void) => end(),
+    setTimeout: endAtOnce,
   });
+  await scope['updateOwnState']({ serviceUrl });
   const report = (receipt: unknown, event: string, action?: string) =>
     scope['report']({ title: 't', message: 'm', receivedAtMs: 1, receipt }, event, action);
-  return { kept, bodies, syncs, report };
+  /** How many are still to be reported; the state is one entry more. */
+  const countKept = async (): Promise<number> =>
+    (await scope['inStore']('readonly', (store: IDBObjectStore) => scope['resultOf'](store.count()))) - 1;
+  return { countKept, bodies, syncs, report };
 }
 
 const token = 'A'.repeat(38);
 
 test('what became of a notification is reported with its token and its action', async () => {
-  const { kept, bodies, syncs, report } = startReporting([204, 204]);
+  const { countKept, bodies, syncs, report } = await startReporting([204, 204]);
   await report(token, 'shown');
   await report(token, 'clicked', 'open');
   assert.deepEqual(bodies, [
     { receipts: [{ token, event: 'shown' }] },
     { receipts: [{ token, event: 'clicked', action: 'open' }] },
   ]);
-  assert.equal(kept.size, 0);
+  assert.equal(await countKept(), 0);
   assert.deepEqual(syncs, []);
 });
 
 test('a message without a token, or with a member of this name that is none, reports nothing', async () => {
-  const { bodies, report } = startReporting([]);
+  const { bodies, report } = await startReporting([]);
   for (const receipt of [undefined, null, 7, {}, 'short', `${token}A`, `${'A'.repeat(37)}*`]) {
     await report(receipt, 'shown');
   }
@@ -275,7 +302,7 @@ test('a message without a token, or with a member of this name that is none, rep
 });
 
 test('what the service did not take is kept and reported with the next; nothing fails for it', async () => {
-  const { kept, bodies, syncs, report } = startReporting([429, 503]);
+  const { countKept, bodies, syncs, report } = await startReporting([429, 503]);
   await report(token, 'shown');
   await report(token, 'clicked');
   await report(token, 'dismissed');
@@ -283,22 +310,22 @@ test('what the service did not take is kept and reported with the next; nothing 
     bodies.map(({ receipts }) => receipts.length),
     [1, 2, 3],
   );
-  assert.equal(kept.size, 3);
+  assert.equal(await countKept(), 3);
   assert.deepEqual(syncs, ['deskbell-receipts', 'deskbell-receipts', 'deskbell-receipts']);
 });
 
 test('what the service never takes is not reported again', async () => {
   for (const status of [400, 404, 413]) {
-    const { kept, bodies, report } = startReporting([status]);
+    const { countKept, bodies, report } = await startReporting([status]);
     await report(token, 'shown');
     assert.equal(bodies.length, 1);
-    assert.equal(kept.size, 0);
+    assert.equal(await countKept(), 0);
   }
 });
 
 test('so many are reported at once that the service takes them', async () => {
-  const { bodies, report, kept } = startReporting([...Array.from({ length: 120 }, () => 503), 204]);
+  const { bodies, report, countKept } = await startReporting([...Array.from({ length: 120 }, () => 503), 204]);
   for (let index = 0; index < 121; index += 1) await report(token, 'clicked', `action-${index}`);
   assert.equal(bodies.at(-1)?.receipts.length, 50);
-  assert.equal(kept.size, 71);
+  assert.equal(await countKept(), 71);
 });

@@ -26,7 +26,7 @@ const runners = [
     name: 'SQLite: ',
   },
   {
-    suite: /^test\/browser\/(?:cookie|demo-page|invitation)-suite\.ts$/,
+    suite: /^test\/browser\/[\w-]+-suite\.ts$/,
     source: '',
     file: 'test/browser/chromium.test.ts',
     name: '',

@@ -17,6 +17,8 @@ const clientFiles = [
   ['/client/demo/demo.js', 'text/javascript'],
   ['/client/demo/demo.css', 'text/css'],
   ['/client/demo/icon.svg', 'image/svg+xml'],
+  ['/client/demo/icon.png', 'image/png'],
+  ['/manifest.webmanifest', 'application/manifest+json'],
   ['/client/index.js', 'text/javascript'],
   ['/service-worker.js', 'text/javascript'],
   ['/docs', 'text/html'],
@@ -123,9 +125,9 @@ describe('the service', () => {
       assert.equal(response.headers.get('content-type')?.split(';')[0], type);
       assert.match(response.headers.get('content-security-policy')!, /^default-src '(self|none)'; /);
       assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
-      const body = await response.text();
+      const body = Buffer.from(await response.arrayBuffer());
       if (type === 'text/html')
-        assert.doesNotMatch(body, /(src|href)="(https?:|\/)/, 'all addresses are relative');
+        assert.doesNotMatch(body.toString(), /(src|href)="(https?:|\/)/, 'all addresses are relative');
       const etag = response.headers.get('etag')!;
       assert.ok(etag.includes(createHash('sha256').update(body).digest('base64url').slice(0, 22)));
       const again = await fetch(service.base + path, { headers: { 'if-none-match': etag } });

@@ -12,7 +12,11 @@ const advice: Readonly<Record<FailureReason, Advice>> = {
   'no-support': {
     heading: 'This browser cannot receive push messages',
     remedy:
-      'Use a current Firefox, Chrome, Edge or Safari, in an ordinary window. On an iPhone or iPad, add this page to the Home Screen first.',
+      'Use a current Firefox, Chrome, Edge or Safari, in an ordinary window; on an iPhone or iPad, iOS 16.4 or newer.',
+  },
+  'home-screen-required': {
+    heading: 'Add this page to the Home Screen first',
+    remedy: 'Press the Share button, choose “Add to Home Screen”, and open Deskbell from there.',
   },
   'insecure-context': {
     heading: 'This page was not loaded securely',
@@ -70,7 +74,7 @@ const card = element('browser');
 const subscribeButton = element('subscribe');
 const unsubscribeButton = element('unsubscribe');
 
-const client = createClient({ fetch: loggedFetch });
+const client = createClient({ fetch: loggedFetch, serviceWorkerUrl: 'service-worker.js' });
 
 onPress(subscribeButton, async () => {
   if (Notification.permission === 'default') step('Asking you for permission to show notifications.');

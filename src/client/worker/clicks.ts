@@ -1,7 +1,7 @@
 // What a click on a notification does, and what is reported when one is closed.
 import type { PushMessage } from '../push-message.ts';
 import { report } from './receipts.ts';
-import { hooks, openPages, pageUrl, toUrl, worker } from './scope.ts';
+import { hooks, openPages, passOn, readPageUrl, toUrl, worker } from './scope.ts';
 
 const linkScheme = /^https?:/;
 /** The receipt token of the notification that was clicked last. */
@@ -27,16 +27,29 @@ async function actOnClick(message: PushMessage, actionName: string): Promise<voi
     console.error('Deskbell: onClick failed, so the page is opened.', error);
   }
   const action = message.actions?.find((candidate) => candidate.action === actionName);
-  await openPage(message, toUrl(action?.url ?? message.url, linkScheme));
+  await openPage(message, action?.url ?? message.url);
 }
 
 /**
- * Brings a page to the front, the one that is at `url` where that is given. Where there is none, it opens one and passes
- * it the message.
+ * Brings a page to the front: the one at `link`, or without a link one in the folder that the page that subscribed and the
+ * scope have in common. Where there is none, it opens one and passes it the message.
  */
-async function openPage(message: PushMessage, url: string | undefined): Promise<void> {
-  const isIt = (page: WindowClient) => (url ? page.url === url : page.url.startsWith(pageUrl));
+async function openPage(message: PushMessage, link: string | undefined): Promise<void> {
+  const pageUrl = await readPageUrl();
+  const url = toUrl(link, pageUrl, linkScheme);
+  const folder = commonFolder(pageUrl, worker.registration.scope);
+  const isIt = (page: WindowClient) => (url ? page.url === url : page.url.startsWith(folder));
   const page = (await openPages()).find(isIt);
-  if (page) await page.focus();
-  else (await worker.clients.openWindow(url ?? pageUrl))?.postMessage({ deskbell: message });
+  if (page) {
+    await page.focus();
+    return;
+  }
+  const opened = await worker.clients.openWindow(url ?? folder);
+  if (opened) passOn(message, opened);
+}
+
+function commonFolder(pageUrl: string, scope: string): string {
+  let folder = new URL('./', scope).href;
+  while (!pageUrl.startsWith(folder)) folder = new URL('../', folder).href;
+  return folder;
 }

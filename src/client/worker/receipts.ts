@@ -1,10 +1,11 @@
 // Reports to the service what became of notifications, where their messages ask for that.
+import { inStore, resultOf } from '../database.ts';
 import type { PushMessage } from '../push-message.ts';
 import { requestService } from '../request-service.ts';
 import { jsonType } from '../service-api.ts';
-import { serviceUrl, tryLater, worker } from './scope.ts';
+import { readOwnState, tryLater, worker } from './scope.ts';
 
-/** Name of the lock, of the sync and of the cache of what is still to be reported. */
+/** Name of the lock and of the sync. */
 export const receiptsName = 'deskbell-receipts';
 /** What comes within this time is reported together, so many at most. */
 const receiptDelayMs = 1000;
@@ -16,8 +17,7 @@ export async function report({ receipt }: PushMessage, event: string, action?: s
   try {
     // Kept until it has been told: browsers close a service worker when they like.
     const kept = JSON.stringify({ token: receipt, event, action });
-    const url = `${worker.registration.scope}?${encodeURIComponent(kept)}`;
-    await (await caches.open(receiptsName)).put(url, new Response(kept));
+    await inStore('readwrite', (store) => resultOf(store.put(kept, [...keyPrefix(), kept])));
     await new Promise((resolve) => setTimeout(resolve, receiptDelayMs));
     await sendReceipts();
   } catch {
@@ -28,18 +28,23 @@ export async function report({ receipt }: PushMessage, event: string, action?: s
 /** Fails where the service cannot be reached or is too busy. */
 export function sendReceipts(): Promise<void> {
   return navigator.locks.request(receiptsName, async () => {
-    const cache = await caches.open(receiptsName);
-    const kept = (await cache.keys()).slice(0, maxReceipts);
-    if (kept.length === 0) return;
-    const receipts = await Promise.all(kept.map(async (key) => (await cache.match(key))?.json()));
+    const { serviceUrl } = await readOwnState();
+    // An array is greater than any text, so these are all keys with this prefix.
+    const all = IDBKeyRange.bound(keyPrefix(), [...keyPrefix(), []]);
+    const kept = await inStore('readonly', (store) => resultOf(store.getAll(all, maxReceipts)));
+    if (!serviceUrl || !kept?.length) return;
     const { status } = await requestService(new URL('webPush/receipts', serviceUrl), {
       method: 'POST',
       keepalive: true,
       headers: jsonType,
-      body: JSON.stringify({ receipts }),
+      body: `{"receipts":[${kept.join()}]}`,
     });
     if (status === 429 || status >= 500) throw new Error(`The service answered with ${status}.`);
     // Taken, or never to be taken.
-    for (const key of kept) await cache.delete(key);
+    await inStore('readwrite', async (store) => {
+      for (const key of kept) void store.delete([...keyPrefix(), key]);
+    });
   });
 }
+
+const keyPrefix = (): string[] => [worker.registration.scope, 'receipt'];

@@ -1,16 +1,17 @@
 // Renews the subscription where the push service has dropped it, also while no page is open (Push API §8.2).
 import { ServiceApi, subscriptionBody } from '../service-api.ts';
-import { StoredCopy } from '../stored-copy.ts';
 import { ownName, reconcile } from '../subscription.ts';
-import { serviceUrl, tryLater, worker } from './scope.ts';
+import { readOwnState, tryLater, updateOwnState, worker } from './scope.ts';
 
 /** Waiting times before a failed renewal is tried again, while the browser keeps this worker alive. */
 const retryDelaysMs = [2_000, 8_000, 20_000];
-const service = new ServiceApi(serviceUrl);
 
+/** @param former null also where notifications were blocked and are allowed again */
 export async function renewWithRetries(former: PushSubscription | null): Promise<void> {
-  const storedCopy = new StoredCopy(worker.registration.scope);
-  if ((await storedCopy.read()) === undefined) await storedCopy.write(former ? subscriptionBody(former) : '');
+  const { serviceUrl, storedBody } = await readOwnState();
+  // The site has subscribed without the page library.
+  if (!serviceUrl) return;
+  if (storedBody === undefined && former) await updateOwnState({ storedBody: subscriptionBody(former) });
   for (const delayMs of [0, ...retryDelaysMs]) {
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     try {
@@ -34,9 +35,9 @@ export async function renew(): Promise<void> {
 }
 
 async function resubscribe(): Promise<void> {
-  const storedCopy = new StoredCopy(worker.registration.scope);
+  const { serviceUrl, storedBody } = await readOwnState();
   // Unsubscribed, or notifications were blocked, in the meantime.
-  if ((await storedCopy.read()) === undefined || Notification.permission !== 'granted') return;
+  if (storedBody === undefined || Notification.permission !== 'granted') return;
   // There is no token here: user and tags move over.
-  await reconcile(async () => worker.registration, service, storedCopy);
+  await reconcile(async () => worker.registration, new ServiceApi(new URL(serviceUrl!)));
 }

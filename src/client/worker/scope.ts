@@ -1,30 +1,44 @@
-// The global scope of the service worker, and what the page library has put into the URL of its script.
+// The global scope of the service worker, and what the page library has stored for it.
 /// <reference lib="webworker" />
 import type { PushMessage } from '../push-message.ts';
 import type { ServiceWorkerHooks } from '../service-worker-hooks.ts';
+import { readState, updateState, type StoredState } from '../stored-state.ts';
 
 export const worker = self as unknown as ServiceWorkerGlobalScope;
 
-const scriptUrl = new URL(worker.location.href);
-/** The Deskbell service; the page library names it in the script's URL where it is not this script's own folder. */
-export const serviceUrl = new URL(scriptUrl.searchParams.get('service') ?? './', scriptUrl);
-/** What a click on a notification opens; named likewise where this script is not beside the page. */
-export const pageUrl = new URL(scriptUrl.searchParams.get('page') ?? './', scriptUrl).href;
+/** Of this registration. */
+export const readOwnState = (): Promise<StoredState> => readState(worker.registration.scope);
+export const updateOwnState = (changes: StoredState): Promise<void> =>
+  updateState(worker.registration.scope, changes);
 
 /** What the site's own service worker has set, before or after it has imported this script. */
 export function hooks(): ServiceWorkerHooks {
   return (worker as { deskbell?: ServiceWorkerHooks }).deskbell ?? {};
 }
 
+/** The page that subscribed. */
+export async function readPageUrl(): Promise<string> {
+  return (await readOwnState()).pageUrl ?? worker.registration.scope;
+}
+
 export function openPages(): Promise<readonly WindowClient[]> {
   return worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
 }
 
-/** An absolute URL of what is absolute or relative to the scope; undefined where it is none of these schemes. */
-export function toUrl(address: unknown, schemes: RegExp): string | undefined {
+/** Passes a message to a page; the scope tells a page that has another registration that it is not meant. */
+export function passOn(message: PushMessage, page: WindowClient): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Client has no such parameter
+  page.postMessage({ deskbell: message, scope: worker.registration.scope });
+}
+
+/**
+ * @param base what a relative address is relative to
+ * @returns undefined where the address is none, or has none of these schemes
+ */
+export function toUrl(address: unknown, base: string, schemes: RegExp): string | undefined {
   if (typeof address !== 'string') return undefined;
   try {
-    const { href } = new URL(address, worker.registration.scope);
+    const { href } = new URL(address, base);
     return schemes.test(href) ? href : undefined;
   } catch {
     return undefined;

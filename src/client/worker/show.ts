@@ -3,7 +3,7 @@ import type { PushMessage } from '../push-message.ts';
 import { hookTimeoutMs, withTimeLimit } from '../time-limit.ts';
 import { optionNames, pictureNames, readMembers } from './read-push.ts';
 import { report } from './receipts.ts';
-import { hooks, messageOf, openPages, toUrl, worker } from './scope.ts';
+import { hooks, messageOf, openPages, passOn, readPageUrl, toUrl, worker } from './scope.ts';
 
 const pictureScheme = /^(https?|data):/;
 
@@ -32,24 +32,23 @@ async function showAndPassOn(message: PushMessage): Promise<void> {
     tag: 'deskbell',
     requireInteraction: true,
     renotify: false,
-    ...givenOptions(message),
+    ...givenOptions(message, await readPageUrl()),
     data: { deskbell: message },
   };
   if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
   await worker.registration.showNotification(message.title, options);
   await showBadge(message.appBadge);
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Client has no such parameter
-  for (const page of await openPages()) page.postMessage({ deskbell: message });
+  for (const page of await openPages()) passOn(message, page);
 }
 
 /** What the payload says of the notification. A browser leaves out what it does not support. */
-function givenOptions(message: PushMessage): Record<string, unknown> {
+function givenOptions(message: PushMessage, pageUrl: string): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const name of optionNames) options[name] = message[name];
-  for (const name of pictureNames) options[name] = toUrl(message[name], pictureScheme);
+  for (const name of pictureNames) options[name] = toUrl(message[name], pageUrl, pictureScheme);
   options['actions'] = message.actions?.map((action) => ({
     ...action,
-    icon: toUrl(action.icon, pictureScheme),
+    icon: toUrl(action.icon, pageUrl, pictureScheme),
   }));
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined && value !== null),

@@ -24,7 +24,7 @@ interface Format {
   readonly words: string;
 }
 
-const relativeTo = "absolute or relative to the service worker's scope";
+const relativeTo = "absolute or relative to the page that subscribed";
 
 const formats = {
   link: {
@@ -137,7 +137,7 @@ export function describeValue(schema: ValueSchema): string {
   }
 }
 
-/** The scope is not known here; a URL that is relative to it has its scheme. */
+/** The page is not known here; a URL that is relative to it has its scheme. */
 function hasScheme(value: string, schemes: readonly string[]): boolean {
   const url = URL.parse(value, 'https://scope.invalid/');
   return url !== null && schemes.includes(url.protocol);

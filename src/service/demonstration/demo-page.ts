@@ -1,6 +1,7 @@
 // GET /: a page that subscribes a browser and shows what it receives.
+import { extname } from 'node:path';
 import { escapeHtml } from '../../http/description/html.ts';
-import { readClientFile, readStyle } from '../../http/client-assets.ts';
+import { readClientFile, readImage, readStyle } from '../../http/client-assets.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 import type { ServiceOptions } from '../options.ts';
@@ -9,10 +10,23 @@ const files = [
   ['/client/demo/demo.js', 'demo/demo.js', 'text/javascript; charset=utf-8', 'Script of the demo page'],
   ['/client/demo/demo.css', 'demo/demo.css', 'text/css; charset=utf-8', 'Style of the demo page'],
   ['/client/demo/icon.svg', 'demo/icon.svg', 'image/svg+xml', 'Icon of the demo page'],
+  ['/client/demo/icon.png', 'demo/icon.png', 'image/png', 'Icon of the demo page on a Home Screen'],
+  [
+    '/manifest.webmanifest',
+    'demo/manifest.webmanifest',
+    'application/manifest+json',
+    'Manifest of the demo page',
+  ],
 ] as const;
 
+const readers: Readonly<Record<string, (file: string) => Promise<string | Buffer>>> = {
+  '.css': readStyle,
+  '.png': readImage,
+};
+
+// The Trusted Types policy is the page library's.
 const contentSecurityPolicy =
-  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types deskbell";
 
 /** Part of the page, for whoever can use a shell on the server. */
 const howToSend = /<!-- send -->.*<!-- \/send -->/s;
@@ -37,7 +51,12 @@ export function addDemoPage(
     otherSpelling: app.prefix === '' ? undefined : { path: '', location: `${app.prefix}/` },
   });
   for (const [path, file, contentType, summary] of files) {
-    const read = () => (file.endsWith('.css') ? readStyle(file) : readClientFile(file));
-    serveFile(app, path, { tag: 'Files', summary, contentType, contentSecurityPolicy, read });
+    serveFile(app, path, {
+      tag: 'Files',
+      summary,
+      contentType,
+      contentSecurityPolicy,
+      read: () => readers[extname(file)]?.(file) ?? readClientFile(file),
+    });
   }
 }

@@ -4,6 +4,7 @@ import type { DocumentedPromise } from '../promise.ts';
 const demoPage = 'test/browser/demo-page-suite.ts';
 const cookies = 'test/browser/cookie-suite.ts';
 const request = 'src/client/request-service.ts';
+const ownWorkers = 'test/browser/own-worker-suite.ts';
 
 export const client: readonly DocumentedPromise[] = [
   {
@@ -56,6 +57,49 @@ export const client: readonly DocumentedPromise[] = [
           "return request(url, { ...init, credentials: 'omit' });",
           'return request(url, init);',
         ],
+      },
+    },
+  },
+  {
+    claim:
+      "A site's own service worker with one line more shows messages, and renews with the page closed and all caches deleted",
+    test: { file: ownWorkers, title: "importScripts() adds Deskbell to the site's own service worker" },
+    changes: {
+      'src/client/stored-state.ts': {
+        'what is stored is lost': ['store.put({ ...state, ...changes }', 'store.put({ ...state }'],
+      },
+      'src/client/service-worker.ts': {
+        'a new version of the site takes effect before its pages are closed': [
+          'if ((await readOwnState()).scriptPath !== scriptPath) await',
+          'await',
+        ],
+      },
+      'src/client/worker-registration.ts': {
+        'it registers a script of its own': ['if (!registration || (this.#isGiven &&', 'if (!(this.#isGiven &&'],
+      },
+    },
+  },
+  {
+    claim: 'Several registrations on one origin do not mix',
+    test: { file: ownWorkers, title: 'two sites on one origin' },
+    changes: {
+      'src/client/stored-state.ts': {
+        'they share what is stored': ["[scope, 'state']", "['state']"],
+      },
+      'src/client/client.ts': {
+        'a page gets the messages of all': ['if (registration?.scope === scope) this', 'this'],
+      },
+      'src/client/worker/scope.ts': {
+        'URLs are relative to the scope': ['(await readOwnState()).pageUrl ?? ', ''],
+      },
+    },
+  },
+  {
+    claim: 'Where no service worker controls the page, the error names scope and page',
+    test: { file: ownWorkers, title: 'where no service worker controls the page' },
+    changes: {
+      'src/client/worker-registration.ts': {
+        'the scopes are left out': ['scopes.length === 0', 'scopes.length >= 0'],
       },
     },
   },

@@ -1,0 +1,37 @@
+// What this browser keeps for each registration of a service worker: what the page library knows and the service worker
+// must know, also while no page is open.
+import { inStore, resultOf } from './database.ts';
+
+export interface StoredState {
+  /** The folder of the Deskbell service. */
+  readonly serviceUrl?: string;
+  /** The page that subscribed: relative URLs of messages are relative to it. */
+  readonly pageUrl?: string;
+  /**
+   * The request body by which the service stored the subscription last. It says that this browser is to be subscribed,
+   * also after the push service has dropped the subscription, and which row of the service to replace then. Undefined
+   * where this browser is not subscribed.
+   */
+  readonly storedBody?: string | undefined;
+  /** Path of the script that was activated last and has Deskbell in it. */
+  readonly scriptPath?: string;
+}
+
+/** @param scope of the registration */
+export async function readState(scope: string): Promise<StoredState> {
+  return (await inStore('readonly', (store) => read(store, scope))) ?? {};
+}
+
+/** Changes these members and leaves the others. */
+export async function updateState(scope: string, changes: StoredState): Promise<void> {
+  await inStore('readwrite', async (store) => {
+    const state = await read(store, scope);
+    await resultOf(store.put({ ...state, ...changes }, keyOf(scope)));
+  });
+}
+
+const keyOf = (scope: string): IDBValidKey => [scope, 'state'];
+
+async function read(store: IDBObjectStore, scope: string): Promise<StoredState | undefined> {
+  return resultOf(store.get(keyOf(scope)));
+}

@@ -1,0 +1,208 @@
+// Sites that have a service worker of their own: whoever registers it, in whichever order and however often, messages are
+// shown, and the subscription is renewed while no page is open.
+import assert from 'node:assert/strict';
+import type { Page } from 'puppeteer-core';
+import type { StoredSubscription } from '../../src/store/subscriptions.ts';
+import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
+import { until } from '../../tools/until.ts';
+import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
+import { untilReplaced } from './demo-page-suite.ts';
+import { onScreen } from './notification-suite.ts';
+import { forms, importingWorker, type Shop } from './shop.ts';
+
+export function testOwnWorkers(browserTest: BrowserTest): void {
+  for (const { title, script, options } of forms) {
+    browserTest(
+      `${title} adds Deskbell to the site's own service worker: it is renewed with the page closed and all caches deleted`,
+      async (context) => {
+        const { testBrowser, backend, startShop, storedRow } = context;
+        const shop = await startShop();
+        const page = await openShop(context, shop);
+        const register = `navigator.serviceWorker.register('${script}', ${JSON.stringify(options)})`;
+        await page.evaluate(`${register}.then(() => undefined)`);
+        await subscribe(page);
+        for (let count = 0; count < 2; count += 1) await page.evaluate(`${register}.then(() => undefined)`);
+
+        await backend.sendToAll({ title: 'First', message: '', icon: 'icon.png' });
+        await waitFor(page, 'li');
+        assert.equal(await textOf(page, 'li'), 'First');
+        const [notification] = await onScreen(page);
+        assert.equal(notification?.['icon'], `${shop.url}icon.png`, 'relative to the page');
+        assert.equal(await page.evaluate(activeScript), new URL(script, shop.url).href);
+
+        shop.release(2);
+        await page.evaluate(untilWaiting);
+        assert.deepEqual(shop.reports, ['activated 1'], 'a new version waits, as the site wants it');
+        await page.close();
+        await until(async () => shop.reports.includes('activated 2'), 'the new version');
+        const former = await storedRow();
+        await testBrowser.dropSubscriptions(shop.url);
+        await untilReplaced(backend, former);
+
+        const next = await openShop(context, shop);
+        await next.evaluate('start()');
+        assert.equal(await next.evaluate('client.synced'), 'sent-again');
+        await backend.sendToAll({ title: 'Second', message: '' });
+        await waitFor(next, 'li');
+      },
+    );
+  }
+
+  browserTest(
+    'the page may subscribe before the site registers its service worker, and sends again at each load',
+    async (context) => {
+      const { backend, startShop, storedRow } = context;
+      const shop = await startShop();
+      const page = await openShop(context, shop);
+      await page.evaluate('start(); globalThis.subscribing = client.subscribe(); undefined');
+      await page.evaluate("navigator.serviceWorker.register('sw.js').then(() => undefined)");
+      await page.evaluate('subscribing.then(() => undefined)');
+      const { endpoint } = await storedRow();
+
+      for (const order of ['start(); register()', 'register(); start()']) {
+        await page.reload();
+        await page.evaluate(
+          `{ const register = () => void navigator.serviceWorker.register('sw.js'); ${order} }`,
+        );
+        assert.equal(await page.evaluate('client.synced'), 'sent-again');
+        assert.equal(await page.evaluate(activeScript), `${shop.url}sw.js`);
+      }
+      assert.equal((await storedRow()).endpoint, endpoint);
+      await backend.sendToAll({ title: 'Here', message: '' });
+      await waitFor(page, 'li');
+    },
+  );
+
+  browserTest(
+    'a service worker of the site that has no Deskbell in it is named; with the line it is used at once',
+    async (context) => {
+      const { backend, startShop } = context;
+      const shop = await startShop();
+      const page = await openShop(context, shop);
+      await page.evaluate("navigator.serviceWorker.register('plain.js').then(() => undefined)");
+      await page.evaluate('start({ timeoutMs: 5000 })');
+      assert.equal(
+        await page.evaluate(failureOf('client.subscribe()')),
+        `service-worker-failed: The service worker /shop/plain.js with the scope ${shop.url} does not import Deskbell's, so it ` +
+          "would not show messages. Add importScripts('/service-worker.js') to it, with the path of your copy of deskbell/service-worker.js.",
+      );
+      assert.deepEqual(await backend.subscriptions(), []);
+
+      shop.plainWorker = importingWorker(2);
+      await page.evaluate(
+        'navigator.serviceWorker.getRegistration().then((registration) => void registration.update())',
+      );
+      await subscribe(page);
+      await backend.sendToAll({ title: 'Now', message: '' });
+      await waitFor(page, 'li');
+    },
+  );
+
+  browserTest('where no service worker controls the page, scope and page are named', async (context) => {
+    const shop = await context.startShop();
+    const page = await openShop(context, shop);
+    const otherScope = new URL('/blog/', shop.url).href;
+    await page.evaluate("navigator.serviceWorker.register('/blog/worker.js').then(() => undefined)");
+    await page.evaluate('start({ timeoutMs: 5000 })');
+    assert.equal(
+      await page.evaluate(failureOf('client.subscribe()')),
+      `service-worker-failed: No service worker controls the page ${shop.url}. There are registrations with the scope ${otherScope}. ` +
+        'The service worker /shop/service-worker.js could not be loaded: the server answered 404. ' +
+        'Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.',
+    );
+  });
+
+  browserTest(
+    'two sites on one origin have a subscription each, with their own page, service and messages',
+    async (context) => {
+      const { testBrowser, backend, startShop, startAnotherBackend } = context;
+      const other = await startAnotherBackend();
+      const shop = await startShop();
+      const shopPage = await openShop(context, shop);
+      const blogPage = await openShop(context, shop, '/blog/');
+      await shopPage.evaluate("start({ serviceWorkerUrl: 'assets/worker.js' })");
+      await blogPage.evaluate(`start({ serviceUrl: '${other.url}', serviceWorkerUrl: 'worker.js' })`);
+      for (const page of [shopPage, blogPage]) await page.evaluate('client.subscribe().then(() => undefined)');
+      const former = [];
+      for (const [{ sendWithReceipts, subscriptions, receipts }, page, folder] of [
+        [backend, shopPage, '/shop/'],
+        [other, blogPage, '/blog/'],
+      ] as const) {
+        const id = await sendWithReceipts({ title: folder, message: '', tag: folder, icon: 'icon.png' });
+        await waitFor(page, 'li');
+        const icons = (await page.evaluate(allIcons(folder))) as readonly string[];
+        assert.deepEqual(icons, [new URL(`${folder}icon.png`, shop.url).href]);
+        await until(async () => (await receipts(id))?.shown === 1, 'the receipt at its own service');
+        former.push(...(await subscriptions()));
+      }
+      assert.equal(await textOf(shopPage, 'ol'), '/shop/');
+      assert.equal(await textOf(blogPage, 'ol'), '/blog/');
+
+      for (const page of [shopPage, blogPage]) await page.close();
+      await testBrowser.dropSubscriptions(shop.url);
+      await untilReplaced(backend, former[0]!);
+      await untilReplaced(other, former[1]!);
+
+      const page = await openShop(context, shop, '/blog/');
+      await page.evaluate(`start({ serviceUrl: '${other.url}', serviceWorkerUrl: 'worker.js' })`);
+      await page.evaluate('client.synced.then(() => client.unsubscribe())');
+      assert.deepEqual(await other.subscriptions(), []);
+      assert.equal((await backend.subscriptions()).length, 1);
+    },
+  );
+
+  browserTest(
+    'a content security policy with Trusted Types needs to list the policy "deskbell", and no other',
+    async (context) => {
+      const { backend, startShop } = context;
+      const shop = await startShop();
+      const refused = await openShop(context, shop, '/strict/?trusted-types%20other');
+      await refused.evaluate("start({ serviceWorkerUrl: 'service-worker.js' })");
+      assert.match(
+        String(await refused.evaluate(failureOf('client.subscribe()'))),
+        /^service-worker-failed: .*the Trusted Types policy "deskbell": add it to trusted-types/,
+      );
+      const page = await openShop(context, shop, '/strict/?trusted-types%20deskbell');
+      await subscribe(page);
+      assert.equal((await backend.subscriptions()).length, 1);
+    },
+  );
+}
+
+async function openShop(
+  { testBrowser }: BrowserTestContext,
+  shop: Shop,
+  path = '/shop/',
+): Promise<Page> {
+  const page = await testBrowser.browser.newPage();
+  await page.goto(new URL(path, shop.url).href);
+  return page;
+}
+
+const subscribe = (page: Page) => page.evaluate('start(); client.subscribe().then(() => undefined)');
+
+const failureOf = (promise: string) =>
+  `${promise}.then(() => 'none', ({ reason, message }) => reason + ': ' + message)`;
+
+const activeScript =
+  'navigator.serviceWorker.getRegistration().then(({ active, waiting }) => (waiting ?? active).scriptURL)';
+
+/** Looks for a new version, and resolves once it is installed. */
+const untilWaiting = `(async () => {
+  const registration = await navigator.serviceWorker.getRegistration();
+  const found = new Promise((resolve) => registration.addEventListener('updatefound', resolve, { once: true }));
+  await registration.update();
+  await found;
+  const worker = registration.installing ?? registration.waiting ?? registration.active;
+  await new Promise((resolve) => {
+    const look = () => worker.state !== 'installing' && resolve();
+    worker.addEventListener('statechange', look);
+    look();
+  });
+})()`;
+
+const allIcons = (tag: string) => `(async () => {
+  const registrations = await navigator.serviceWorker.getRegistrations();
+  const notifications = await Promise.all(registrations.map((one) => one.getNotifications({ tag: '${tag}' })));
+  return notifications.flat().map(({ icon }) => icon);
+})()`;

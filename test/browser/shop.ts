@@ -1,0 +1,119 @@
+// A site with service workers of its own that make its pages work offline; it has each in the forms in which sites add
+// Deskbell's to theirs, and one that has not. Its pages have the page library as `createClient` and register nothing.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { build } from 'esbuild';
+
+export interface Shop extends AsyncDisposable {
+  readonly url: string;
+  /** What its service workers report: that they were activated, and with what subscriptions changed. */
+  readonly reports: readonly string[];
+  /** Its scripts are those of this version from now on. */
+  release(version: number): void;
+  /** What its `plain.js` is from now on. */
+  plainWorker: string;
+}
+
+/** How a site adds Deskbell's service worker to its own: the script, and the options it is registered with. */
+export const forms = [
+  { title: 'importScripts()', script: '/shop/sw.js', options: {} },
+  { title: 'import in a module', script: '/shop/module.js', options: { type: 'module' } },
+  { title: 'a bundler', script: '/shop/bundled.js', options: {} },
+] as const;
+
+export const importingWorker = (version: number) =>
+  `importScripts('/shop/copies/deskbell.js');${offline(version)}`;
+
+/** It keeps its pages in a cache of each version, and deletes all caches that it does not know. */
+export const offline = (version: number) => `
+  const report = (text) => fetch('/report?' + encodeURIComponent(text)).catch(() => undefined);
+  addEventListener('install', (event) =>
+    event.waitUntil(caches.open('shop-${version}').then((cache) => cache.add('/shop/'))));
+  addEventListener('activate', (event) => event.waitUntil((async () => {
+    for (const name of await caches.keys()) if (name !== 'shop-${version}') await caches.delete(name);
+    await report('activated ${version}');
+  })()));
+  addEventListener('fetch', (event) => {
+    if (event.request.mode !== 'navigate') return;
+    event.respondWith(fetch(event.request).catch(() => caches.match('/shop/')));
+  });
+  addEventListener('pushsubscriptionchange', ({ oldSubscription, newSubscription }) =>
+    report('changed ' + Boolean(oldSubscription) + ' ' + Boolean(newSubscription)));`;
+
+export async function startShop(serviceUrl: string): Promise<Shop> {
+  const deskbell = await (await fetch(`${serviceUrl}service-worker.js`)).text();
+  let version = 1;
+  const reports: string[] = [];
+  const scripts: Readonly<Record<string, () => string | Promise<string>>> = {
+    '/shop/copies/deskbell.js': () => deskbell,
+    '/shop/sw.js': () => importingWorker(version),
+    '/shop/module.js': () => `import '/shop/copies/deskbell.js';${offline(version)}`,
+    '/shop/bundled.js': () => bundle(deskbell, version),
+    '/shop/plain.js': () => shop.plainWorker,
+    '/shop/assets/worker.js': () => deskbell,
+    '/blog/worker.js': () => deskbell,
+    '/strict/service-worker.js': () => deskbell,
+  };
+  const server = createServer(async (request, response) => {
+    const { pathname, search } = new URL(request.url!, serviceUrl);
+    if (pathname === '/report') reports.push(decodeURIComponent(search.slice(1)));
+    const script = await scripts[pathname]?.();
+    if (!script && pathname.endsWith('.js')) response.statusCode = 404;
+    if (pathname === '/strict/') {
+      response.setHeader('content-security-policy', `require-trusted-types-for 'script'; ${search.slice(1)}`);
+    }
+    response.setHeader('content-type', script ? 'text/javascript' : 'text/html; charset=utf-8');
+    response.end(script ?? page(serviceUrl));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const shop: Shop = {
+    url: `http://localhost:${(server.address() as AddressInfo).port}/shop/`,
+    reports,
+    release: (next) => void (version = next),
+    plainWorker: offline(1),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return shop;
+}
+
+async function bundle(deskbell: string, version: number): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: `import 'deskbell/service-worker.js';${offline(version)}` },
+    bundle: true,
+    format: 'iife',
+    write: false,
+    plugins: [
+      {
+        name: 'the installed package',
+        setup({ onResolve, onLoad }) {
+          onResolve({ filter: /^deskbell\/service-worker\.js$/ }, ({ path }) => ({
+            path,
+            namespace: 'package',
+          }));
+          onLoad({ filter: /.*/, namespace: 'package' }, () => ({ contents: deskbell }));
+        },
+      },
+    ],
+  });
+  return outputFiles[0]!.text;
+}
+
+const page = (serviceUrl: string) => `<!doctype html>
+<title>A shop</title>
+<ol></ol>
+<script type="module">
+  import { createClient } from '${serviceUrl}client/index.js';
+  globalThis.start = (options) => {
+    globalThis.client = createClient({ serviceUrl: '${serviceUrl}', ...options });
+    client.addEventListener('message', ({ data }) => {
+      const item = document.createElement('li');
+      item.textContent = data.title;
+      document.querySelector('ol').append(item);
+    });
+  };
+</script>`;
