@@ -93,8 +93,10 @@ browserTest('the demo page can be installed, on a Home Screen too', async ({ bac
   assert.deepEqual(errors, []);
   const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
   assert.deepEqual(installabilityErrors, []);
-  const icon = await page.$eval('link[rel="apple-touch-icon"]', (link) => (link as HTMLLinkElement).href);
-  const size = await page.evaluate(`(async () => (await createImageBitmap(await (await fetch('${icon}')).blob())).width)()`);
+  const size = await page.evaluate(`(async () => {
+    const response = await fetch(document.querySelector('link[rel="apple-touch-icon"]').href);
+    return (await createImageBitmap(await response.blob())).width;
+  })()`);
   assert.equal(size, 512);
 });
 

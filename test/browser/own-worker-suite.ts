@@ -2,7 +2,6 @@
 // shown, and the subscription is renewed while no page is open.
 import assert from 'node:assert/strict';
 import type { Page } from 'puppeteer-core';
-import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
 import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
@@ -21,6 +20,9 @@ export function testOwnWorkers(browserTest: BrowserTest): void {
         const register = `navigator.serviceWorker.register('${script}', ${JSON.stringify(options)})`;
         await page.evaluate(`${register}.then(() => undefined)`);
         await subscribe(page);
+        // From now on the page is controlled.
+        await page.reload();
+        await page.evaluate('start()');
         for (let count = 0; count < 2; count += 1) await page.evaluate(`${register}.then(() => undefined)`);
 
         await backend.sendToAll({ title: 'First', message: '', icon: 'icon.png' });
@@ -122,7 +124,8 @@ export function testOwnWorkers(browserTest: BrowserTest): void {
       const blogPage = await openShop(context, shop, '/blog/');
       await shopPage.evaluate("start({ serviceWorkerUrl: 'assets/worker.js' })");
       await blogPage.evaluate(`start({ serviceUrl: '${other.url}', serviceWorkerUrl: 'worker.js' })`);
-      for (const page of [shopPage, blogPage]) await page.evaluate('client.subscribe().then(() => undefined)');
+      for (const page of [shopPage, blogPage])
+        await page.evaluate('client.subscribe().then(() => undefined)');
       const former = [];
       for (const [{ sendWithReceipts, subscriptions, receipts }, page, folder] of [
         [backend, shopPage, '/shop/'],
@@ -169,11 +172,7 @@ export function testOwnWorkers(browserTest: BrowserTest): void {
   );
 }
 
-async function openShop(
-  { testBrowser }: BrowserTestContext,
-  shop: Shop,
-  path = '/shop/',
-): Promise<Page> {
+async function openShop({ testBrowser }: BrowserTestContext, shop: Shop, path = '/shop/'): Promise<Page> {
   const page = await testBrowser.browser.newPage();
   await page.goto(new URL(path, shop.url).href);
   return page;

@@ -61,7 +61,10 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     const script = await scripts[pathname]?.();
     if (!script && pathname.endsWith('.js')) response.statusCode = 404;
     if (pathname === '/strict/') {
-      response.setHeader('content-security-policy', `require-trusted-types-for 'script'; ${search.slice(1)}`);
+      response.setHeader(
+        'content-security-policy',
+        `require-trusted-types-for 'script'; ${decodeURIComponent(search.slice(1))}`,
+      );
     }
     response.setHeader('content-type', script ? 'text/javascript' : 'text/html; charset=utf-8');
     response.end(script ?? page(serviceUrl));

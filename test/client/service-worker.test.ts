@@ -162,8 +162,8 @@ test('any JSON is read so, with any values of title and message', () => {
 });
 
 test('a click opens http(s) only, absolute or relative to the page', () => {
-  const toLink = (url: unknown): unknown =>
-    runScript({})['toUrl'](url, 'https://example.org/app/', /^https?:/);
+  const scope = runScript({});
+  const toLink = (url: unknown): unknown => scope['toUrl'](url, 'https://example.org/app/', /^https?:/);
   assert.equal(toLink('orders/7'), 'https://example.org/app/orders/7');
   assert.equal(toLink('http://other.example/'), 'http://other.example/');
   for (const url of ['javascript:alert(1)', 'data:text/html,x', 'https://', 7, null, undefined]) {
@@ -275,7 +275,8 @@ async function startReporting(answers: number[]) {
     scope['report']({ title: 't', message: 'm', receivedAtMs: 1, receipt }, event, action);
   /** How many are still to be reported; the state is one entry more. */
   const countKept = async (): Promise<number> =>
-    (await scope['inStore']('readonly', (store: IDBObjectStore) => scope['resultOf'](store.count()))) - 1;
+    (await scope['inStore']('readonly', (store: { count(): unknown }) => scope['resultOf'](store.count()))) -
+    1;
   return { countKept, bodies, syncs, report };
 }
 
@@ -324,7 +325,10 @@ test('what the service never takes is not reported again', async () => {
 });
 
 test('so many are reported at once that the service takes them', async () => {
-  const { bodies, report, countKept } = await startReporting([...Array.from({ length: 120 }, () => 503), 204]);
+  const { bodies, report, countKept } = await startReporting([
+    ...Array.from({ length: 120 }, () => 503),
+    204,
+  ]);
   for (let index = 0; index < 121; index += 1) await report(token, 'clicked', `action-${index}`);
   assert.equal(bodies.at(-1)?.receipts.length, 50);
   assert.equal(await countKept(), 71);

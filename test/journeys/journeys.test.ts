@@ -105,18 +105,15 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
       await page.click('#subscribe');
       await waitFor(page, '#state.subscribed');
       await project.run(
-        "npx deskbell send --all --subject mailto:you@example.org --title Hello --message 'From Vite'",
+        "npx deskbell send --all --subject mailto:you@example.org --title Hello --message 'From Vite' --icon icon.png",
       );
 
       await waitFor(page, 'li');
       assert.equal(await textOf(page, 'li'), 'Hello: From Vite');
-      const [worker, notification] = (await page.evaluate(workerAndNotification)) as readonly [
-        string,
-        string,
-      ];
+      const [worker, notification, icon] = (await page.evaluate(workerAndNotification)) as readonly string[];
       assert.equal(notification, 'Hello: From Vite');
-      assert.match(worker, /\/assets\/service-worker-[\w-]+\.js/);
-      assert.equal(new URL(worker).searchParams.get('page'), siteUrl, 'a click on it opens the page');
+      assert.match(worker!, /\/assets\/service-worker-[\w-]+\.js$/);
+      assert.equal(icon, `${siteUrl}icon.png`, 'relative to the page');
     },
   );
 
@@ -151,6 +148,6 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
 
 const workerAndNotification = `(async () => {
   const [registration] = await navigator.serviceWorker.getRegistrations();
-  const [{ title, body }] = await registration.getNotifications();
-  return [registration.active.scriptURL, title + ': ' + body];
+  const [{ title, body, icon }] = await registration.getNotifications();
+  return [registration.active.scriptURL, title + ': ' + body, icon];
 })()`;

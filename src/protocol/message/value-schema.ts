@@ -24,7 +24,7 @@ interface Format {
   readonly words: string;
 }
 
-const relativeTo = "absolute or relative to the page that subscribed";
+const relativeTo = 'absolute or relative to the page that subscribed';
 
 const formats = {
   link: {

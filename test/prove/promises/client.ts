@@ -63,7 +63,7 @@ export const client: readonly DocumentedPromise[] = [
   {
     claim:
       "A site's own service worker with one line more shows messages, and renews with the page closed and all caches deleted",
-    test: { file: ownWorkers, title: "importScripts() adds Deskbell to the site's own service worker" },
+    test: { file: ownWorkers, title: "adds Deskbell to the site's own service worker" },
     changes: {
       'src/client/stored-state.ts': {
         'what is stored is lost': ['store.put({ ...state, ...changes }', 'store.put({ ...state }'],
@@ -75,7 +75,10 @@ export const client: readonly DocumentedPromise[] = [
         ],
       },
       'src/client/worker-registration.ts': {
-        'it registers a script of its own': ['if (!registration || (this.#isGiven &&', 'if (!(this.#isGiven &&'],
+        'it registers a script of its own': [
+          'if (!registration || (this.#isGiven &&',
+          'if (!(this.#isGiven &&',
+        ],
       },
     },
   },
