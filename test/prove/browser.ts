@@ -8,7 +8,7 @@ const clientError = 'src/client/client-error.ts';
 export const browser: ClaimChanges = {
   'The page gets the push message as a stream and shows it with title, body, tag and requireInteraction':
     changesOf(worker, {
-      'open pages do not get the message': ['page.postMessage({ deskbell: message })', 'void page'],
+      'open pages do not get the message': ['passOn(message, page);', 'void page;'],
       'the notification does not stay': ['requireInteraction: true', 'requireInteraction: false'],
       'the notification has no body': ['body: message.message', "body: ''"],
     }),
