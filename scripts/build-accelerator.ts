@@ -222,6 +222,7 @@ function fetchInto(folder: string, fetch: (workspace: string) => string): string
 }
 
 function run(command: string, parameters: readonly string[]): void {
-  const { status, error } = spawnSync(command, parameters, { stdio: 'inherit' });
+  // The standard output of `npm pack --json` is for what it packs.
+  const { status, error } = spawnSync(command, parameters, { stdio: ['inherit', 2, 'inherit'] });
   if (status !== 0) throw new Error(`${command} failed${error === undefined ? '' : `: ${error.message}`}.`);
 }

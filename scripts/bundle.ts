@@ -1,7 +1,8 @@
 // Bundles src/ for dist/: Node takes about half a millisecond to find and load a module, and a delivering thread needs 150. What
-// several entries share stands once, in chunks, so that a class is the same one wherever it is imported from.
+// several entries share stands once, in chunks, so that a class is the same one wherever it is imported from. Every entry first
+// checks the version of Node, and nothing that an older Node lacks keeps the files from being loaded so far.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, transform, type Plugin } from 'esbuild';
 import { bundleScript } from '../src/http/client-assets.ts';
@@ -28,20 +29,23 @@ const clientScripts = ['index.js', 'service-worker.js', 'console/console.js', 'd
 export async function bundle(to: string): Promise<void> {
   await Promise.all([
     bundleModules(to),
-    compileCommand(to),
+    compileScript(to, 'require-node'),
+    compileScript(to, 'cli/main'),
     ...clientScripts.map((file) => bundleClient(to, file)),
   ]);
 }
 
 async function bundleModules(to: string): Promise<void> {
+  const exported = await exportedModules();
   const { outputFiles } = await build({
-    entryPoints: [...(await exportedModules()), ...loadedByUrl].map((name) => join(source, `${name}.ts`)),
+    entryPoints: [...exported, ...loadedByUrl].map((name) => join(source, `${name}.ts`)),
     bundle: true,
     splitting: true,
     format: 'esm',
     charset: 'utf8',
     platform: 'node',
-    target: 'es2024',
+    // Older versions of Node read the files up to the check of their version.
+    target: 'node16.20',
     packages: 'external',
     outbase: source,
     outdir: to,
@@ -52,9 +56,40 @@ async function bundleModules(to: string): Promise<void> {
   for (const { path, text } of outputFiles) {
     const urlFromHere = (_: string, module: string): string =>
       `new URL(${JSON.stringify(relative(dirname(path), join(to, module)))}, import.meta.url).href`;
+    const code = loadBuiltinsLate(text.replaceAll(/urlOfModule\("([^"]+)"\)/g, urlFromHere));
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, text.replaceAll(/urlOfModule\("([^"]+)"\)/g, urlFromHere));
+    await writeFile(path, code);
   }
+  await Promise.all(exported.map((name) => checkNodeFirst(to, name)));
+}
+
+/**
+ * Where a file imports a module of Node, or a name, that this Node does not have, it fails before any code runs. So they
+ * are looked up by the code instead.
+ */
+function loadBuiltinsLate(text: string): string {
+  const lookUps: string[] = [];
+  const rest = text.replaceAll(
+    /^import (?:(?:\* as )?([\w$]+))?(?:, )?(?:\{([^}]*)\})? from ("node:[^"]+");\n/gm,
+    (_, whole: string | undefined, names: string | undefined, module: string) => {
+      const builtin = `globalThis.process.getBuiltinModule(${module})`;
+      if (whole !== undefined) lookUps.push(`const ${whole} = ${builtin};\n`);
+      if (names !== undefined) lookUps.push(`const {${names.replaceAll(' as ', ': ')}} = ${builtin};\n`);
+      return '';
+    },
+  );
+  if (/^(?:import|export)\b.*"node:/m.test(rest))
+    throw new Error('A module of Node is imported in a form unknown here.');
+  return lookUps.join('') + rest;
+}
+
+/** The same entry for `import`, and as CommonJS, since `require` of old versions of Node loads nothing else. */
+async function checkNodeFirst(to: string, name: string): Promise<void> {
+  const entry = join(to, `${name}.js`);
+  const check = relative(dirname(entry), join(to, 'require-node.cjs')).replace(/^(?!\.)/, './');
+  await writeFile(entry, `import '${check}';\n${await readFile(entry, 'utf8')}`);
+  const required = `require('${check}');\nmodule.exports = require('./${basename(entry)}');\n`;
+  await writeFile(join(to, `${name}.cjs`), required);
 }
 
 /** A module may end up in any chunk: `import.meta.url` stays what it would be without bundling. */
@@ -88,10 +123,11 @@ async function bundleClient(to: string, file: string): Promise<void> {
   await writeFile(path, await bundleScript(pathToFileURL(join(source, 'client', file))));
 }
 
-/** The command's first file is CommonJS in the words that old versions of Node know. */
-async function compileCommand(to: string): Promise<void> {
-  const text = await readFile(join(source, 'cli/main.cts'), 'utf8');
+/** CommonJS in syntax that old versions of Node know. */
+async function compileScript(to: string, name: string): Promise<void> {
+  const text = await readFile(join(source, `${name}.cts`), 'utf8');
   const { code } = await transform(text, { loader: 'ts', target: 'es2019' });
-  await mkdir(join(to, 'cli'), { recursive: true });
-  await writeFile(join(to, 'cli/main.cjs'), code.replace('/run-process.ts', '/run-process.js'));
+  const file = join(to, `${name}.cjs`);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, code.replaceAll(/(["'][./\w-]+\.c?)ts(?=["'])/g, '$1js'));
 }
