@@ -1,4 +1,6 @@
 // `deskbell push-service`: runs the local push service until it is told to stop.
+import { rm, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parsePort } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
@@ -8,9 +10,12 @@ import { ignoreHangup, listenOn, untilStopped } from '../serve/listening.ts';
 interface PushServiceFlags {
   readonly port: number;
   readonly host: string;
+  readonly tls?: boolean;
   readonly events?: true;
   readonly json?: true;
 }
+
+const certificateName = 'deskbell-push-service.pem';
 
 export function pushServiceCommand({ output, stop, onHangup }: Context): Command {
   return createCommand({
@@ -19,28 +24,45 @@ export function pushServiceCommand({ output, stop, onHangup }: Context): Command
       'Runs a local push service for development and tests. Its subscriptions are in memory and are lost when it ends. ' +
       'Give its address to other commands as --push-services, and to Firefox as dom.push.serverURL.',
     json: 'Prints the line with the addresses as JSON.',
-    examples: ['deskbell push-service --port 8090', 'deskbell serve --push-services http://127.0.0.1:8090'],
+    examples: [
+      'deskbell push-service --port 8090',
+      'deskbell serve --push-services http://127.0.0.1:8090',
+      'deskbell push-service --tls',
+    ],
   })
     .option('--port <port>', 'Port to listen on; 0 lets the system choose a free one.', parsePort, 8090)
     .option('--host <host>', 'Address to listen on.', '127.0.0.1')
+    .option(
+      '--tls',
+      `Serves https with a certificate of its own, which clients must trust: it is in ${certificateName}, in the ` +
+        'current folder, while the push service runs.',
+    )
     .option('--events', 'Prints events as JSON Lines.')
-    .action(async ({ port, host, events, json }: PushServiceFlags) => {
+    .action(async ({ port, host, tls = false, events, json }: PushServiceFlags) => {
       const { startPushService } = await import('../../push-service/start-push-service.ts');
       const pushService = await listenOn({ host, port }, () =>
         startPushService({
           host,
           port,
+          tls,
           onEvent: events && ((event) => void output.line(JSON.stringify(event))),
         }),
       );
       const { origin, webSocketUrl, controlUrl } = pushService;
-      await output.result(
-        { json },
-        { origin, webSocketUrl, controlUrl },
-        `Push service listens on ${output.style('bold', origin)} (user agents: ${webSocketUrl}, faults: ${controlUrl})`,
-      );
-      ignoreHangup({ output, onHangup });
-      await untilStopped(stop);
-      await pushService.close();
+      const certificateFile = tls ? resolve(certificateName) : undefined;
+      try {
+        if (certificateFile !== undefined) await writeFile(certificateFile, pushService.ca.join(''));
+        const trust = certificateFile === undefined ? '' : `; clients must trust ${certificateFile}`;
+        await output.result(
+          { json },
+          { origin, webSocketUrl, controlUrl, certificateFile },
+          `Push service listens on ${output.style('bold', origin)} (user agents: ${webSocketUrl}, faults: ${controlUrl})${trust}`,
+        );
+        ignoreHangup({ output, onHangup });
+        await untilStopped(stop);
+      } finally {
+        await pushService.close();
+        if (certificateFile !== undefined) await rm(certificateFile, { force: true });
+      }
     });
 }
