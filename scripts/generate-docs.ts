@@ -96,7 +96,8 @@ or \`DESKBELL_CONFIG\`; paths in it are relative to the file's directory. Lists 
 joined by commas elsewhere. Unknown entries, unknown \`DESKBELL_\` variables and values that are not valid are errors that list
 what is valid. A command has flags for the entries that it uses (\`deskbell serve --help\`).
 
-Two more variables are read. \`DESKBELL_DEBUG\`, when set, prints stack traces as \`--debug\` does. \`HTTPS_PROXY\` or
+Three more variables are read. \`DESKBELL_DEBUG\`, when set, prints stack traces as \`--debug\` does.
+\`DESKBELL_WEB_PUSH_TRANSPORT\` is for [\`deskbell/web-push\`](migrating-from-web-push.md#tests-that-replace-httpsrequest). \`HTTPS_PROXY\` or
 \`ALL_PROXY\` names an HTTP proxy for connections to push services, except to the hosts in \`NO_PROXY\`, as in curl;
 \`HTTP_PROXY\` is not read, since push services are https.`,
     tables

@@ -5,19 +5,23 @@
 //
 //   webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
 //   await webPush.sendNotification(subscription, 'Backups are done', { TTL: 3600 });
-import { supportedContentEncodings } from './content-encodings.ts';
 import { encrypt } from './encrypt.ts';
 import { ensure } from './ensure.ts';
 import { createPushClient, type PushClient } from './push-client.ts';
 import { completeRequest, prepareRequest } from './request-details.ts';
+import { supportedContentEncodings, supportedUrgency } from './supported-values.ts';
+import type * as types from './types.ts';
 import type { PushSubscription, RequestDetails, RequestOptions, SendResult, VapidDetails } from './types.ts';
 import { checkVapidDetails, generateVAPIDKeys, getVapidHeaders } from './vapid.ts';
 import { WebPushError } from './web-push-error.ts';
+import type * as errors from './web-push-error.ts';
 
 let gcmAPIKey: string | null | undefined;
 let vapidDetails: VapidDetails | null | undefined;
 let isGuarded = false;
 let client: PushClient | undefined;
+
+const defaults = () => ({ gcmAPIKey, vapidDetails, transport: process.env['DESKBELL_WEB_PUSH_TRANSPORT'] });
 
 /**
  * Sets the API key for endpoints of Google Cloud Messaging, which has been shut down; it is passed through.
@@ -64,10 +68,25 @@ export function setAddressGuard(isOn: boolean): void {
  */
 export function generateRequestDetails(
   subscription: PushSubscription,
+  payload?: null,
+  options?: RequestOptions,
+): RequestDetails & { body: null };
+export function generateRequestDetails(
+  subscription: PushSubscription,
+  payload: string | Buffer,
+  options?: RequestOptions,
+): RequestDetails & { body: Buffer };
+export function generateRequestDetails(
+  subscription: PushSubscription,
+  payload?: string | Buffer | null,
+  options?: RequestOptions,
+): RequestDetails;
+export function generateRequestDetails(
+  subscription: PushSubscription,
   payload?: string | Buffer | null,
   options?: RequestOptions,
 ): RequestDetails {
-  return completeRequest(prepareRequest(subscription, payload, options, { gcmAPIKey, vapidDetails }));
+  return completeRequest(prepareRequest(subscription, payload, options, defaults())) as RequestDetails;
 }
 
 /**
@@ -84,7 +103,7 @@ export async function sendNotification(
   payload?: string | Buffer | null,
   options?: RequestOptions,
 ): Promise<SendResult> {
-  const prepared = prepareRequest(subscription, payload, options, { gcmAPIKey, vapidDetails });
+  const prepared = prepareRequest(subscription, payload, options, defaults());
   client ??= createPushClient();
   return client.send(prepared, isGuarded);
 }
@@ -100,11 +119,38 @@ const webPush = {
   setGCMAPIKey,
   setVapidDetails,
   supportedContentEncodings,
+  supportedUrgency,
 };
+
+// A namespace cannot pass the names of another module on without declaring them.
+/* oxlint-disable no-shadow */
+/** The types, as `webPush.SendResult`. */
+declare namespace webPush {
+  export type ContentEncoding = types.ContentEncoding;
+  export type EncryptionResult = types.EncryptionResult;
+  export type Headers = types.Headers;
+  export type HttpsProxyAgentOptions = types.HttpsProxyAgentOptions;
+  export type PushSubscription = types.PushSubscription;
+  export type RequestDetails = types.RequestDetails;
+  export type RequestOptions = types.RequestOptions;
+  export type SendResult = types.SendResult;
+  export type TransportName = types.TransportName;
+  export type Urgency = types.Urgency;
+  export type VapidDetails = types.VapidDetails;
+  export type VapidKeys = types.VapidKeys;
+  export type WebPushError = errors.WebPushError;
+}
+/* oxlint-enable no-shadow */
 
 export default webPush;
 // What `require` returns: an object whose members a test can replace, as with the original.
 export { webPush as 'module.exports' };
-export { encrypt, generateVAPIDKeys, getVapidHeaders, supportedContentEncodings, WebPushError };
+export {
+  encrypt,
+  generateVAPIDKeys,
+  getVapidHeaders,
+  supportedContentEncodings,
+  supportedUrgency,
+  WebPushError,
+};
 export type * from './types.ts';
-export type { Urgency } from '../protocol/request.ts';

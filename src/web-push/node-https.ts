@@ -1,11 +1,12 @@
-// Sends a request over HTTP/1.1 with Node's own client, as the original does: where an agent or a proxy is given, and
-// where the transport does not take the request.
+// Sends a request over HTTP/1.1 with Node's own client, as the original does: where that is asked for, or an agent or a
+// proxy is given, and where the transport does not take the request.
 import https, { type Agent } from 'node:https';
 import type { LookupFunction } from 'node:net';
 
 import { resolveHost, resolveWithSystem } from '../transport/address-guard.ts';
 import { toResult } from './interpret-answer.ts';
-import type { ProxyOptions, RequestDetails, SendResult } from './types.ts';
+import type { BuiltRequest } from './request-details.ts';
+import type { HttpsProxyAgentOptions, SendResult } from './types.ts';
 
 /**
  * @param isGuarded only public addresses are connected to; a proxy looks the name up again, by itself
@@ -13,7 +14,7 @@ import type { ProxyOptions, RequestDetails, SendResult } from './types.ts';
  * @throws {Error} from Node: connection, TLS, time-out
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED
  */
-export async function sendWithNodeHttps(details: RequestDetails, isGuarded: boolean): Promise<SendResult> {
+export async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolean): Promise<SendResult> {
   const { endpoint, method, headers, body, timeout, proxy } = details;
   const { hostname, port, pathname, search } = new URL(endpoint);
   const addresses = isGuarded ? await resolveHost(hostname, resolveWithSystem, true) : undefined;
@@ -45,7 +46,7 @@ export async function sendWithNodeHttps(details: RequestDetails, isGuarded: bool
 }
 
 /** Loaded when it is needed: most have no proxy. */
-async function createProxyAgent(proxy: string | ProxyOptions): Promise<Agent> {
+async function createProxyAgent(proxy: string | HttpsProxyAgentOptions): Promise<Agent> {
   const { HttpsProxyAgent } = await import('https-proxy-agent');
   return new HttpsProxyAgent(proxy as string) as Agent;
 }

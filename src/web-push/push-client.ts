@@ -96,9 +96,10 @@ export function createPushClient() {
   return {
     /** @param isGuarded only public addresses are connected to */
     async send(prepared: PreparedRequest, isGuarded: boolean): Promise<SendResult> {
-      const { details } = prepared;
+      const { details, transport } = prepared;
       const fields = readFields(details.headers);
-      if (details.agent || details.proxy || fields === undefined || !isTimeout(details.timeout)) {
+      const isForNode = transport === 'node' || details.agent || details.proxy;
+      if (isForNode || fields === undefined || !isTimeout(details.timeout)) {
         return sendWithNodeHttps(completeRequest(prepared), isGuarded);
       }
       const url = new URL(details.endpoint);

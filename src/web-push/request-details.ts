@@ -1,11 +1,17 @@
 // Makes the request of one push message: all of it at once, as `generateRequestDetails` gives it, or with the
 // encryption left to a batch.
-import { supportedContentEncodings } from './content-encodings.ts';
+import { supportedContentEncodings } from './supported-values.ts';
 import { checkEncryptionArguments, encrypt } from './encrypt.ts';
 import { ensure } from './ensure.ts';
 import { createTokenCache } from './token-cache.ts';
 import { readOptions, type Defaults, type ReadOptions } from './request-options.ts';
-import type { ContentEncoding, PushSubscription, RequestDetails, RequestOptions } from './types.ts';
+import type {
+  ContentEncoding,
+  PushSubscription,
+  RequestDetails,
+  RequestOptions,
+  TransportName,
+} from './types.ts';
 
 /** A payload that is still to be encrypted, with `aes128gcm`. */
 export interface Plaintext {
@@ -13,10 +19,16 @@ export interface Plaintext {
   readonly keys: PushSubscription['keys'];
 }
 
+/** `RequestDetails` with the type that its header fields have. */
+export interface BuiltRequest extends Omit<RequestDetails, 'headers'> {
+  headers: Record<string, string | number>;
+}
+
 export interface PreparedRequest {
   /** Complete but for the body and its length, where there is a `plaintext`. */
-  readonly details: RequestDetails;
+  readonly details: BuiltRequest;
   readonly plaintext: Plaintext | undefined;
+  readonly transport: TransportName;
 }
 
 const getCachedVapidHeaders = createTokenCache();
@@ -35,7 +47,7 @@ export function prepareRequest(
   checkSubscription(subscription, Boolean(payload));
   const read = readOptions(options, defaults);
   const { contentEncoding, topic, proxy, agent, timeoutMs } = read;
-  const details: RequestDetails = {
+  const details: BuiltRequest = {
     method: 'POST',
     headers: { TTL: read.ttlSeconds, ...read.headers },
     body: null,
@@ -57,17 +69,17 @@ export function prepareRequest(
   if (proxy !== undefined) details.proxy = proxy;
   if (agent !== undefined) details.agent = agent;
   if (timeoutMs !== undefined) details.timeout = timeoutMs;
-  return { details, plaintext: isAesgcm ? undefined : plaintext };
+  return { details, plaintext: isAesgcm ? undefined : plaintext, transport: read.transport };
 }
 
 /** The request with its body. @throws {Error} the key of the subscription is not a point on the curve */
-export function completeRequest({ details, plaintext }: PreparedRequest): RequestDetails {
+export function completeRequest({ details, plaintext }: PreparedRequest): BuiltRequest {
   if (plaintext === undefined) return details;
   encryptBody(details, plaintext, supportedContentEncodings.AES_128_GCM);
   return details;
 }
 
-function encryptBody(details: RequestDetails, { payload, keys }: Plaintext, encoding: ContentEncoding) {
+function encryptBody(details: BuiltRequest, { payload, keys }: Plaintext, encoding: ContentEncoding) {
   const encrypted = encrypt(keys.p256dh, keys.auth, payload, encoding);
   details.headers['Content-Length'] = encrypted.cipherText.length;
   details.body = encrypted.cipherText;
@@ -85,7 +97,7 @@ function checkSubscription(subscription: PushSubscription, hasPayload: boolean):
 }
 
 /** This draft of the encoding keeps its parameters in header fields. */
-function encryptAesgcm(details: RequestDetails, plaintext: Plaintext): void {
+function encryptAesgcm(details: BuiltRequest, plaintext: Plaintext): void {
   const { salt, localPublicKey } = encryptBody(details, plaintext, supportedContentEncodings.AES_GCM);
   details.headers['Encryption'] = `salt=${salt}`;
   details.headers['Crypto-Key'] = `dh=${localPublicKey.toString('base64url')}`;
@@ -93,7 +105,7 @@ function encryptAesgcm(details: RequestDetails, plaintext: Plaintext): void {
 
 /** Google's endpoints of before VAPID take an API key; it is passed through. */
 function addAuthorization(
-  { headers, endpoint }: RequestDetails,
+  { headers, endpoint }: BuiltRequest,
   { gcmAPIKey, vapidDetails, contentEncoding }: ReadOptions,
 ): void {
   if (endpoint.startsWith('https://android.googleapis.com/gcm/send')) {

@@ -1,21 +1,31 @@
 // Reads the options of a request as the original does: what it refuses, and what it warns of on the console and leaves
 // out. The texts are the original's, since applications compare them.
 import { Agent } from 'node:https';
+import { inspect } from 'node:util';
 
 import { defaultTtlSeconds, maxTopicCharacters, urgencies } from '../protocol/request.ts';
-import { supportedContentEncodings } from './content-encodings.ts';
+import { supportedContentEncodings } from './supported-values.ts';
 import { ensure } from './ensure.ts';
-import type { Headers, ProxyOptions, RequestOptions, VapidDetails } from './types.ts';
+import type {
+  Headers,
+  HttpsProxyAgentOptions,
+  RequestOptions,
+  TransportName,
+  VapidDetails,
+} from './types.ts';
 import { isBase64url } from './vapid.ts';
 
-/** What `setGCMAPIKey` and `setVapidDetails` have set. */
+/** What `setGCMAPIKey`, `setVapidDetails` and the environment have set. */
 export interface Defaults {
   readonly gcmAPIKey: string | null | undefined;
   readonly vapidDetails: VapidDetails | null | undefined;
+  /** Value of the environment variable. */
+  readonly transport: string | undefined;
 }
 
 export type ReadOptions = ReturnType<typeof readOptions>;
 
+/** Those of the original, which its error lists. */
 const names = [
   'headers',
   'gcmAPIKey',
@@ -34,7 +44,10 @@ export function readOptions(options: RequestOptions | undefined, defaults: Defau
   const given: RequestOptions = options || {};
   for (const name of Object.keys(given)) {
     const valid = names.join("', '");
-    ensure(names.includes(name), `'${name}' is an invalid option. The valid options are ['${valid}'].`);
+    ensure(
+      names.includes(name) || name === 'transport',
+      `'${name}' is an invalid option. The valid options are ['${valid}'].`,
+    );
   }
   // In the order of the original, so that of two faults the same one is told.
   const headers = readHeaders(given);
@@ -57,6 +70,7 @@ export function readOptions(options: RequestOptions | undefined, defaults: Defau
     topic,
     proxy,
     agent: readAgent(given.agent, proxy !== undefined),
+    transport: readTransport(given.transport, defaults.transport),
     timeoutMs: typeof given.timeout === 'number' && given.timeout ? given.timeout : undefined,
   };
 }
@@ -90,7 +104,9 @@ function readTopic(topic: string | undefined): string | undefined {
   return topic;
 }
 
-function readProxy(proxy: string | ProxyOptions | undefined): string | ProxyOptions | undefined {
+function readProxy(
+  proxy: string | HttpsProxyAgentOptions | undefined,
+): string | HttpsProxyAgentOptions | undefined {
   if (!proxy) return undefined;
   if (typeof proxy === 'string' || typeof proxy.host === 'string') return proxy;
   console.warn(
@@ -107,4 +123,14 @@ function readAgent(agent: Agent | undefined, hasProxy: boolean): Agent | undefin
   }
   if (hasProxy) console.warn('Agent option will be ignored because proxy option is defined.');
   return agent;
+}
+
+/** The option counts before the variable. */
+function readTransport(option: unknown, variable: string | undefined): TransportName {
+  const isOption = option !== undefined;
+  const transport = isOption ? option : variable || 'deskbell';
+  const name = isOption ? 'transport' : 'DESKBELL_WEB_PUSH_TRANSPORT';
+  const isTransport = transport === 'deskbell' || transport === 'node';
+  ensure(isTransport, `${name} is ${inspect(transport)}; it must be 'node' or 'deskbell'.`);
+  return transport;
 }

@@ -1,12 +1,15 @@
-// The shapes of the npm package `web-push`, as `@types/web-push` names them. Types only.
-import type { Agent } from 'node:https';
+// The shapes of the npm package `web-push`, under the names of `@types/web-push`. Types only. As there, members can be
+// assigned: applications complete options step by step.
+import type { Agent, AgentOptions } from 'node:https';
 import type { Urgency } from '../protocol/request.ts';
+
+export type { Urgency };
 
 /** What `PushSubscription.toJSON()` gives in a browser. */
 export interface PushSubscription {
-  readonly endpoint: string;
-  readonly expirationTime?: null | number | undefined;
-  readonly keys: { readonly p256dh: string; readonly auth: string };
+  endpoint: string;
+  expirationTime?: null | number;
+  keys: { p256dh: string; auth: string };
 }
 
 /** A P-256 pair, both halves in unpadded base64url. */
@@ -15,11 +18,12 @@ export interface VapidKeys {
   privateKey: string;
 }
 
+/** A pair, and whom the push service may write to. */
 export interface VapidDetails {
   /** `mailto:` or `https:` URI. */
-  readonly subject: string;
-  readonly publicKey: string;
-  readonly privateKey: string;
+  subject: string;
+  publicKey: string;
+  privateKey: string;
 }
 
 /** How the body is encrypted. Browsers of today use `aes128gcm` (RFC 8291). */
@@ -27,45 +31,53 @@ export type ContentEncoding = 'aesgcm' | 'aes128gcm';
 /** Header fields by name. */
 export type Headers = Record<string, string>;
 
-/** The part of a proxy's description that is read here; the rest goes to the package `https-proxy-agent`. */
-export interface ProxyOptions {
-  readonly host: string;
-  readonly port?: number | string | null | undefined;
-  readonly protocol?: string | undefined;
-}
+/** A proxy, as the package `https-proxy-agent` takes it: `host` is required, and `port` unless it is the protocol's own. */
+export type HttpsProxyAgentOptions = AgentOptions & {
+  headers?: Headers | undefined;
+  protocol?: string | undefined;
+};
+
+/** How messages travel: over Deskbell's transport, or with Node's `https.request`. */
+export type TransportName = 'deskbell' | 'node';
 
 /** Options of one message. */
 export interface RequestOptions {
   /** Further header fields of the request. */
-  readonly headers?: Headers | undefined;
-  readonly gcmAPIKey?: string | undefined;
+  headers?: Headers | undefined;
+  gcmAPIKey?: string | undefined;
   /** Instead of those of `setVapidDetails`; `null` sends without. */
-  readonly vapidDetails?: VapidDetails | null | undefined;
+  vapidDetails?: VapidDetails | null | undefined;
   /** Milliseconds without progress after which the request fails; 0 or nothing for the transport's own. */
-  readonly timeout?: number | undefined;
+  timeout?: number | undefined;
   /** Seconds for which the push service keeps the message; four weeks by default. */
-  readonly TTL?: number | undefined;
+  TTL?: number | undefined;
   /** `aes128gcm` by default. */
-  readonly contentEncoding?: ContentEncoding | undefined;
+  contentEncoding?: ContentEncoding | undefined;
   /** `normal` by default. */
-  readonly urgency?: Urgency | undefined;
+  urgency?: Urgency | undefined;
   /** At most 32 characters of base64url. */
-  readonly topic?: string | undefined;
+  topic?: string | undefined;
   /** URL of a proxy, or its description. The request is then sent over HTTP/1.1 by Node's own client. */
-  readonly proxy?: string | ProxyOptions | undefined;
+  proxy?: string | HttpsProxyAgentOptions | undefined;
   /** The request is then sent over HTTP/1.1 by Node's own client. */
-  readonly agent?: Agent | undefined;
+  agent?: Agent | undefined;
+  /**
+   * `node` sends with Node's `https.request`, which tests can replace. By default what the environment variable
+   * DESKBELL_WEB_PUSH_TRANSPORT says, else `deskbell`.
+   */
+  transport?: TransportName | undefined;
 }
 
 /** The request of one message, as `generateRequestDetails` returns it. */
 export interface RequestDetails {
   method: 'POST';
-  headers: Record<string, string | number>;
+  /** As with the original, `TTL` and `Content-Length` are numbers, whatever the type says. */
+  headers: Headers;
   body: Buffer | null;
   endpoint: string;
-  proxy?: string | ProxyOptions;
-  agent?: Agent;
-  timeout?: number;
+  proxy?: string | HttpsProxyAgentOptions | undefined;
+  agent?: Agent | undefined;
+  timeout?: number | undefined;
 }
 
 /** The answer of a push service that accepted a message. */
@@ -77,6 +89,7 @@ export interface SendResult {
 
 /** What `encrypt` returns. */
 export interface EncryptionResult {
+  /** Of 65 bytes. `@types/web-push` calls it text, but it has always been a buffer. */
   localPublicKey: Buffer;
   /** base64url */
   salt: string;

@@ -1,16 +1,15 @@
 // VAPID as the original has it: what it checks, what it does not, and the texts of its errors, which are an interface:
 // applications compare them. Subject and pair are checked less strictly than by the rest of this package.
-import { createECDH } from 'node:crypto';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 
-import { curve, pointBytes, scalarBytes } from '../protocol/p256.ts';
+import { pointBytes, scalarBytes } from '../protocol/p256.ts';
 import {
   defaultTokenLifetimeSeconds,
   generateVapidKeys,
-  importSigningKey,
   maxTokenLifetimeSeconds,
   signToken,
 } from '../protocol/vapid-token.ts';
-import { supportedContentEncodings } from './content-encodings.ts';
+import { supportedContentEncodings } from './supported-values.ts';
 import { ensure } from './ensure.ts';
 import type { ContentEncoding, VapidDetails, VapidKeys } from './types.ts';
 
@@ -39,19 +38,39 @@ export function getVapidHeaders(
   subject: string,
   publicKey: string,
   privateKey: string,
+  contentEncoding: 'aes128gcm',
+  expiration?: number,
+): { Authorization: string };
+export function getVapidHeaders(
+  audience: string,
+  subject: string,
+  publicKey: string,
+  privateKey: string,
+  contentEncoding: 'aesgcm',
+  expiration?: number,
+): { Authorization: string; 'Crypto-Key': string };
+export function getVapidHeaders(
+  audience: string,
+  subject: string,
+  publicKey: string,
+  privateKey: string,
   contentEncoding: ContentEncoding,
   expiration?: number,
-): { Authorization: string; 'Crypto-Key'?: string } {
+): { Authorization: string; 'Crypto-Key'?: string | undefined };
+export function getVapidHeaders(
+  audience: string,
+  subject: string,
+  publicKey: string,
+  privateKey: string,
+  contentEncoding: ContentEncoding,
+  expiration?: number,
+): { Authorization: string; 'Crypto-Key'?: string | undefined } {
   checkAudience(audience);
   checkVapidDetails({ subject, publicKey, privateKey });
   if (expiration) checkExpiration(expiration);
   const exp = expiration || nowSeconds() + defaultTokenLifetimeSeconds;
 
-  // The original signs without a look at the public key: one that belongs to another pair is the push service's to refuse.
-  const ecdh = createECDH(curve);
-  ecdh.setPrivateKey(privateKey, 'base64url');
-  const key = importSigningKey({ publicKey: ecdh.getPublicKey('base64url'), privateKey });
-  const token = signToken({ aud: audience, exp, sub: subject }, key);
+  const token = signToken({ aud: audience, exp, sub: subject }, importPrivateKey(privateKey));
   switch (contentEncoding) {
     case supportedContentEncodings.AES_128_GCM:
       return { Authorization: `vapid t=${token}, k=${publicKey}` };
@@ -60,6 +79,19 @@ export function getVapidHeaders(
     default:
       throw new Error('Unsupported encoding type specified.');
   }
+}
+
+// ECPrivateKey of RFC 5915 §3: version 1, the 32 bytes of the key, and the curve's object identifier.
+const beforeKey = Buffer.from('30310201010420', 'hex');
+const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
+
+/**
+ * As the original signs: without a look at the public key, so that one of another pair is the push service's to refuse,
+ * and with numbers that are no key, such as the zeros in tests of applications.
+ */
+function importPrivateKey(privateKey: string): KeyObject {
+  const key = Buffer.concat([beforeKey, Buffer.from(privateKey, 'base64url'), afterKey]);
+  return createPrivateKey({ key, format: 'der', type: 'sec1' });
 }
 
 function checkAudience(audience: unknown): void {

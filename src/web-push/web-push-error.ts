@@ -2,7 +2,7 @@
 import type { Headers } from './types.ts';
 
 export class WebPushError extends Error {
-  override readonly name = 'WebPushError';
+  override readonly name: string = 'WebPushError';
   /** An own field, so that it stands in the error's JSON as well. */
   override readonly message: string;
   readonly statusCode: number;

@@ -55,6 +55,14 @@ suite('configuration', () => {
     assert.equal(port, 1234);
   });
 
+  test('what the environment says to the library is no entry', async () => {
+    const environment = { DESKBELL_WEB_PUSH_TRANSPORT: 'node' };
+    assert.deepEqual(
+      await readConfiguration({ flags: {}, environment }),
+      await readConfiguration({ flags: {}, environment: {} }),
+    );
+  });
+
   test('no error repeats the password of a URL, wherever the URL was given', async () => {
     const urls = [
       'https://ada:hunter2@hooks.example.org/x',

@@ -5,6 +5,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { settingNames, variableOf } from '../../src/cli/configuration/configuration.ts';
+import { furtherVariables } from '../../src/cli/configuration/read-configuration.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { codeBlocks, pages, root } from './pages.ts';
 
@@ -63,7 +64,7 @@ test('every npm script and every file that the documentation runs exists', () =>
 });
 
 test('every DESKBELL_ variable of the documentation exists', () => {
-  const known = new Set([...settingNames.map(variableOf), 'DESKBELL_CONFIG', 'DESKBELL_DEBUG']);
+  const known = new Set([...settingNames.map(variableOf), ...furtherVariables]);
   const wrong = pages.flatMap(({ path, text }) =>
     Array.from(text.matchAll(/\bDESKBELL_\w+/g), ([name]) => name)
       .filter((name) => !known.has(name) && name !== 'DESKBELL_')

@@ -3,6 +3,7 @@ import type { DocumentedPromise } from './promise.ts';
 import { client } from './promises/client.ts';
 import { consolePage } from './promises/console.ts';
 import { importing } from './promises/importing.ts';
+import { migrating } from './promises/migrating-from-web-push.ts';
 import { operations } from './promises/operations.ts';
 import { operatorApi } from './promises/operator-api.ts';
 import { people } from './promises/people.ts';
@@ -15,6 +16,7 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'client.md': client,
   'console.md': consolePage,
   'importing.md': importing,
+  'migrating-from-web-push.md': migrating,
   'operations.md': operations,
   'operator-api.md': operatorApi,
   'people.md': people,

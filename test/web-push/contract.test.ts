@@ -135,6 +135,16 @@ suite('getVapidHeaders', () => {
     test(`with the expiration ${String(expiration)}`, () =>
       agreeOnVapidHeaders(...withEncoding('aes128gcm', expiration)));
   }
+  for (const byte of [0, 0xff]) {
+    test(`with a private key of 32 bytes of ${byte}, which is none`, () =>
+      agree((library) => {
+        const privateKey = Buffer.alloc(32, byte).toString('base64url');
+        const { publicKey } = vapidKeys;
+        const audience = 'https://push.example.org';
+        const headers = library.getVapidHeaders(audience, subject, publicKey, privateKey, 'aes128gcm');
+        return describeAuthorization(headers.Authorization);
+      }));
+  }
   test('with keys that do not belong together', () => {
     const changed: Anything[] = [];
     changed[2] = otherKeys.publicKey;

@@ -142,13 +142,14 @@ suite('both send and give the same', () => {
 });
 
 suite('ours', () => {
-  test('sends over HTTP/2 unless an agent or a proxy is given', async () => {
+  test('sends over HTTP/2 unless an agent, a proxy or the transport of Node is given', async () => {
     await ours.sendNotification(to('/status/201'), 'text');
     await ours.sendNotification(to('/status/201'), 'text', { timeout: 5000, contentEncoding: 'aesgcm' });
     await ours.sendNotification(to('/status/201'), 'text', { agent });
     await ours.sendNotification(to('/status/201'), 'text', { proxy: proxy.url });
+    await ours.sendNotification(to('/status/201'), 'text', { transport: 'node' });
     const versions = server.take().map(({ httpVersion }) => httpVersion);
-    assert.deepEqual(versions, ['2.0', '2.0', '1.1', '1.1']);
+    assert.deepEqual(versions, ['2.0', '2.0', '1.1', '1.1', '1.1']);
     proxy.take();
   });
 

@@ -21,8 +21,8 @@ export interface ConfigurationSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** DESKBELL_* variables that are not settings. */
-const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG'];
+/** DESKBELL_* variables that are not settings; the last one is for `deskbell/web-push`. */
+export const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG', 'DESKBELL_WEB_PUSH_TRANSPORT'];
 
 /**
  * @throws {DeskbellError} ERR_CONFIGURATION for an unknown entry or variable, a value that is not valid, or a file

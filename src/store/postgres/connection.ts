@@ -2,20 +2,9 @@
 import { accessSync, constants } from 'node:fs';
 import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import { checkDatabaseUrl, urlsOfHosts } from './database-url.ts';
 import { connectToWritable } from './writable-server.ts';
-
-export interface ConnectionOptions {
-  /** `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem`. Of several hosts, separated by
-   *  commas, the one is used that takes writes. */
-  readonly url: string;
-  /** Connections of this store at most. Default: 4. */
-  readonly maxConnections?: number | undefined;
-  /** How long a connection may take to be made. Default: 5000. */
-  readonly connectTimeoutMs?: number | undefined;
-  /** After this the server cancels a statement. Default: 30 000. */
-  readonly statementTimeoutMs?: number | undefined;
-}
 
 export const defaultStatementTimeoutMs = 30_000;
 export const defaultMaxConnections = 4;

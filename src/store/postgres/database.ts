@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { defaultMaxConnections, openPool, type ConnectionOptions } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
+import { defaultMaxConnections, openPool } from './connection.ts';
 import { describeDatabase } from './database-url.ts';
 import { createServerClock, type ServerClock } from './server-clock.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';

@@ -14,7 +14,7 @@ import { createReceiptPruning } from '../receipts.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
 import { createAttempts } from '../row-outcomes.ts';
-import type { ConnectionOptions } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
 import { migrate } from './migrate.ts';

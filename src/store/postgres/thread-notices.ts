@@ -1,7 +1,7 @@
 // Passes notices of new work on from the main thread to the process's other threads, so that a process has one connection
 // for them. A thread of a process whose main thread has not opened the database hears nothing, and so polls.
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
-import type { ConnectionOptions } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import type { PostgresDatabase } from './database.ts';
 import { everyBroadcast, WorkNotices, type Listener } from './work-notices.ts';
 

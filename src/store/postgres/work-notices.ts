@@ -9,7 +9,8 @@
 // PgBouncer in transaction mode takes LISTEN and then delivers nothing: only what has come proves that more will come.
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
-import { createClient, type ConnectionOptions } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
+import { createClient } from './connection.ts';
 import { workChannel } from './migrations.ts';
 import type { PostgresDatabase } from './database.ts';
 

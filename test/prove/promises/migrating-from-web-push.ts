@@ -1,0 +1,25 @@
+// Promises of docs/migrating-from-web-push.md.
+import type { DocumentedPromise } from '../promise.ts';
+
+const nodeTransport = 'test/web-push/node-transport.test.ts';
+
+export const migrating: readonly DocumentedPromise[] = [
+  {
+    claim: 'DESKBELL_WEB_PUSH_TRANSPORT=node sends with https.request, so that nock can answer',
+    test: { file: nodeTransport, title: 'by the variable, nock answers' },
+    changes: {
+      'src/web-push/index.ts': {
+        'the variable is not read': ["process.env['DESKBELL_WEB_PUSH_TRANSPORT']", 'undefined'],
+      },
+    },
+  },
+  {
+    claim: 'Without the variable and the option, a replaced https.request changes nothing',
+    test: { file: nodeTransport, title: 'a replaced https.request changes nothing' },
+    changes: {
+      'src/web-push/push-client.ts': {
+        'every message is sent with it': ["transport === 'node' ||", 'true ||'],
+      },
+    },
+  },
+];

@@ -1,0 +1,166 @@
+// The types of the packed package, as strict applications compile against them: no file of types is skipped, and what the
+// package only needs for PostgreSQL or metrics is not installed.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import { pack, Project } from './journeys/project.ts';
+import { program } from './packed-program.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+const read = (path: string): Promise<string> => readFile(join(root, path), 'utf8');
+
+const { devDependencies, exports: entries } = JSON.parse(await read('package.json')) as {
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, unknown>>;
+};
+const pinned = (name: string): string => `${name}@${devDependencies[name]}`;
+
+const isForBrowsers = (path: string): boolean => /^\.\/(?:client|service-worker)\b/.test(path);
+const importAll = (paths: readonly string[]): string =>
+  paths.map((path, index) => `export * as entry${index} from '${path.replace('.', 'deskbell')}';\n`).join('');
+const typed = Object.keys(entries).filter((path) => path !== './package.json');
+
+const required = `
+import webPush = require('deskbell/web-push');
+import type { Subscription } from 'deskbell';
+export async function notify({ endpoint }: Subscription, keys: webPush.PushSubscription['keys']): Promise<number> {
+  const options: webPush.RequestOptions = { TTL: 60 };
+  const result: webPush.SendResult = await webPush.sendNotification({ endpoint, keys }, 'text', options);
+  return result.statusCode;
+}
+`;
+
+/** Theirs says that the public key is text, and it is a buffer. */
+const isDifferent = new Set(['EncryptionResult']);
+/** Ours has more options, and knows that a proxy may be an object. */
+const isWiderThanTheirs = new Set([
+  ...isDifferent,
+  'HttpsProxyAgentOptions',
+  'RequestOptions',
+  'RequestDetails',
+]);
+
+/** Kinds of applications: what their files are, and the libraries and types that they have. */
+const applications = [
+  {
+    name: 'an application with every entry',
+    files: { 'program.ts': program, 'all.ts': importAll(typed), 'in-commonjs.cts': required },
+    lib: ['es2024', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    types: ['node'],
+  },
+  {
+    name: 'a server without the types of browsers',
+    files: {
+      'server.ts': importAll(typed.filter((path) => !isForBrowsers(path))),
+      'web-push.ts': await read('test/web-push/typed-application.ts'),
+      'original.ts': compareWithOriginal(await read('node_modules/@types/web-push/index.d.ts')),
+    },
+    lib: ['es2022'],
+    types: ['node'],
+  },
+  {
+    name: 'a page without the types of Node',
+    files: { 'page.ts': importAll(typed.filter(isForBrowsers)) },
+    lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    types: [],
+  },
+];
+
+/** TypeScript 5.9 is installed in the project: beside the repository's own it would take its place in `.bin`. */
+const oldCompiler = 'typescript@5.9.3';
+const compilers = [oldCompiler, pinned('typescript')];
+const resolutions = [
+  { moduleResolution: 'nodenext', module: 'nodenext' },
+  { moduleResolution: 'bundler', module: 'preserve' },
+];
+
+suite('the types of the packed package', { timeout: 600_000 }, () => {
+  let folder: string;
+  let project: Project;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'deskbell-packed-'));
+    project = await Project.create();
+    await project.install(await pack(folder), oldCompiler, pinned('@types/node'), pinned('@types/web-push'));
+    for (const { files } of applications) {
+      for (const [file, text] of Object.entries(files)) await project.write(file, text);
+    }
+  });
+  after(async () => {
+    await project[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  });
+
+  test('are compiled without optional packages and their types', () => {
+    for (const name of ['pg', '@types/pg', '@prometheus-io/client', 'express', '@types/express']) {
+      assert.ok(!existsSync(join(project.folder, 'node_modules', name)), name);
+    }
+  });
+
+  for (const compiler of compilers) {
+    for (const { moduleResolution, module } of resolutions) {
+      for (const { name, files, lib, types } of applications) {
+        test(`${name} compiles with ${compiler} and the resolution "${moduleResolution}"`, async () => {
+          const compilerOptions = {
+            module,
+            moduleResolution,
+            target: 'es2022',
+            lib,
+            types,
+            strict: true,
+            skipLibCheck: false,
+            exactOptionalPropertyTypes: true,
+            noEmit: true,
+          };
+          await project.write(
+            'tsconfig.json',
+            JSON.stringify({ compilerOptions, files: Object.keys(files) }),
+          );
+          const from = compiler === oldCompiler ? project.folder : root;
+          const tsc = join(from, 'node_modules/typescript/bin/tsc');
+          await run(process.execPath, [tsc, '-p', project.folder]).catch(({ stdout }: { stdout: string }) =>
+            assert.fail(stdout),
+          );
+        });
+      }
+    }
+  }
+});
+
+/**
+ * A program that does not compile where a name of `@types/web-push` is missing in ours, or where a value of one type cannot
+ * take the place of the other.
+ *
+ * @param declarations the text of their declarations
+ */
+function compareWithOriginal(declarations: string): string {
+  const names = Array.from(
+    declarations.matchAll(/^export (interface|type|class|function|const) (\w+)/gm),
+    ([, kind, name]) => ({ kind: kind!, name: name! }),
+  );
+  assert.ok(names.length > 20, 'they are found');
+  const lines = names.flatMap(({ kind, name }, index) => {
+    const value = `export const value${index} = [ours.${name}, webPush.${name}];`;
+    if (kind === 'function' || kind === 'const') return [value];
+    const accepted = `export const accept${index} = (value: theirs.${name}): webPush.${name} => value;`;
+    const given = `export const give${index} = (value: webPush.${name}): theirs.${name} => value;`;
+    return [
+      `export type Named${index} = ours.${name};`,
+      ...(isWiderThanTheirs.has(name) ? [] : [given]),
+      ...(isDifferent.has(name) ? [] : [accepted]),
+      ...(kind === 'class' ? [value] : []),
+    ];
+  });
+  const imports = [
+    "import type * as theirs from 'web-push';",
+    "import * as ours from 'deskbell/web-push';",
+    "import webPush from 'deskbell/web-push';",
+  ];
+  return [...imports, ...new Set(lines)].join('\n');
+}
