@@ -1,13 +1,16 @@
 // The way of each kind of user from an empty directory to a notification, with the packed package: what the README and
 // the docs say, done literally.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
+import { until } from '../../tools/until.ts';
 import { codeBlocks } from '../documentation/pages.ts';
 import { expressApplication, fastifyApplication, viteFiles } from './applications.ts';
 import { startJourneyBrowser } from './browser.ts';
@@ -117,6 +120,46 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
     },
   );
 
+  test('a developer follows the tutorial, in a real browser', inFirefox, async () => {
+    await using testBrowser = await startFirefox();
+    const { browser, access } = testBrowser;
+    await using project = await Project.create();
+    const page = 'docs/tutorial.md';
+    const [setUp, copyWorker, start, order] = documented(page, 'sh') as [string, string, string, string];
+    const [server] = documented(page, 'js') as [string];
+    const [html] = documented(page, 'html') as [string];
+    const [, , install, makeFolder] = setUp.trim().split('\n');
+    assert.equal(install, 'npm install express deskbell');
+    await project.install(tarball, pinned('express'));
+    await project.run(makeFolder!);
+    const port = await freePort();
+    // The browser of this test subscribes at a push service on this machine.
+    const options = `({ pushServices: ${JSON.stringify(access.pushServices)}, store,`;
+    await project.write('server.js', server.replaceAll('({ store,', options).replaceAll('3000', port));
+    await project.write('public/index.html', html);
+    await project.run(copyWorker);
+    await using application = project.start(start.trim());
+    const [siteUrl] = await application.waitFor(/^http:\S+$/);
+    await browser
+      .defaultBrowserContext()
+      .setPermission(siteUrl, { permission: { name: 'notifications' }, state: 'granted' });
+
+    const shop = await browser.newPage();
+    await shop.goto(siteUrl);
+    await shop.click('#subscribe');
+    await until(
+      async () => (await textOf(shop, '#state')) === 'Subscribed',
+      () => 'the page to be subscribed',
+    );
+    const counts = JSON.parse(await project.run(order.replaceAll('3000', port))) as { accepted: number };
+
+    assert.equal(counts.accepted, 1);
+    await waitFor(shop, '#messages li');
+    assert.equal(await textOf(shop, '#messages li'), 'New order: One cup of tea');
+    const [, notification] = (await shop.evaluate(workerAndNotification)) as readonly [string, string];
+    assert.equal(notification, 'New order: One cup of tea');
+  });
+
   test('a user of web-push moves its keys and subscriptions over', async () => {
     await using browser = await startJourneyBrowser();
     await using project = await Project.create({
@@ -145,6 +188,16 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
     });
   }
 });
+
+/** One that nobody listens on now. */
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return String(port);
+}
 
 const workerAndNotification = `(async () => {
   const [registration] = await navigator.serviceWorker.getRegistrations();
