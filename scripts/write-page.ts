@@ -15,3 +15,10 @@ export async function writePage(path: string, content: string): Promise<void> {
     console.log(`${path} written`);
   }
 }
+
+/** The anchor that GitHub gives to a heading. */
+export const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');

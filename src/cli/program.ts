@@ -59,7 +59,8 @@ function printTo(output: Output, command: Command): void {
   for (const child of command.commands) printTo(output, child);
 }
 
-function createProgram(context: Context): Command {
+/** All commands. */
+export function createProgram(context: Context): Command {
   return createCommand({
     name: 'deskbell',
     description:

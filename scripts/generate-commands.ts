@@ -1,0 +1,118 @@
+// Writes docs/commands.md from the commands themselves: what `--help` says, on one page. With --check it writes nothing and
+// fails where the page differs.
+import { Readable } from 'node:stream';
+import type { Argument, Command, Option } from 'commander';
+import { settingGroups, flagOf } from '../src/cli/configuration/configuration.ts';
+import { createOutput } from '../src/cli/output/output.ts';
+import { createProgram } from '../src/cli/program.ts';
+import { anchorOf, writePage } from './write-page.ts';
+
+const program = createProgram({
+  invocation: 'deskbell',
+  environment: {},
+  input: Readable.from([]),
+  output: createOutput(process, () => {}),
+  stop: new AbortController().signal,
+  onHangup: () => {},
+});
+
+/** Flags of configuration.md, by their heading there. */
+const configured = new Map(
+  settingGroups.flatMap(({ heading, names }) => names.map((name) => [flagOf(name), heading] as const)),
+);
+
+const commands = leavesOf(program);
+
+await writePage(
+  'docs/commands.md',
+  `# Command line
+
+<!-- Made from src/cli/ by \`npm run docs\`. -->
+
+\`deskbell <command> --help\` says the same in the terminal. Every command has \`--help\` and \`--debug\` (prints the stack trace of
+an error); those with entries of the [configuration](configuration.md) have \`--config FILE\`. With \`--json\`, standard output
+is JSON, or JSON Lines. Messages for people are on standard error.
+
+Exit codes: 0 done; 1 an error, or part of the work failed; 2 wrong usage or configuration. [Errors](errors.md) lists the
+codes at the end of messages.
+
+${commands.map(({ name, command }) => `- [\`${name}\`](#${anchorOf(name)}): ${command.summary()}`).join('\n')}
+
+${commands.map(renderCommand).join('\n\n')}
+`,
+);
+
+interface Leaf {
+  readonly name: string;
+  readonly command: Command;
+}
+
+/** The commands that do something, in the order of the help. */
+function leavesOf(command: Command, parents: readonly string[] = []): readonly Leaf[] {
+  const words = [...parents, command.name()];
+  if (command.commands.length === 0) return [{ name: words.join(' '), command }];
+  return command.commands.flatMap((child) => leavesOf(child, words));
+}
+
+function renderCommand({ name, command }: Leaf): string {
+  const options = command.options.filter(({ hidden }) => !hidden);
+  const own = options.filter(
+    ({ long }) => !configured.has(long ?? '') && !['--config', '--debug'].includes(long ?? ''),
+  );
+  const fromConfiguration = options.flatMap(({ long }) => (configured.has(long ?? '') ? [long!] : []));
+  const usage = [
+    name,
+    ...command.registeredArguments.map(wordOf),
+    ...(options.length > 0 ? ['[options]'] : []),
+  ];
+  const examples = /\nExamples?:\n([^]*)$/.exec(helpAfter(command))?.[1] ?? '';
+  return [
+    `## ${name}`,
+    command.description(),
+    `\`\`\`\n${usage.join(' ')}\n\`\`\``,
+    ...table(
+      ['Argument', ''],
+      command.registeredArguments.map((argument) => [`\`${wordOf(argument)}\``, argument.description]),
+    ),
+    ...table(
+      ['Option', ''],
+      own.map((option) => [`\`${option.flags}\``, describe(option)]),
+    ),
+    ...(fromConfiguration.length === 0
+      ? []
+      : [
+          `From the [configuration](configuration.md): ${fromConfiguration.map((flag) => `\`${flag}\``).join(', ')}.`,
+        ]),
+    ...(examples === '' ? [] : [`\`\`\`sh\n${examples.replaceAll(/^ {2}\$ /gm, '').trim()}\n\`\`\``]),
+  ].join('\n\n');
+}
+
+function wordOf(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
+
+function describe({ description, argChoices, defaultValue }: Option): string {
+  const choices =
+    argChoices === undefined ? '' : ` One of ${argChoices.map((choice) => `\`${choice}\``).join(', ')}.`;
+  const fallback =
+    defaultValue === undefined || defaultValue === false ? '' : ` Default: \`${String(defaultValue)}\`.`;
+  return `${description}${choices}${fallback}`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  if (rows.length === 0) return [];
+  return [[head, head.map(() => '---'), ...rows].map((cells) => line(cells)).join('\n')];
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
+}
+
+/** What is printed after the options. */
+function helpAfter(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  return text;
+}
