@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
+import { anchorOf } from '../../scripts/write-page.ts';
 import { pages, root } from './pages.ts';
 
 test('every link inside the repository leads somewhere', () => {
@@ -25,16 +26,16 @@ function leadsSomewhere(from: string, target: string): boolean {
 /** The anchors that GitHub gives to headings. */
 function anchorsOf(text: string): ReadonlySet<string> {
   const headings = withoutCode(text).matchAll(/^#+ (.+)$/gm);
-  return new Set(
-    Array.from(headings, ([, heading]) =>
-      heading!
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+  return new Set(Array.from(headings, ([, heading]) => anchorOf(heading!)));
 }
 
 function withoutCode(text: string): string {
   return text.replaceAll(/^```.*?^```$/gms, '');
 }
+
+test('the index of the documentation has every page, once', () => {
+  const index = pages.find(({ path }) => path === 'docs/README.md')!.text;
+  const listed = Array.from(index.matchAll(/\]\(([\w-]+\.md)\)/g), ([, file]) => `docs/${file}`);
+  const others = pages.map(({ path }) => path).filter((path) => /^docs\/(?!README)/.test(path));
+  assert.deepEqual(listed.sort(), others.sort());
+});
