@@ -2,13 +2,14 @@
 // page, and the table in docs/notifications.md. With --check it writes nothing and fails where a file differs.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { describeSchema } from '../src/errors/describe-schema.ts';
 import {
   actionMembers,
   memberDescriptions,
   messageSchema,
   type MemberDescription,
 } from '../src/protocol/message/members.ts';
-import { describeValue, type ValueSchema, type ValueType } from '../src/protocol/message/value-schema.ts';
+import { messageFormats, type ValueSchema, type ValueType } from '../src/protocol/message/value-schema.ts';
 import { writePage } from './write-page.ts';
 
 type Members = Readonly<
@@ -102,7 +103,7 @@ function orUndefined(type: string): string {
 async function renderTable(): Promise<string> {
   const page = await readFile(join(import.meta.dirname, '../docs/notifications.md'), 'utf8');
   const rows = Object.entries(memberDescriptions).map(
-    ([name, { schema, expected = describeValue(schema), description, byDefault }]) =>
+    ([name, { schema, expected = describeSchema(schema, messageFormats), description, byDefault }]) =>
       `| \`${name}\` | ${description} | ${expected} | ${byDefault} |`,
   );
   const table = ['| Member | What it is | Takes | Default |', '|---|---|---|---|', ...rows].join('\n');

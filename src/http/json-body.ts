@@ -1,4 +1,4 @@
-// Reading request bodies: JSON in strict UTF-8 and nothing else (RFC 8259 §8.1). `JSON.parse` makes members such as
+// Reading request bodies: JSON in strict UTF-8 (RFC 8259 §8.1), and plain text where a route takes it. `JSON.parse` makes members such as
 // `__proto__` plain own properties, which are never read; it does not recurse, so the body limit bounds nesting.
 import type { FastifyInstance } from 'fastify';
 
@@ -13,14 +13,26 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export function readJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   app.removeAllContentTypeParsers();
   limitBodies(app, bodyLimit);
-  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) => {
+  addParser(app, jsonType, parseJson);
+}
+
+/** Takes plain text too, on the routes of this scope. A line break at its end does not count. */
+export function readTextBodies(app: FastifyInstance): void {
+  addParser(app, 'text/plain', (body) => decode(body).replace(/\r?\n$/, ''));
+}
+
+function addParser(app: FastifyInstance, type: string, parse: (body: Buffer) => unknown): void {
+  app.addContentTypeParser(type, { parseAs: 'buffer' }, (request, body, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
     const charset = /;\s*charset="?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
-    if (encoding !== 'identity' || !/^(utf-?8|us-ascii)$/i.test(charset)) {
-      done(new DeskbellError('ERR_CONTENT_TYPE', 'The body must be UTF-8 without a content encoding.'));
-      return;
+    try {
+      if (encoding !== 'identity' || !/^(utf-?8|us-ascii)$/i.test(charset)) {
+        throw new DeskbellError('ERR_CONTENT_TYPE', 'The body must be UTF-8 without a content encoding.');
+      }
+      done(null, parse(body as Buffer));
+    } catch (error) {
+      done(error as Error);
     }
-    parse(body as Buffer, done);
   });
 }
 
@@ -31,18 +43,22 @@ export function limitBodies(app: FastifyInstance, bodyLimit: number): void {
   });
 }
 
-function parse(body: Buffer, done: (error: Error | null, value?: unknown) => void): void {
-  let value: unknown;
+function parseJson(body: Buffer): unknown {
+  const text = decode(body);
   try {
-    value = JSON.parse(utf8.decode(body));
-  } catch (error) {
-    const what = error instanceof SyntaxError ? 'well-formed JSON' : 'UTF-8';
-    done(
-      new DeskbellError('ERR_JSON_MALFORMED', `The body (${body.length} bytes) is not ${what}.`, {
-        cause: error,
-      }),
-    );
-    return;
+    return JSON.parse(text);
+  } catch (cause) {
+    throw malformed(body, 'well-formed JSON', cause);
   }
-  done(null, value);
 }
+
+function decode(body: Buffer): string {
+  try {
+    return utf8.decode(body);
+  } catch (cause) {
+    throw malformed(body, 'UTF-8', cause);
+  }
+}
+
+const malformed = (body: Buffer, what: string, cause: unknown): DeskbellError =>
+  new DeskbellError('ERR_JSON_MALFORMED', `The body (${body.length} bytes) is not ${what}.`, { cause });

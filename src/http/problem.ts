@@ -32,9 +32,11 @@ export class ProblemError extends DeskbellError {
   }
 }
 
-/** Of a problem, so that whatever is wrong with a request, its answer is short: `maxErrorBytes` with every character escaped. */
+/** Of a problem, so that whatever is wrong with a request, its answer is short: within `maxErrorBytes` with every character of a
+ * value escaped; the further ones of a field's detail are our own words. */
 const maxDetailCharacters = 2000;
-const maxFieldCharacters = 200;
+const maxPointerCharacters = 200;
+const maxFieldCharacters = 600;
 export const maxFields = 20;
 
 /** Bytes of any answer with a status of 400 or above. */
@@ -58,13 +60,13 @@ export function toProblem(fault: DeskbellError, errors: AnsweredErrors): Problem
 }
 
 const cutField = ({ pointer, code, detail }: FieldError): FieldError => ({
-  pointer: cut(pointer, maxFieldCharacters),
+  pointer: cut(pointer, maxPointerCharacters),
   code,
   detail: cut(detail, maxFieldCharacters),
 });
 
-/** In the middle: names come first, and what is wrong with them last. */
-function cut(text: string, maxCharacters: number): string {
+/** In the middle: what a text begins and ends with says more. */
+export function cut(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   const half = Math.floor((maxCharacters - 1) / 2);
   return `${text.slice(0, half)}…${text.slice(-half)}`.toWellFormed();

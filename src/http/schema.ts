@@ -4,6 +4,7 @@ import type { FastifyTypeProvider } from 'fastify';
 
 declare const value: unique symbol;
 const optional: unique symbol = Symbol('optional');
+const model: unique symbol = Symbol('model');
 
 export interface Schema<Value = unknown> {
   /** Of the types alone. */
@@ -38,6 +39,12 @@ export type ObjectValue<Members extends Properties> = {
 export interface SchemaTypeProvider extends FastifyTypeProvider {
   readonly validator: this['schema'] extends Schema ? ValueOf<this['schema']> : unknown;
 }
+
+/** Of a row of the store, or a cursor in a list. */
+export const idKeywords = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
+
+/** The name that `Type.Model` has given to a schema. */
+export const modelOf = (schema: object): string | undefined => (schema as { [model]?: string })[model];
 
 /** Further keywords: description, examples, pattern, minimum … */
 type Keywords = Readonly<Record<string, unknown>>;
@@ -78,6 +85,12 @@ export const Type = {
   ): Schema<ValueOf<Member>> => ({
     anyOf: members,
     ...keywords,
+  }),
+
+  /** A schema that has a name in the description document, and stands there once, under it. */
+  Model: <Described extends Schema>(name: string, schema: Described): Described => ({
+    ...schema,
+    [model]: name,
   }),
 
   /** A schema whose values are read as another type. */

@@ -1,52 +1,71 @@
-// Validation by the very schemas that types and the description document are made from. Nothing is coerced, and wrong
+// Validation by the very schemas that types and the description document are made from. Nothing is coerced in a body, and wrong
 // fields are named by their JSON Pointers (RFC 6901): all of them where a value is as short as what people write, else the
 // first one, so that what is wrong takes no longer than what is right.
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { maxFields } from './problem.ts';
 import type { Schema } from './schema.ts';
 
-import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
-
-/** Pattern of text without lone surrogates (UTF-8 has none: RFC 3629 §3). */
-export const wellFormed = String.raw`^\P{Cs}*$`;
-
-// Formats are for readers of the description document; what they mean is checked where the value is read.
-const options = { validateFormats: false, strict: false } as const;
-const ajv = new Ajv(options);
-/** For parts of a URL, which are text: `"7"` is a number there. */
-const convertingAjv = new Ajv({ ...options, coerceTypes: true });
-/** Each with the one that finds all errors. */
-const thorough = new Map([
-  [ajv, new Ajv({ ...options, allErrors: true })],
-  [convertingAjv, new Ajv({ ...options, coerceTypes: true, allErrors: true })],
-]);
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Format, Formats } from '../errors/describe-schema.ts';
+import { toFieldErrors, type RequestPart } from './schema-errors.ts';
 
 /** Members and items of a value of which every wrong one is named. */
 const maxThoroughValues = 100;
 
-export const compileValidator: FastifySchemaCompiler<Schema> = ({ schema }) => validateWith(ajv, schema);
+const parts: Readonly<Record<string, RequestPart>> = {
+  body: { name: 'The body', isText: false },
+  querystring: { name: 'The query', isText: true },
+  params: { name: 'The path', isText: true },
+};
 
-/** The same, but numbers in the path and the query are read as such. */
-export const compileConvertingValidator: FastifySchemaCompiler<Schema> = ({ schema, httpPart }) =>
-  validateWith(httpPart === 'body' ? ajv : convertingAjv, schema);
-
-function validateWith(
-  compiler: Ajv,
-  schema: Schema,
-): (value: unknown) => { value: unknown } | { error: Error } {
-  const check = compiler.compile(schema);
-  const findAll = (): ValidateFunction => thorough.get(compiler)!.compile(schema);
-  return (value) => {
-    if (check(value)) return { value };
-    const { errors } = isShort(value) ? failed(findAll(), value) : check;
-    const fields = (errors ?? []).slice(0, maxFields).map(toFieldError);
-    const details = fields.map(({ detail }) => detail);
-    const further = (errors ?? []).length - fields.length;
-    if (further > 0) details.push(`And ${further} more.`);
-    return { error: new DeskbellError('ERR_REQUEST_INVALID', details.join(' '), { fields }) };
+/**
+ * Makes the compiler that a listener validates with. In the path and the query, numbers are read as such.
+ *
+ * @param formats all that the schemas of the listener name
+ */
+export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler<Schema> {
+  const options: Options = {
+    strict: false,
+    // an unknown keyword or format is a mistake in a schema
+    strictSchema: true,
+    verbose: true,
+    formats: Object.fromEntries(Object.entries(formats).map(([name, format]) => [name, toAjvFormat(format)])),
+  };
+  const createPair = (coerceTypes: boolean) => ({
+    first: new Ajv({ ...options, coerceTypes }),
+    all: new Ajv({ ...options, coerceTypes, allErrors: true }),
+  });
+  const bodies = createPair(false);
+  const texts = createPair(true);
+  return ({ schema, httpPart = 'body' }) => {
+    const part = parts[httpPart]!;
+    const { first, all } = part.isText ? texts : bodies;
+    const check = first.compile(schema);
+    const findAll = (): ValidateFunction => all.compile(schema);
+    return (value) => {
+      if (check(value)) return { value };
+      const { errors } = isShort(value) ? failed(findAll(), value) : check;
+      const found = toFieldErrors(errors ?? [], part, formats);
+      const fields = found.slice(0, maxFields);
+      const details = fields.map(({ detail }) => detail);
+      const further = found.length - fields.length;
+      if (further > 0) details.push(`And ${further} more.`);
+      return { error: new DeskbellError('ERR_REQUEST_INVALID', details.join(' '), { fields }) };
+    };
   };
 }
+
+/** Asked about texts alone. */
+const toAjvFormat =
+  ({ fits }: Format) =>
+  (value: string): boolean => {
+    try {
+      return fits(value as never);
+    } catch {
+      return false;
+    }
+  };
 
 function failed(check: ValidateFunction, value: unknown): ValidateFunction {
   check(value);
@@ -67,21 +86,4 @@ function isShort(value: unknown): boolean {
     }
   }
   return true;
-}
-
-function toFieldError({ keyword, instancePath, message, params }: ErrorObject): FieldError {
-  const { missingProperty, additionalProperty, type, pattern } = params as Readonly<Record<string, string>>;
-  const member = missingProperty ?? additionalProperty;
-  const pointer = member === undefined ? instancePath : `${instancePath}/${member}`;
-  const name = member ?? (instancePath === '' ? 'The body' : instancePath.slice(1));
-  const field = (code: FieldError['code'], what: string | undefined): FieldError => {
-    return { pointer, code, detail: `${name} ${what}.` };
-  };
-  if (keyword === 'required') return field('ERR_FIELD_MISSING', 'is missing');
-  if (keyword === 'type') return field('ERR_FIELD_TYPE', `is not of type ${type}`);
-  if (keyword === 'additionalProperties') return field('ERR_FIELD_VALUE', 'is not known here');
-  if (keyword === 'minLength') return field('ERR_FIELD_VALUE', 'is empty');
-  if (pattern !== wellFormed) return field('ERR_FIELD_VALUE', message);
-  const surrogate = 'has a lone surrogate (U+D800 to U+DFFF); well-formed Unicode is needed';
-  return field('ERR_FIELD_VALUE', surrogate);
 }

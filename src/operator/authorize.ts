@@ -36,6 +36,12 @@ export function requireToken(app: FastifyInstance, operators: OperatorStore): vo
 
 const changers: readonly OperatorRole[] = ['full'];
 const readers: readonly OperatorRole[] = [...changers, 'read'];
+/** Of routes that send. */
+export const senders: readonly OperatorRole[] = [...changers, 'send'];
+/** Of routes that show what was sent: those of the role `send` see their own alone. */
+export const watchers: readonly OperatorRole[] = [...readers, 'send'];
+/** Who may sign in to the console. */
+export const consoleRoles: readonly OperatorRole[] = readers;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Whether a method changes nothing (RFC 9110 §9.2.1). */

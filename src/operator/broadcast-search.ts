@@ -1,8 +1,14 @@
 // Finds broadcasts by their words, state and time: newest first, a bounded number of them looked at each time.
 import { readPayloadTexts } from '../protocol/message/read-payload.ts';
-import type { Broadcast, BroadcastSummary, BroadcastState, BroadcastStore } from '../store/broadcasts.ts';
+import type {
+  Broadcast,
+  BroadcastSummary,
+  BroadcastState,
+  BroadcastStore,
+  OfOperator,
+} from '../store/broadcasts.ts';
 
-export interface BroadcastFilter {
+export interface BroadcastFilter extends OfOperator {
   /** Somewhere in title or message, whatever the case. */
   readonly text?: string | undefined;
   /** `scheduled`: running, and its start is still to come; such a broadcast is not found as `running`. */
@@ -33,7 +39,11 @@ export async function searchBroadcasts(
   const broadcasts: Broadcast[] = [];
   let { beforeId } = range;
   for (let searched = 0; searched < searchBatchSize; searched += readBatchSize) {
-    const summaries = await store.summaries({ beforeId, limit: readBatchSize });
+    const summaries = await store.summaries({
+      beforeId,
+      limit: readBatchSize,
+      operatorId: filter.operatorId,
+    });
     for (const head of summaries) {
       if (broadcasts.length === range.limit) return { broadcasts, nextBeforeId: beforeId };
       beforeId = head.id;

@@ -18,6 +18,8 @@ export interface OperatorContext {
   readonly metrics: Metrics;
   /** What is to be known of the installation as a whole. */
   readonly readWarnings: ReadWarnings;
+  /** Of a message that is sent as plain text without one. */
+  readonly defaultTitle: string;
   /** Names a person in the audit: a hash under a key of this installation. */
   hashPerson(user: string): string;
 }

@@ -1,4 +1,5 @@
 // The operator's listener: an HTTP server of its own beside the public one, on loopback unless told otherwise.
+import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 
 import { createWarningReader, type ReadWarnings } from '../delivery/installation-warnings.ts';
@@ -9,7 +10,6 @@ import { sendProblems } from '../http/problem.ts';
 import type { ResponseRules } from '../http/response-rules.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
-import { compileConvertingValidator } from '../http/validation.ts';
 import { nameOperators, requireToken } from './authorize.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
@@ -20,11 +20,14 @@ import type { OperatorContext } from './context.ts';
 import { createProgressFeeds } from './progress-feeds.ts';
 import { requireTls } from './require-tls.ts';
 import { responseHeaders } from './response-headers.ts';
+import { compileValidator } from './validator.ts';
 
 export interface OperatorOptions
   extends ListenerOptions, Pick<OperatorContext, 'sender' | 'metrics' | 'hashPerson'> {
   /** Default: what the store alone says. */
   readonly readWarnings?: ReadWarnings | undefined;
+  /** Of messages that are sent as plain text without one. Default: the name of this machine. */
+  readonly defaultTitle?: string | undefined;
   /** How often broadcasts that are followed are read from the store. Default: 500. */
   readonly progressEveryMs?: number | undefined;
 }
@@ -64,7 +67,8 @@ const rules: ResponseRules = {
  * @throws {DeskbellError} ERR_CONFIGURATION where it would be reached without TLS from beyond this machine
  */
 export function createOperator(options: OperatorOptions): FastifyInstance {
-  const { store, sender, log, metrics, hashPerson, readWarnings = createWarningReader(store) } = options;
+  const { store, sender, log, metrics, hashPerson, defaultTitle = hostname() } = options;
+  const { readWarnings = createWarningReader(store) } = options;
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
   const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
@@ -78,6 +82,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
     metrics,
     isSecure,
     hashPerson,
+    defaultTitle,
     readWarnings,
   };
   app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), context));
@@ -111,7 +116,7 @@ function createListener(options: ListenerOptions): {
   // by address: a number of hops trusts nobody in Fastify, and would believe whoever connects past the proxy
   const proxies = [...(isBehindProxy ? ['loopback'] : []), ...trustProxy];
   const app = createHttpServer({ ...options, trustProxy: proxies }, rules, { tls, maxParamLength });
-  app.setValidatorCompiler(compileConvertingValidator);
+  app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
   // Which bodies are read is a matter of the API and of the console.
   app.removeAllContentTypeParsers();

@@ -5,14 +5,14 @@ import type { Description } from '../http/description/openapi-document.ts';
 const summary = `Sends push messages and broadcasts, shows what came of them, and manages subscriptions.
 
 Every request needs a token, as \`deskbell operators add NAME\` prints it. One that changes something needs the role \`full\` and
-leaves an audit record. Lists come in pages: \`next\` is the \`cursor\` of the next page, or null. Times are ISO 8601. Every
+leaves an audit record; the role \`send\` permits to send, and to see one’s own broadcasts. Lists come in pages: \`next\` is the \`cursor\` of the next page, or null. Times are ISO 8601. Every
 error is an RFC 9457 problem with a stable \`code\`. Endpoints, \`p256dh\` and \`auth\` are never returned.`;
 
 export const operatorDescription: Description = {
   info: {
     title: 'Deskbell: the operator’s API',
     // Of the description itself; to be raised with every change that a client can see.
-    version: '1.0.0',
+    version: '2.0.0',
     description: summary,
   },
   tags: {

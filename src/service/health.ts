@@ -16,13 +16,22 @@ export function addHealthRoutes(
 ): void {
   app.get(
     '/healthz',
-    { config: { operation: operationOf('The process answers', 'live') } },
+    { config: { operation: operationOf('checkLiveness', 'The process answers', 'live') } },
     (_request, reply) => sendJson(reply, { status: 'live' }),
   );
 
   app.get(
     '/readyz',
-    { config: { operation: operationOf('The store can be read and written', 'ready', 'ERR_NOT_READY') } },
+    {
+      config: {
+        operation: operationOf(
+          'checkReadiness',
+          'The store can be read and written',
+          'ready',
+          'ERR_NOT_READY',
+        ),
+      },
+    },
     async (_request, reply) => {
       try {
         await store.check();
@@ -39,12 +48,21 @@ async function readPause({ sending }: Pick<Store, 'sending'>): Promise<readonly 
   return (await sending.findPause()) === undefined ? [] : ['sending-paused'];
 }
 
-function operationOf(summary: string, status: string, ...errors: readonly ServiceErrorCode[]): Operation {
-  const body = Type.Object({
-    status: Type.Literal(status),
-    ...(errors.length > 0 && { warnings: Type.Optional(Type.Array(Type.String())) }),
-  });
+function operationOf(
+  operationId: string,
+  summary: string,
+  status: string,
+  ...errors: readonly ServiceErrorCode[]
+): Operation {
+  const body = Type.Model(
+    status === 'live' ? 'Liveness' : 'Readiness',
+    Type.Object({
+      status: Type.Literal(status),
+      ...(errors.length > 0 && { warnings: Type.Optional(Type.Array(Type.String())) }),
+    }),
+  );
   return {
+    operationId,
     tag: 'Service',
     summary,
     responses: { 200: contentResponse('application/json', `${summary}.`, body, { status }) },

@@ -11,7 +11,7 @@ import type { Log } from '../http/log.ts';
 import { sendProblems } from '../http/problem.ts';
 import type { ResponseRules } from '../http/response-rules.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
-import { compileValidator } from '../http/validation.ts';
+import { compileValidator } from './validator.ts';
 
 export interface ScopeSettings {
   readonly log: Log;

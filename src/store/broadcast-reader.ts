@@ -102,13 +102,15 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       const rows = await read("b.state in ('running', 'paused') order by b.id desc limit :limit", { limit });
       return rows.map(toBroadcast);
     },
-    summaries: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
+    summaries: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit, operatorId }) => {
+      const isOwn = `and exists (select 1 from deskbell.operator_broadcasts o
+        where o.broadcast_id = b.id and o.operator_id = :operatorId)`;
       const rows = await database.read<
         Pick<BroadcastRow, 'id' | 'state' | 'is_preparing' | 'start_at_ms' | 'payload'>
       >(
         `select id, state, start_at_ms, payload, ${isPreparing} from deskbell.broadcasts b
-         where id < :beforeId order by id desc limit :limit`,
-        { beforeId, limit },
+         where id < :beforeId ${operatorId === undefined ? '' : isOwn} order by id desc limit :limit`,
+        { beforeId, limit, ...(operatorId !== undefined && { operatorId }) },
       );
       return rows.map((row) => ({
         id: row.id,

@@ -159,6 +159,11 @@ export interface NewestFirst {
   readonly limit: number;
 }
 
+/** Which broadcasts a list gives: all, or those of one operator. */
+export interface OfOperator {
+  readonly operatorId?: number | undefined;
+}
+
 /** Creates, finds and controls broadcasts. */
 export interface BroadcastStore {
   /** Creates a list of recipients; it is deleted where no broadcast uses it within a day. */
@@ -193,7 +198,7 @@ export interface BroadcastStore {
   /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
   /** All of them, newest first, without counts: for a search (`operator/broadcast-search.ts`). */
-  summaries(range: NewestFirst): Promise<readonly BroadcastSummary[]>;
+  summaries(range: NewestFirst & OfOperator): Promise<readonly BroadcastSummary[]>;
   /** Workers stop after the page they are in. Pausing what is paused, resuming what runs and cancelling what is
    *  cancelled change nothing.
    *  @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_BROADCAST_STATE */

@@ -88,7 +88,7 @@ export const deliveryOptions: {
     field: { label: 'Priority', choices: { '': 'normal', high: 'high' } },
   },
   perPerson: {
-    schema: { type: 'string' },
+    schema: { type: 'string', format: 'frequency-cap' },
     description:
       'Skips people whom broadcasts with a cap have already reached this often, such as 3/day (or /hour, /week). They are ' +
       'counted as capped.',

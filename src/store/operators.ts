@@ -3,8 +3,11 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase, type PortableValues } from './portable-sql.ts';
 
-/** `full`: everything. `read`: what changes nothing. `metrics`: `/metrics` alone. */
-export const operatorRoles = ['full', 'read', 'metrics'] as const;
+/**
+ * `full`: everything. `read`: what changes nothing. `send`: sending, and seeing one's own broadcasts. `metrics`: `/metrics`
+ * alone.
+ */
+export const operatorRoles = ['full', 'read', 'send', 'metrics'] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
 export interface Operator {
@@ -28,6 +31,13 @@ export interface OperatorStore {
   list(): Promise<readonly Operator[]>;
   /** @returns false where there is none of this name */
   remove(name: string): Promise<boolean>;
+  /**
+   * Notes a broadcast as an operator's own, unless it is another's.
+   *
+   * @returns whether it is this operator's
+   */
+  claimBroadcast(broadcastId: number, operatorId: number): Promise<boolean>;
+  ownsBroadcast(broadcastId: number, operatorId: number): Promise<boolean>;
   /** Forgets sessions that are over, and the oldest of too many. @param session `nameHash`: 32 bytes of what its cookie has */
   startSession(session: {
     readonly nameHash: Uint8Array;
@@ -60,6 +70,15 @@ export function createOperators(database: PortableDatabase): OperatorStore {
     return row && toOperator(row);
   };
 
+  const ownsBroadcast: OperatorStore['ownsBroadcast'] = async (broadcastId, operatorId) => {
+    const rows = await database.read(
+      `select broadcast_id from deskbell.operator_broadcasts
+       where broadcast_id = :broadcastId and operator_id = :operatorId`,
+      { broadcastId, operatorId },
+    );
+    return rows.length > 0;
+  };
+
   return {
     add: async ({ name, role, tokenHash }) => {
       // the same token again is the same call, whose answer was lost
@@ -85,6 +104,15 @@ export function createOperators(database: PortableDatabase): OperatorStore {
       });
       return removed.length > 0;
     },
+    claimBroadcast: async (broadcastId, operatorId) => {
+      await database.write(
+        `insert into deskbell.operator_broadcasts (broadcast_id, operator_id)
+         values (:broadcastId, :operatorId) on conflict (broadcast_id) do nothing`,
+        { broadcastId, operatorId },
+      );
+      return ownsBroadcast(broadcastId, operatorId);
+    },
+    ownsBroadcast,
     startSession: ({ nameHash, operatorId, lifetimeMs }) =>
       database.transaction(function* () {
         const nowMs = database.now();

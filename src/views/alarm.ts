@@ -4,13 +4,16 @@ import { Type } from '../http/schema.ts';
 import type { Alarm } from '../store/broadcasts.ts';
 import type { View } from './view.ts';
 
-const schema = Type.Object({
-  origin: Type.String({ description: 'Empty where it is about no push service.' }),
-  reason: Type.String(),
-  detail: Type.String({ description: 'The push service’s own words.' }),
-  rows: Type.Integer({ description: 'How many messages it is about.' }),
-  firstAt: Type.String({ format: 'date-time' }),
-});
+const schema = Type.Model(
+  'Alarm',
+  Type.Object({
+    origin: Type.String({ description: 'Empty where it is about no push service.' }),
+    reason: Type.String(),
+    detail: Type.String({ description: 'The push service’s own words.' }),
+    rows: Type.Integer({ description: 'How many messages it is about.' }),
+    firstAt: Type.String({ format: 'date-time' }),
+  }),
+);
 
 const example = {
   origin: 'https://fcm.googleapis.com',

@@ -6,21 +6,24 @@ import type { View } from './view.ts';
 
 /** One attempt to deliver a message of a broadcast. */
 export const attemptView: View<AttemptRecord> = {
-  schema: Type.Object({
-    id: Type.Integer(),
-    broadcastId: Type.Integer(),
-    subscriptionId: Type.Integer(),
-    since: Type.String({ format: 'date-time', description: 'It was made after this time.' }),
-    at: Type.String({ format: 'date-time', description: 'When its result was stored.' }),
-    origin: Type.String({ description: 'Of the push service.' }),
-    attempt: Type.Integer({
-      description: '1 for the first; if nothing was sent, the number of attempts before.',
+  schema: Type.Model(
+    'Attempt',
+    Type.Object({
+      id: Type.Integer(),
+      broadcastId: Type.Integer(),
+      subscriptionId: Type.Integer(),
+      since: Type.String({ format: 'date-time', description: 'It was made after this time.' }),
+      at: Type.String({ format: 'date-time', description: 'When its result was stored.' }),
+      origin: Type.String({ description: 'Of the push service.' }),
+      attempt: Type.Integer({
+        description: '1 for the first; if nothing was sent, the number of attempts before.',
+      }),
+      outcome: Type.String({ enum: [...attemptOutcomes] }),
+      status: Type.Optional(Type.Integer({ description: 'HTTP status; absent if there was no answer.' })),
+      reason: Type.Optional(Type.String()),
+      detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
     }),
-    outcome: Type.String({ enum: [...attemptOutcomes] }),
-    status: Type.Optional(Type.Integer({ description: 'HTTP status; absent if there was no answer.' })),
-    reason: Type.Optional(Type.String()),
-    detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
-  }),
+  ),
   example: {
     id: 31,
     broadcastId: 7,

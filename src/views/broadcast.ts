@@ -17,32 +17,31 @@ const moment = Type.String({ format: 'date-time' });
 
 const settledCounts = Object.fromEntries(settlements.map((name) => [name, count]));
 
-const origin = Type.Object(
-  { origin: Type.String(), attempts: count, ...settledCounts },
-  { description: 'The counts at one push service.' },
+const origin = Type.Model(
+  'PushServiceCounts',
+  Type.Object(
+    { origin: Type.String(), attempts: count, ...settledCounts },
+    { description: 'The counts at one push service.' },
+  ),
 );
 
-const receiptCounts = Type.Object(
-  {
-    origin: Type.String(),
-    shown: count,
-    clicked: count,
-    dismissed: count,
-    actions: Type.Unsafe({ type: 'object', additionalProperties: count }),
-  },
-  { description: 'What browsers reported, by push service.' },
+const receiptCounts = Type.Model(
+  'ReceiptCounts',
+  Type.Object(
+    {
+      origin: Type.String(),
+      shown: count,
+      clicked: count,
+      dismissed: count,
+      actions: Type.Unsafe({ type: 'object', additionalProperties: count }),
+    },
+    { description: 'What browsers reported, by push service.' },
+  ),
 );
 
-const schema = Type.Object({
-  id: Type.Integer(),
-  state: Type.String({
-    enum: broadcastStates,
-    description: '`preparing`: its audience is being looked for; nothing is sent until it is complete.',
-  }),
-  audience: Type.Integer({
-    description: 'Subscriptions at creation; the counts add up to it. While it is `preparing`: found so far.',
-  }),
-  counts: Type.Object(
+const countsSchema = Type.Model(
+  'Counts',
+  Type.Object(
     Object.fromEntries(
       Object.entries(countMeanings).map(([name, description]) => [
         name,
@@ -50,20 +49,36 @@ const schema = Type.Object({
       ]),
     ),
   ),
-  waiting: Type.Integer({ description: 'Of the pending: stored to be tried again.' }),
-  heldBack: Type.Array(Type.Object({ origin: Type.String(), rows: Type.Integer() }), {
-    description: 'Of the waiting: held back, since their push service refuses our token or key.',
+);
+
+const schema = Type.Model(
+  'Broadcast',
+  Type.Object({
+    id: Type.Integer(),
+    state: Type.String({
+      enum: broadcastStates,
+      description: '`preparing`: its audience is being looked for; nothing is sent until it is complete.',
+    }),
+    audience: Type.Integer({
+      description:
+        'Subscriptions at creation; the counts add up to it. While it is `preparing`: found so far.',
+    }),
+    counts: countsSchema,
+    waiting: Type.Integer({ description: 'Of the pending: stored to be tried again.' }),
+    heldBack: Type.Array(Type.Object({ origin: Type.String(), rows: Type.Integer() }), {
+      description: 'Of the waiting: held back, since their push service refuses our token or key.',
+    }),
+    origins: Type.Array(origin),
+    alarms: Type.Array(alarmView.schema),
+    receipts: Type.Optional(Type.Array(receiptCounts)),
+    ...storedOptionSchemas,
+    idempotencyKey: Type.Optional(Type.String()),
+    createdAt: moment,
+    startAt: moment,
+    expiresAt: moment,
+    finishedAt: Type.Optional(moment),
   }),
-  origins: Type.Array(origin),
-  alarms: Type.Array(alarmView.schema),
-  receipts: Type.Optional(Type.Array(receiptCounts)),
-  ...storedOptionSchemas,
-  idempotencyKey: Type.Optional(Type.String()),
-  createdAt: moment,
-  startAt: moment,
-  expiresAt: moment,
-  finishedAt: Type.Optional(moment),
-});
+);
 
 const zero = (names: readonly string[]): Record<string, number> =>
   Object.fromEntries(names.map((name) => [name, 0]));

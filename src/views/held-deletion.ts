@@ -6,11 +6,14 @@ import type { View } from './view.ts';
 
 /** The deletions of one push service that wait for a decision. */
 export const heldDeletionView: View<HeldOrigin> = {
-  schema: Type.Object({
-    origin: Type.String(),
-    subscriptions: Type.Integer(),
-    since: Type.String({ format: 'date-time' }),
-  }),
+  schema: Type.Model(
+    'HeldDeletions',
+    Type.Object({
+      origin: Type.String(),
+      subscriptions: Type.Integer(),
+      since: Type.String({ format: 'date-time' }),
+    }),
+  ),
   example: {
     origin: 'https://fcm.googleapis.com',
     subscriptions: 5120,

@@ -2,24 +2,29 @@
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import type { Schedule } from '../store/schedules.ts';
+import { recurringAudienceSchema } from './audience.ts';
 import { deliveryOptionSchemas } from './delivery-options.ts';
+import { messageSchema } from './message.ts';
 import type { View } from './view.ts';
 
 const moment = Type.String({ format: 'date-time' });
 
 /** A broadcast that recurs. */
 export const scheduleView: View<Schedule> = {
-  schema: Type.Object({
-    id: Type.Integer(),
-    cron: Type.String(),
-    timezone: Type.String(),
-    nextAt: moment,
-    audience: Type.Unsafe({ anyOf: [{ type: 'string', const: 'all' }, { type: 'object' }] }),
-    message: Type.Object({}),
-    ...deliveryOptionSchemas,
-    createdAt: moment,
-    lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
-  }),
+  schema: Type.Model(
+    'Schedule',
+    Type.Object({
+      id: Type.Integer(),
+      cron: Type.String(),
+      timezone: Type.String(),
+      nextAt: moment,
+      audience: recurringAudienceSchema,
+      message: messageSchema,
+      ...deliveryOptionSchemas,
+      createdAt: moment,
+      lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
+    }),
+  ),
   example: {
     id: 1,
     cron: '0 9 * * 1',

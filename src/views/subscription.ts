@@ -6,15 +6,18 @@ import type { View } from './view.ts';
 
 /** A stored subscription. */
 export const subscriptionView: View<StoredSubscription> = {
-  schema: Type.Object({
-    id: Type.Integer(),
-    pushService: Type.String({ description: 'Origin of its endpoint.' }),
-    vapidPublicKey: Type.String(),
-    user: Type.Optional(Type.String({ description: 'Absent: anonymous.' })),
-    tags: Type.Array(Type.String()),
-    createdAt: Type.String({ format: 'date-time' }),
-    updatedAt: Type.String({ format: 'date-time' }),
-  }),
+  schema: Type.Model(
+    'Subscription',
+    Type.Object({
+      id: Type.Integer(),
+      pushService: Type.String({ description: 'Origin of its endpoint.' }),
+      vapidPublicKey: Type.String(),
+      user: Type.Optional(Type.String({ description: 'Absent: anonymous.' })),
+      tags: Type.Array(Type.String()),
+      createdAt: Type.String({ format: 'date-time' }),
+      updatedAt: Type.String({ format: 'date-time' }),
+    }),
+  ),
   example: {
     id: 1,
     pushService: 'https://fcm.googleapis.com',

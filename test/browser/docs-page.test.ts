@@ -49,25 +49,40 @@ describe('the page at /docs', { skip: skipWithout('the tests of /docs', [chromiu
 
   test('tries operations with parameters, bodies and errors', async () => {
     const { page, wrong } = await open('/docs/');
-    const [status, headers, body] = await send(page, 'get-vapidKey');
+    const [status, headers, body] = await send(page, 'getVapidKey');
     assert.match(status!, /^200/);
     assert.match(headers!, /^request-time: \d+$/m);
     assert.equal(body, `"${vapidPublicKey}"`);
-    assert.match((await send(page, 'post-webPush'))[0]!, /^200/);
+    assert.match((await send(page, 'subscribe'))[0]!, /^200/);
     assert.equal(await service.store.subscriptions.count(), 1);
-    assert.match((await send(page, 'delete-webPush'))[0]!, /^204/);
+    assert.match((await send(page, 'unsubscribe'))[0]!, /^204/);
     assert.equal(await service.store.subscriptions.count(), 0);
-    await page.evaluate(`document.querySelector('#get-v1-user-user_id input').value = '1'`);
-    assert.match((await send(page, 'get-v1-user-user_id'))[2]!, /"id": 1,/);
+    await page.evaluate(`document.querySelector('#getUser input').value = '1'`);
+    assert.match((await send(page, 'getUser'))[2]!, /"id": 1,/);
     assert.deepEqual(wrong, []);
-    assert.match((await send(page, 'get-api-get')).join('\n'), /^401[^]*ERR_UNAUTHENTICATED/);
+    assert.match((await send(page, 'demoGet')).join('\n'), /^401[^]*ERR_UNAUTHENTICATED/);
+    await page.close();
+  });
+
+  test('lists files, and shows none of them as an operation', async () => {
+    const { page } = await open('/docs');
+    const paths = await page.$$eval('section > ul a', (links) => links.map((link) => link.textContent));
+    assert.ok(paths.includes('/service-worker.js') && paths.includes('/docs/docs.css'), paths.join());
+    const shown = await page.$$eval('.operation > summary > code', (codes) =>
+      codes.map((code) => code.textContent),
+    );
+    assert.ok(shown.includes('/webPush'));
+    assert.deepEqual(
+      shown.filter((path) => path.includes('.') && path !== '/openapi.json'),
+      [],
+    );
     await page.close();
   });
 
   test('opens the operation that its address names', async () => {
-    const { page } = await open('/docs#post-webPush');
+    const { page } = await open('/docs#subscribe');
     const open_ = await page.$$eval('details.operation[open]', (found) => found.map(({ id }) => id));
-    assert.deepEqual(open_, ['post-webPush']);
+    assert.deepEqual(open_, ['subscribe']);
     await page.close();
   });
 });

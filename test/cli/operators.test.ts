@@ -1,6 +1,9 @@
 // `deskbell operators` beside a listener that runs: a token works once it is added, and no longer once it is removed.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { curl, skipWithout } from '../../scripts/install-test-tools.ts';
 import { runCommand, runUntilStopped, temporaryFolder, type RunResult } from './run-command.ts';
 
 test('deskbell operators beside serve --operator', async (t) => {
@@ -32,6 +35,7 @@ test('deskbell operators beside serve --operator', async (t) => {
   await t.test('roles and names', async () => {
     for (const [flag, role] of [
       ['--read-only', 'read'],
+      ['--send', 'send'],
       ['--metrics', 'metrics'],
     ] as const) {
       const { stdout } = await run('operators', 'add', role, flag, '--json');
@@ -41,7 +45,35 @@ test('deskbell operators beside serve --operator', async (t) => {
     }
     assert.equal((await run('operators', 'add', 'a b')).exitCode, 2);
     assert.equal((await run('operators', 'add', 'both', '--metrics', '--read-only')).exitCode, 2);
+    assert.equal((await run('operators', 'add', 'both', '--metrics', '--send')).exitCode, 2);
   });
+
+  await t.test(
+    'the line that is printed with a token sends, for whoever has curl',
+    { skip: skipWithout('the line for curl', [curl]) },
+    async () => {
+      const { stdout, stderr } = await run(
+        'operators',
+        'add',
+        'backup',
+        '--send',
+        '--operator',
+        new URL(address).host,
+      );
+      const [, line] = stderr.trimEnd().split('\n');
+      assert.equal(
+        line?.trim(),
+        `curl -H "Authorization: Bearer ${stdout.trim()}" -H "content-type: text/plain" -d "Backups are done" '${address}/v1/messages?user=me'`,
+      );
+      // nobody is subscribed yet
+      assert.match(
+        execFileSync('sh', ['-c', `${line} -sS`], { encoding: 'utf8' }),
+        /"code":"ERR_SUBSCRIPTION_NOT_FOUND"/,
+      );
+      const elsewhere = await run('operators', 'add', 'other', '--send', '--json');
+      assert.equal(elsewhere.stderr, '');
+    },
+  );
 
   await t.test('it does not start where its tokens would travel unencrypted', async () => {
     for (const words of [
@@ -59,4 +91,16 @@ test('deskbell operators beside serve --operator', async (t) => {
   });
 
   assert.equal(await serve.end('SIGTERM'), 0);
+});
+
+test('deskbell operators add before anything else creates the data directory, and says so', async () => {
+  const data = join(await temporaryFolder(), 'new');
+  const { stdout, stderr, exitCode } = await runCommand(['operators', 'add', 'shop', '--data', data]);
+  assert.equal(exitCode, 0, stderr);
+  assert.match(stdout, /^deskbell_op_/);
+  assert.equal(stderr.split('\n')[0], `Created the data directory ${data}.`);
+  const again = await runCommand(['operators', 'add', 'ada', '--data', data, '--read-only']);
+  assert.equal(again.stderr, '');
+  const missing = await runCommand(['operators', 'list', '--data', `${data}er`]);
+  assert.match(missing.stderr, /\[ERR_DATA_MISSING\]/);
 });

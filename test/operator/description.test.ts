@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { Ajv } from 'ajv';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenApiDocument, OperationObject } from '../../src/http/description/openapi-document.ts';
+import { dereference } from '../service/dereference.ts';
 import { startOperator, startStage } from './running-operator.ts';
 
 type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
@@ -30,6 +31,25 @@ test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and nee
   }
 });
 
+test('every operation has a name of its own, and bodies are named models', async (t) => {
+  const { read } = await startOperator(t);
+  const document = await read<OpenApiDocument>('/openapi.json');
+  const operations = operationsOf(document);
+  const ids = operations.map(([, , { operationId }]) => operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  for (const id of ids) assert.match(id, /^[a-z]+([A-Z][a-z]+)*$/);
+  for (const [method, path, { requestBody, responses }] of operations) {
+    const all = [requestBody, ...Object.values(responses as Responses)];
+    for (const { schema } of all.flatMap((part) => Object.values((part?.content ?? {}) as Content))) {
+      const { $ref, properties = {} } = schema as { $ref?: string; properties?: object };
+      assert($ref !== undefined || Object.keys(properties).length === 0, `${method} ${path}`);
+    }
+  }
+  const names = Object.keys(document.components.schemas);
+  for (const name of ['Broadcast', 'BroadcastPage', 'BroadcastRequest', 'Message', 'Audience', 'Problem'])
+    assert(names.includes(name), name);
+});
+
 test('every example of a request works, and every answer has the form that the description says', async (t) => {
   const { ask, read, sender } = await startStage(t, [{ user: '42', tags: ['news'] }, {}]);
   await (
@@ -40,7 +60,7 @@ test('every example of a request works, and every answer has the form that the d
     { title: 'Later', message: 'Tea' },
     { startAt: new Date('2099-01-01T00:00Z') },
   );
-  const document = await read<OpenApiDocument>('/openapi.json');
+  const document = dereference(await read<OpenApiDocument>('/openapi.json'));
   const ajv = new Ajv({ strict: false, validateFormats: false });
   const operations = operationsOf(document);
   // What removes comes last; a broadcast is paused, resumed and cancelled in the order of the document.
@@ -53,7 +73,7 @@ test('every example of a request works, and every answer has the form that the d
     const isRemovedAlready = method === 'DELETE' && path.startsWith('/v1/subscriptions/');
     const id = isOfBroadcast || isRemovedAlready ? 2 : 1;
     const query = method === 'DELETE' && !path.includes('{') ? '?user=42' : '';
-    const body = requestBody?.content['application/json'].example;
+    const body = requestBody?.content['application/json']?.example;
     // A stream of events would go on for as long as its broadcast.
     const headers: Record<string, string> = path.endsWith('/events') ? { 'last-event-id': '0-done' } : {};
     const response = await ask(path.replace('{id}', String(id)) + query, { method, body, headers });

@@ -20,6 +20,8 @@ interface Caller {
 const isSafe = ({ method }: Asked): boolean => ['GET', 'HEAD', 'OPTIONS'].includes(method);
 const isOfConsole = ({ path }: Asked): boolean => path.startsWith('/console');
 const nameOf = ({ method, path }: Asked): string => `${method} ${path}`;
+/** What the role send may change. */
+const sent = new Set(['POST /v1/messages', 'POST /v1/broadcasts']);
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 /** Fields with which forms of the console do something; the others need none. */
@@ -41,7 +43,7 @@ async function startWithAll(t: TestContext) {
     Object.entries(operations).map(([method, { requestBody }]) => ({
       method: method.toUpperCase(),
       pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-      body: requestBody?.content['application/json'].example,
+      body: requestBody?.content['application/json']?.example,
     })),
   );
   const schedule = examples.find(({ method, pattern }) => method === 'POST' && pattern.test('/v1/schedules'));
@@ -90,7 +92,10 @@ async function callersOf(operator: RunningOperator) {
   const [full, read] = [await signedIn('full'), await signedIn('read')];
   // none is made by signing in
   const metrics = (await operator.store.operators.list()).find(({ role }) => role === 'metrics')!;
-  const metricsSession = await createSessions(operator.store.operators).start(metrics);
+  const consoleSessions = createSessions(operator.store.operators);
+  const metricsSession = await consoleSessions.start(metrics);
+  const sender = (await operator.store.operators.list()).find(({ role }) => role === 'send')!;
+  const senderSession = await consoleSessions.start(sender);
   return {
     tokens,
     sessions: { full, read },
@@ -102,6 +107,7 @@ async function callersOf(operator: RunningOperator) {
       'the token of an operator who was removed': { headers: bearer(removed) },
       'a session that is none': { headers: { cookie: `deskbell_console=${'x'.repeat(43)}` } },
       'a session of the role metrics': { headers: { cookie: `deskbell_console=${metricsSession}` } },
+      'a session of the role send': { headers: { cookie: `deskbell_console=${senderSession}` } },
     } as Readonly<Record<string, Caller>>,
   };
 }
@@ -142,7 +148,8 @@ test('what changes something is refused to who may not, at each route, and nothi
       await attempt(route, 'a session with the token of another', { ...full, csrf: read.csrf! }, ['audit']);
       if (route.path !== '/console/sign-out') await attempt(route, 'a session that reads', read);
     } else {
-      for (const role of ['read', 'metrics'] as const) {
+      for (const role of ['read', 'send', 'metrics'] as const) {
+        if (role === 'send' && sent.has(nameOf(route))) continue;
         await attempt(route, `the role ${role}`, { headers: bearer(tokens[role]) });
       }
       await attempt(route, 'a session without a token', sessions.full);
@@ -164,11 +171,14 @@ test('the role metrics reads /metrics alone, and nobody reads anything without a
   const operator = await startWithAll(t);
   const { tokens, strangers } = await callersOf(operator);
   const safe = operator.routes.filter((route) => isSafe(route) && !route.isOpen && route.path !== '/');
-  const readable: string[] = [];
+  const readable: Record<string, string[]> = { metrics: [], send: [] };
   for (const route of safe) {
-    const { status, headers } = await operator.askAs(route, { headers: bearer(tokens.metrics) });
-    if (isOfConsole(route)) assert.match(headers.get('location') ?? '', /^\/console\/sign-in/, nameOf(route));
-    else if (status !== 403) readable.push(`${nameOf(route)} ${status}`);
+    for (const role of ['metrics', 'send'] as const) {
+      const { status, headers } = await operator.askAs(route, { headers: bearer(tokens[role]) });
+      if (isOfConsole(route))
+        assert.match(headers.get('location') ?? '', /^\/console\/sign-in/, nameOf(route));
+      else if (status !== 403) readable[role]!.push(`${nameOf(route)} ${status}`);
+    }
     for (const [who, caller] of Object.entries(strangers)) {
       const answer = await operator.askAs(route, caller);
       const where = `${nameOf(route)}, asked by ${who}`;
@@ -177,7 +187,55 @@ test('the role metrics reads /metrics alone, and nobody reads anything without a
       else assert.equal(answer.status, 401, where);
     }
   }
-  assert.deepEqual(readable, ['GET /metrics 200', 'HEAD /metrics 200']);
+  assert.deepEqual(readable, {
+    metrics: ['GET /metrics 200', 'HEAD /metrics 200'],
+    // the broadcast is another's
+    send: [
+      'GET /v1/broadcasts 200',
+      'HEAD /v1/broadcasts 200',
+      'GET /v1/broadcasts/1 404',
+      'HEAD /v1/broadcasts/1 404',
+      'GET /v1/broadcasts/1/attempts 404',
+      'HEAD /v1/broadcasts/1/attempts 404',
+      'GET /v1/broadcasts/1/events 404',
+    ],
+  });
+});
+
+test('the role send sends, and sees its own broadcasts alone', async (t) => {
+  const operator = await startStage(t, [{ user: 'me' }]);
+  const token = await operator.add('backup', 'send');
+  const others = await operator.add('shop', 'send');
+  const message = { title: 'Backup', message: 'Done' };
+  const ask = (path: string, { as = token, ...options }: { as?: string; body?: object; key?: string } = {}) =>
+    operator.ask(path, {
+      ...(options.body && { method: 'POST', body: options.body }),
+      headers: { authorization: `Bearer ${as}`, ...(options.key && { 'idempotency-key': options.key }) },
+    });
+  await operator.sender.createBroadcast('all', message, { idempotencyKey: 'theirs' });
+  const sentOnce = await ask('/v1/messages', { body: { to: { user: 'me' }, message } });
+  assert.match(await sentOnce.text(), /"outcome":"accepted"/);
+  const made = await ask('/v1/broadcasts', { body: { audience: 'all', message }, key: 'mine' });
+  assert.equal(made.status, 201);
+  const seenBy = async (as: string): Promise<readonly number[]> => {
+    const { items } = (await (await ask('/v1/broadcasts', { as })).json()) as { items: { id: number }[] };
+    return items.map(({ id }) => id);
+  };
+  assert.deepEqual([await seenBy(token), await seenBy(others)], [[2], []]);
+  assert.equal((await ask('/v1/broadcasts/2')).status, 200);
+  assert.equal((await ask('/v1/broadcasts/2/attempts')).status, 200);
+  for (const path of ['/v1/broadcasts/2', '/v1/broadcasts/2/attempts', '/v1/broadcasts/2/events'])
+    assert.equal((await ask(path, { as: others })).status, 404, path);
+  assert.equal((await ask('/v1/broadcasts/1')).status, 404);
+
+  const again = await ask('/v1/broadcasts', { body: { audience: 'all', message }, key: 'mine' });
+  assert.equal(again.status, 200);
+  const stolen = await ask('/v1/broadcasts', { as: others, body: { audience: 'all', message }, key: 'mine' });
+  assert.equal(stolen.status, 422);
+  assert.deepEqual(await seenBy(others), []);
+  // what is stored of it goes with its operator
+  await operator.store.operators.remove('backup');
+  assert.equal(await operator.store.operators.ownsBroadcast(2, 2), false);
 });
 
 test('an operator who may only read signs out', async (t) => {

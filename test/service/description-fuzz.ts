@@ -6,6 +6,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import * as fc from 'fast-check';
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import { dereference } from './dereference.ts';
 import { valuesFitting, type JsonSchema } from './fitting-requests.ts';
 
 export interface FuzzTarget {
@@ -61,7 +62,7 @@ export async function fuzz(
   target: FuzzTarget,
   { runs, seed, onProgress }: FuzzOptions,
 ): Promise<Map<number, number>> {
-  const document = (await (await fetch(`${target.base}/openapi.json`)).json()) as Document;
+  const document = dereference((await (await fetch(`${target.base}/openapi.json`)).json()) as Document);
   const check = createChecker(document);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const statuses = new Map<number, number>();
@@ -92,7 +93,7 @@ export async function fuzzFitting(
   target: FuzzTarget,
   { runs, seed }: Pick<FuzzOptions, 'runs' | 'seed'>,
 ): Promise<Map<string, number>> {
-  const document = (await (await fetch(`${target.base}/openapi.json`)).json()) as Document;
+  const document = dereference((await (await fetch(`${target.base}/openapi.json`)).json()) as Document);
   const check = createChecker(document);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const answers = new Map<string, number>();

@@ -6,14 +6,16 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { serviceErrors, type ServiceErrorCode } from '../../src/errors/catalogue/service-errors.ts';
+import { dereference } from './dereference.ts';
 import { sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 interface Media {
-  readonly schema: TSchema & { readonly $ref?: string };
+  readonly schema: TSchema;
   readonly example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 interface Operation {
+  readonly operationId: string;
   readonly summary: string;
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<
@@ -25,20 +27,25 @@ interface Document {
   readonly info: { readonly version: string };
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: { readonly Problem: TSchema } };
 }
+
+const schemasOf = ({ requestBody, responses }: Operation) =>
+  [requestBody, ...Object.values(responses)].flatMap((part) => Object.values(part?.content ?? {}));
 
 const receiptKey = new Uint8Array(32);
 
 describe('the description document', () => {
   const service = startServiceForSuite({ receiptKey });
+  /** As it is answered, and with each model where it is used. */
+  let named: Document;
   let document: Document;
   let operations: [string, Operation][];
 
   before(async () => {
     const response = await fetch(`${service.base}/openapi.json`);
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
-    document = (await response.json()) as Document;
+    named = (await response.json()) as Document;
+    document = dereference(named);
     operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]): [string, Operation] => [
         `${method.toUpperCase()} ${path}`,
@@ -47,18 +54,29 @@ describe('the description document', () => {
     );
   });
 
-  const schemaOf = ({ schema }: Media): TSchema =>
-    schema.$ref === undefined ? schema : document.components.schemas.Problem;
-
   const ok = (name: string, status = '200') =>
     operations.find(([operation]) => operation === name)![1].responses[status]!;
 
   test('is OpenAPI 3.1 to an independent validator, with its version', async () => {
-    const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+    const { valid, errors } = await new Validator().validate(structuredClone(named) as never);
     assert.equal(errors, undefined);
     assert.equal(valid, true);
     assert.match(document.openapi, /^3\.1\.\d$/);
     assert.match(document.info.version, /^\d+\.\d+\.\d+$/);
+  });
+
+  test('names each operation once, a verb first, and each body of several members as a model', () => {
+    const ids = operations.map(([, { operationId }]) => operationId);
+    assert.equal(new Set(ids).size, ids.length);
+    for (const id of ids) assert.match(id, /^[a-z]+([A-Z][a-z]+)*$/);
+    for (const [path, methods] of Object.entries(named.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        for (const { schema } of schemasOf(operation)) {
+          const { $ref, properties = {} } = schema as { $ref?: string; properties?: object };
+          assert.ok($ref !== undefined || Object.keys(properties).length === 0, `${method} ${path}`);
+        }
+      }
+    }
   });
 
   test('describes the whole public service', () => {
@@ -94,7 +112,7 @@ describe('the description document', () => {
           assert.notEqual(examples.length, 0);
           for (const example of examples) {
             assert.notEqual(example, undefined, `${name} ${status} has an example`);
-            assert.deepEqual(Compile(schemaOf(media)).Errors(example), [], `${name} ${status}`);
+            assert.deepEqual(Compile(media.schema).Errors(example), [], `${name} ${status}`);
           }
         }
       }

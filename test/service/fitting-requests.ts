@@ -6,36 +6,81 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 
 export interface JsonSchema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly format?: string;
   readonly const?: unknown;
   readonly pattern?: string;
+  readonly enum?: readonly unknown[];
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly required?: readonly string[];
   readonly not?: object;
   readonly anyOf?: readonly JsonSchema[];
   readonly items?: JsonSchema;
+  readonly minItems?: number;
   readonly maxItems?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minProperties?: number;
+  readonly additionalProperties?: boolean;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
 
 /** Members that a schema does not name: they must make no difference. */
 const furtherMembers = ['keys', 'p256dh', 'auth', 'endpoint', 'expirationTime', '__proto__', 'x'];
 
+/** Values of formats that no pattern describes, by their names. */
+export type FormatValues = Readonly<Record<string, fc.Arbitrary<unknown>>>;
+
 /** Values that a schema takes. */
-export function valuesFitting(schema: JsonSchema): fc.Arbitrary<unknown> {
-  const { type, anyOf, items, maxItems = 100, properties = {}, required = [] } = schema;
-  if (anyOf) return fc.oneof(...anyOf.map(valuesFitting));
+export function valuesFitting(schema: JsonSchema, formats: FormatValues = {}): fc.Arbitrary<unknown> {
+  const { type, anyOf, items, minItems = 0, maxItems = 100 } = schema;
+  if (anyOf) return fc.oneof(...anyOf.map((part) => valuesFitting(part, formats)));
   if (schema.const !== undefined) return fc.constant(schema.const);
-  if (type === 'array' && items) return fc.array(valuesFitting(items), { maxLength: maxItems });
-  if (type === 'string') return stringsFitting(schema);
-  if (type === 'integer') return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-  if (type !== 'object') throw new Error(`No values are made for ${JSON.stringify(schema)}`);
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (typeof type === 'object') {
+    return fc.oneof(...type.map((one) => valuesFitting({ ...schema, type: one }, formats)));
+  }
+  const known = type === 'null' ? undefined : formats[schema.format ?? ''];
+  if (known !== undefined) return known;
+  switch (type) {
+    case undefined:
+      return fc.jsonValue({ maxDepth: 2 });
+    case 'null':
+      return fc.constant(null);
+    case 'boolean':
+      return fc.boolean();
+    case 'string':
+      return stringsFitting(schema);
+    case 'integer':
+      return integersFitting(schema);
+    case 'array':
+      return fc.array(valuesFitting(items ?? {}, formats), { minLength: minItems, maxLength: maxItems });
+    case 'object':
+      return objectsFitting(schema, formats);
+    default:
+      throw new Error(`No values are made for ${JSON.stringify(schema)}`);
+  }
+}
+
+function integersFitting({ minimum, maximum }: JsonSchema): fc.Arbitrary<bigint | number> {
+  if (minimum === undefined || maximum === undefined)
+    return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+  return fc.oneof(
+    fc.integer({ min: minimum, max: Math.min(maximum, minimum + 5) }),
+    fc.maxSafeInteger().filter((value) => value >= minimum && value <= maximum),
+  );
+}
+
+function objectsFitting(schema: JsonSchema, formats: FormatValues): fc.Arbitrary<unknown> {
+  const { properties = {}, required = [], minProperties = 0, additionalProperties = true } = schema;
   const members = Object.entries(properties).filter(([, member]) => member.not === undefined);
-  const own = fc.record(Object.fromEntries(members.map(([name, member]) => [name, valuesFitting(member)])), {
-    requiredKeys: [...required],
-  });
+  const own = fc
+    .record(Object.fromEntries(members.map(([name, member]) => [name, valuesFitting(member, formats)])), {
+      requiredKeys: [...required],
+    })
+    .filter((value) => Object.keys(value).length >= minProperties);
+  if (!additionalProperties) return own;
   const free = furtherMembers.filter((name) => !Object.hasOwn(properties, name));
   const further = fc.dictionary(fc.constantFrom(...free), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 });
   return fc.tuple(further, own).map((parts) => Object.assign({}, ...parts) as unknown);

@@ -63,6 +63,7 @@ const fill = `
   insert into rate_limits (origin, permits, refilled_at_ms, queued_until_ms, sent_at_ms) values ('http://a', 0.1, 1, 2, 3);
   insert into operators (id, name, role, token_hash, created_at_ms) values (1, 'ada', 'full', zeroblob(32), 9), (5, 'x', 'read', randomblob(32), 9);
   delete from operators where id = 5;
+  insert into operator_broadcasts (broadcast_id, operator_id) select min(id), 1 from broadcasts;
   insert into sending_pause (id, since_ms, reason, broadcast_ids) values (1, 5, 'restored', '[4]');
   insert into audit (at_ms, operator, action, target, status) values (1, 'ada', 'pause', null, null), (2, 'ada', 'pause', '3', 200);
   insert into schedules (id, creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, created_at_ms,

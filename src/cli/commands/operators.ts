@@ -6,7 +6,10 @@ import { generateOperatorToken } from '../../keys/operator-token.ts';
 import type { Operator, OperatorRole } from '../../store/operators.ts';
 import { parseOperatorName } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
+import { dataSettings, type Configuration } from '../configuration/configuration.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 import { createDataCommand } from '../data/data-command.ts';
+import { exists, withData } from '../data/open-data.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 
@@ -23,27 +26,61 @@ export function operatorsCommand(context: Context): Command {
 }
 
 interface AddFlags {
+  readonly data?: string;
+  readonly database?: string;
+  readonly config?: string;
+  readonly operator?: string;
+  readonly operatorCert?: string;
   readonly readOnly?: true;
+  readonly send?: true;
   readonly metrics?: true;
   readonly json?: true;
 }
 
 function addCommand({ environment, output }: Context): Command {
-  return createDataCommand(environment, {
+  return createCommand({
     name: 'add',
-    description: 'Adds an operator and prints its token. It is shown this once: only its hash is stored.',
+    description:
+      'Adds an operator and prints its token. It is shown this once: only its hash is stored. Creates the data directory if it does ' +
+      'not exist.',
+    settings: [...dataSettings, 'operator', 'operatorCert'],
     json: 'Prints JSON.',
-    examples: ['deskbell operators add shop', 'deskbell operators add prometheus --metrics'],
+    examples: [
+      'deskbell operators add shop',
+      'deskbell operators add backup --send',
+      'deskbell operators add prometheus --metrics',
+    ],
   })
     .addArgument(nameArgument())
-    .addOption(new Option('--read-only', 'The token changes and sends nothing.').conflicts('metrics'))
+    .addOption(
+      new Option('--read-only', 'The token changes and sends nothing.').conflicts(['send', 'metrics']),
+    )
+    .addOption(
+      new Option('--send', 'The token sends, sees its own broadcasts, and does nothing else.').conflicts(
+        'metrics',
+      ),
+    )
     .option('--metrics', 'The token is for /metrics alone.')
-    .onData(async ({ store }, name: string, { readOnly, metrics, json }: AddFlags) => {
+    .action(async (name: string, { readOnly, send, metrics, json, ...given }: AddFlags) => {
+      const { data, database, config, operator, operatorCert } = given;
+      const flags = { data, database, config, operator, operatorCert };
+      const configuration = await readConfiguration({ flags, environment });
+      const isNew = !(await exists(configuration.data));
       const { token, tokenHash } = generateOperatorToken();
-      const role: OperatorRole = metrics ? 'metrics' : readOnly ? 'read' : 'full';
-      await store.operators.add({ name, role, tokenHash });
+      const role: OperatorRole = metrics ? 'metrics' : send ? 'send' : readOnly ? 'read' : 'full';
+      await withData(configuration, {}, ({ store }) => store.operators.add({ name, role, tokenHash }));
+      if (isNew) output.diagnostic(`Created the data directory ${configuration.data}.`);
       await output.result({ json }, { name, role, token }, token);
+      if (json || (role !== 'full' && role !== 'send')) return;
+      output.diagnostic(`To send a message with it to the person "me":\n  ${sendLine(configuration, token)}`);
     });
+}
+
+/** A command to copy; the address is that of the examples where none is configured. */
+function sendLine({ operator = '127.0.0.1:8081', operatorCert }: Configuration, token: string): string {
+  const url = `http${operatorCert === undefined ? '' : 's'}://${operator}/v1/messages?user=me`;
+  const headers = [`Authorization: Bearer ${token}`, 'content-type: text/plain'];
+  return `curl ${headers.map((header) => `-H "${header}"`).join(' ')} -d "Backups are done" '${url}'`;
 }
 
 function listCommand({ environment, output }: Context): Command {

@@ -34,7 +34,7 @@ type Entries = Record<string, Setting<unknown>>;
 const data = {
   data: path({
     description:
-      'Directory of the database and the key files, readable by its owner only. Created by serve and keys generate.',
+      'Directory of the database and the key files, readable by its owner only. Created by serve, keys generate and operators add.',
     default: 'deskbell-data',
   }),
   database: text({

@@ -9,7 +9,7 @@ export type DataSettings = Pick<Configuration, 'data' | 'database'>;
 
 /**
  * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
- * `serve` and `keys generate` create one.
+ * `serve`, `keys generate` and `operators add` create one.
  *
  * @throws {DeskbellError} ERR_DATA_MISSING, and what opening it throws
  */

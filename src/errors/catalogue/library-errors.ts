@@ -71,7 +71,7 @@ export const libraryErrors = {
   ),
   ERR_DATA_MISSING: entry(
     'The data directory does not exist',
-    'Give another --data, or create it with `deskbell serve` or `deskbell keys generate`.',
+    'Give another --data, or create it with `deskbell serve`, `deskbell operators add` or `deskbell keys generate`.',
   ),
   ERR_DATA_EXISTS: entry(
     'The data directory has a database already',

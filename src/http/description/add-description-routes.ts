@@ -6,7 +6,7 @@ import { represent, sendRepresentation, type Representation } from '../etag.ts';
 import { jsonContentType } from '../json-text.ts';
 import type { ServiceApp } from '../service-app.ts';
 import { addDocsPage } from './docs-page.ts';
-import { createOpenApiDocument, type Description, type OpenApiDocument } from './openapi-document.ts';
+import { createOpenApiDocument, describeRoutes, type Description } from './openapi-document.ts';
 import { contentResponse, emptyResponse } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 
@@ -16,8 +16,8 @@ export function addDescriptionRoutes(
   routes: readonly RouteOptions[],
   description: Description,
 ): void {
-  const document = (): OpenApiDocument => createOpenApiDocument(routes, app.prefix, description);
   const operation: Operation = {
+    operationId: 'getDescription',
     tag: 'Service',
     summary: 'This description',
     responses: {
@@ -27,8 +27,11 @@ export function addDescriptionRoutes(
   };
   let representation: Representation | undefined;
   app.get('/openapi.json', { config: { operation } }, (request, reply) => {
-    representation ??= represent(JSON.stringify(document()), jsonContentType);
+    representation ??= represent(
+      JSON.stringify(createOpenApiDocument(routes, app.prefix, description)),
+      jsonContentType,
+    );
     return sendRepresentation(request, reply, representation);
   });
-  addDocsPage(app, document);
+  addDocsPage(app, () => describeRoutes(routes, app.prefix, description));
 }

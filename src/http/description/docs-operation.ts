@@ -4,9 +4,9 @@ import type { OperationObject, ParameterObject } from './openapi-document.ts';
 import type { ResponseDescription } from './openapi-responses.ts';
 
 export function renderOperation(method: string, path: string, operation: OperationObject): Html {
-  const { summary, description, parameters = [], requestBody, responses } = operation;
+  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content['application/json'];
-  return html`<details class="operation" id="${operationId(method, path)}">
+  return html`<details class="operation" id="${operationId}">
     <summary>
       <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
       <span class="quiet">${summary}</span>
@@ -33,9 +33,6 @@ export function renderOperation(method: string, path: string, operation: Operati
     </div>
   </details>`;
 }
-
-export const operationId = (method: string, path: string): string =>
-  `${method}${path.replaceAll(/\W+/g, '-')}`.replace(/-$/, '');
 
 /** Paragraphs, and code between backticks. */
 export function renderText(text: string): Html {

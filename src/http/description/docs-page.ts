@@ -3,7 +3,7 @@
 import { readClientFile, readStyle } from '../client-assets.ts';
 import type { ServiceApp } from '../service-app.ts';
 import { serveFile } from './served-file.ts';
-import { operationId, renderOperation, renderText } from './docs-operation.ts';
+import { renderOperation, renderText } from './docs-operation.ts';
 import { html, htmlText, type Html } from './html.ts';
 import type { OpenApiDocument, OperationObject } from './openapi-document.ts';
 
@@ -13,28 +13,37 @@ const contentSecurityPolicy =
 /** @param document called when the page is first asked for, once all routes are there */
 export function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): void {
   const files = [
-    ['/docs', 'text/html; charset=utf-8', 'This description as a page', async () => renderPage(document())],
+    ['/docs', 'text/html; charset=utf-8', 'getDocsPage', async () => renderPage(document())],
     [
       '/docs/docs.js',
       'text/javascript; charset=utf-8',
-      'Script of that page',
+      'getDocsScript',
       () => readClientFile('docs/docs.js'),
     ],
-    ['/docs/docs.css', 'text/css; charset=utf-8', 'Style of that page', () => readStyle('docs/docs.css')],
-    ['/docs/icon.svg', 'image/svg+xml', 'Icon of that page', () => readClientFile('demo/icon.svg')],
+    ['/docs/docs.css', 'text/css; charset=utf-8', 'getDocsStyle', () => readStyle('docs/docs.css')],
+    ['/docs/icon.svg', 'image/svg+xml', 'getDocsIcon', () => readClientFile('demo/icon.svg')],
   ] as const;
-  for (const [path, contentType, summary, read] of files) {
+  for (const [path, contentType, operationId, read] of files) {
+    const isPage = path === '/docs';
     serveFile(app, path, {
-      tag: path === '/docs' ? 'Service' : 'Files',
-      summary,
+      operationId,
+      tag: isPage ? 'Service' : filesTag,
+      summary: isPage ? 'This description as a page' : 'A file of the page /docs',
       contentType,
       contentSecurityPolicy,
       read,
       // Addresses in the page are relative to its folder, which this path would be one level below.
-      otherSpelling: path === '/docs' ? { path: '/docs/', location: '../docs' } : undefined,
+      otherSpelling: isPage ? { path: '/docs/', location: '../docs' } : undefined,
     });
   }
 }
+
+/** Of what pages load: the page lists these, and shows no operations. */
+const filesTag = 'Files';
+
+type Tag = OpenApiDocument['tags'][number];
+
+const isOfOperations = ({ name }: Tag): boolean => name !== filesTag;
 
 interface Entry {
   readonly method: string;
@@ -58,15 +67,23 @@ function renderPage({ info, tags, paths }: OpenApiDocument): string {
       </head>
       <body>
         <header>
-          <h1>${info.title} <small>${info.version}</small></h1>
+          <h1>${info.title}</h1>
           ${renderText(info.description)}
-          <p>The same for programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+          <p>
+            The same for programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1). This description has
+            the version ${info.version}.
+          </p>
         </header>
         <div class="columns">
           <nav aria-label="Operations">
-            ${tags.map(({ name }) => renderIndex(name, entriesOf(name, entries)))}
+            ${tags.filter(isOfOperations).map(({ name }) => renderIndex(name, entriesOf(name, entries)))}
           </nav>
-          <main>${tags.map((tag) => renderGroup(tag, entriesOf(tag.name, entries)))}</main>
+          <main>
+            ${tags.map((tag) => {
+              const render = isOfOperations(tag) ? renderOperations : renderFiles;
+              return renderGroup(tag, render(entriesOf(tag.name, entries)));
+            })}
+          </main>
         </div>
       </body>
     </html> `;
@@ -78,9 +95,9 @@ const entriesOf = (tag: string, entries: readonly Entry[]): readonly Entry[] =>
 
 function renderIndex(name: string, entries: readonly Entry[]): Html {
   const links = entries.map(
-    ({ method, path }) =>
+    ({ method, path, operation: { operationId } }) =>
       html`<li>
-        <a href="#${operationId(method, path)}"
+        <a href="#${operationId}"
           ><span class="method ${method}">${method.toUpperCase()}</span> <span>${path}</span></a
         >
       </li>`,
@@ -91,13 +108,26 @@ function renderIndex(name: string, entries: readonly Entry[]): Html {
     </ul>`;
 }
 
-function renderGroup(
-  { name, description }: { name: string; description: string },
-  entries: readonly Entry[],
-): Html {
+function renderGroup({ name, description }: Tag, content: Html): Html {
   return html`<section>
     <h3>${name}</h3>
     <p class="quiet">${description}</p>
-    ${entries.map(({ method, path, operation }) => renderOperation(method, path, operation))}
+    ${content}
   </section>`;
 }
+
+const renderOperations = (entries: readonly Entry[]): Html =>
+  html`${entries.map(({ method, path, operation }) => renderOperation(method, path, operation))}`;
+
+/** Nothing is tried with a file. */
+const renderFiles = (entries: readonly Entry[]): Html => {
+  const items = entries.map(
+    ({ path, operation }) =>
+      html`<li>
+        <a href=".${path}"><code>${path}</code></a> <span class="quiet">${operation.summary}</span>
+      </li>`,
+  );
+  return html`<ul>
+    ${items}
+  </ul>`;
+};

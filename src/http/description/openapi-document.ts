@@ -4,7 +4,8 @@ import type { ObjectSchema, Schema } from '../schema.ts';
 
 import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import type { AnsweredErrors } from '../response-rules.ts';
-import { bodyErrors, describeProblems, problemSchema } from './openapi-responses.ts';
+import { nameModels } from './models.ts';
+import { bodyErrors, describeProblems } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 
 export type SecuritySchemes = Readonly<Record<string, object>>;
@@ -33,11 +34,12 @@ export interface OpenApiDocument {
 
 /** An Operation Object of OpenAPI 3.1, with the members that are used here. */
 export interface OperationObject {
+  readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description?: string | undefined;
   readonly parameters?: readonly ParameterObject[] | undefined;
-  readonly requestBody?: { readonly required: true; readonly content: JsonContent } | undefined;
+  readonly requestBody?: { readonly required: true; readonly content: Content } | undefined;
   readonly responses: object;
   readonly security?: Operation['security'];
 }
@@ -50,14 +52,20 @@ export interface ParameterObject {
   readonly schema: object;
 }
 
-type JsonContent = Readonly<
-  Record<'application/json', { readonly schema: object; readonly example: unknown }>
->;
+/** By their media types. */
+type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
+
+type BodySchema = Schema & { readonly examples?: readonly unknown[] };
+
+/** As Fastify takes the schemas of a body that comes in several types. */
+interface BodyOfTypes {
+  readonly content: Readonly<Record<string, { readonly schema: BodySchema }>>;
+}
 
 interface RouteSchema {
   readonly params?: ObjectSchema;
   readonly querystring?: ObjectSchema;
-  readonly body?: Schema & { readonly examples?: readonly unknown[] };
+  readonly body?: BodySchema | BodyOfTypes;
 }
 
 /** Collects the routes that are added to the scope from here on. Their annotations may still change. */
@@ -75,15 +83,30 @@ export function createOpenApiDocument(
   prefix: string,
   description: Description,
 ): OpenApiDocument {
+  const document = describeRoutes(routes, prefix, description);
+  const { value, schemas } = nameModels(document);
+  return { ...value, components: { ...document.components, schemas } };
+}
+
+/** The same with each schema where it is used. */
+export function describeRoutes(
+  routes: readonly RouteOptions[],
+  prefix: string,
+  description: Description,
+): OpenApiDocument {
   const paths: Record<string, Record<string, OperationObject>> = {};
   const { info, tags, securitySchemes } = description;
   const usedTags = new Set<string>();
+  const usedIds = new Set<string>();
   for (const { method, url, config, schema } of routes) {
     const operation = config?.operation;
     // HEAD is answered wherever GET is, and said once.
     if (operation === undefined || typeof method !== 'string' || method === 'HEAD') continue;
     if (tags[operation.tag] === undefined) throw new Error(`The tag ${operation.tag} is not described.`);
     usedTags.add(operation.tag);
+    const { operationId } = operation;
+    if (usedIds.has(operationId)) throw new Error(`Two operations are named ${operationId}.`);
+    usedIds.add(operationId);
     const path = (paths[toTemplate(url.slice(prefix.length), config?.wildcardParam)] ??= {});
     path[method.toLowerCase()] = toOperationObject(operation, (schema ?? {}) as RouteSchema, description);
   }
@@ -96,7 +119,7 @@ export function createOpenApiDocument(
       .filter(([name]) => usedTags.has(name))
       .map(([name, text]) => ({ name, description: text })),
     paths,
-    components: { schemas: { Problem: problemSchema }, securitySchemes },
+    components: { schemas: {}, securitySchemes },
   };
 }
 
@@ -107,31 +130,26 @@ function toTemplate(path: string, wildcardParam: string | undefined): string {
 }
 
 function toOperationObject(
-  { tag, summary, description: text, headers = {}, responses, errors = [], security }: Operation,
+  { operationId, tag, summary, description: text, headers = {}, responses, errors = [], security }: Operation,
   { params, querystring, body }: RouteSchema,
   { errors: answered, errorsEverywhere, headersEverywhere }: Description,
 ): OperationObject {
   const parameters = [
-    ...Object.entries(params?.properties ?? {}).map(([name, schema]) => toParameter('path', name, schema)),
-    ...Object.entries(querystring?.properties ?? {}).map(([name, schema]) =>
-      toParameter('query', name, schema),
-    ),
-    ...Object.entries(headers).map(([name, header]) => ({
-      ...toParameter('header', name, header.schema),
-      description: header.description,
-    })),
+    ...toParameters('path', params),
+    ...toParameters('query', querystring),
+    ...Object.entries(headers).map(([name, { schema, description: meaning }]) => {
+      return { name, in: 'header' as const, required: false, description: meaning, schema };
+    }),
   ];
   const codes = [...errors, ...(body ? bodyErrors : []), ...errorsEverywhere];
   const problems = describeProblems(codes, answered);
   return {
+    operationId,
     tags: [tag],
     summary,
     description: text,
     parameters: parameters.length > 0 ? parameters : undefined,
-    requestBody: body && {
-      required: true,
-      content: { 'application/json': { schema: body, example: body.examples?.[0] } },
-    },
+    requestBody: body && { required: true, content: describeBody(body) },
     responses: Object.fromEntries(
       Object.entries({ ...responses, ...problems }).map(([status, response]) => [
         status,
@@ -142,6 +160,18 @@ function toOperationObject(
   };
 }
 
-function toParameter(place: ParameterObject['in'], name: string, schema: object): ParameterObject {
-  return { name, in: place, required: place === 'path', schema };
+function describeBody(body: BodySchema | BodyOfTypes): Content {
+  const byType = 'content' in body ? (body as BodyOfTypes).content : { 'application/json': { schema: body } };
+  return Object.fromEntries(
+    Object.entries(byType).map(([type, { schema }]) => [type, { schema, example: schema.examples?.[0] }]),
+  );
+}
+
+function toParameters(
+  place: 'path' | 'query',
+  { properties = {}, required = [] }: Partial<ObjectSchema> & { readonly required?: readonly string[] } = {},
+): readonly ParameterObject[] {
+  return Object.entries(properties).map(([name, schema]) => {
+    return { name, in: place, required: required.includes(name), schema };
+  });
 }

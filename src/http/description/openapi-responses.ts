@@ -18,28 +18,36 @@ export interface ResponseDescription {
 export type Responses = Readonly<Record<number, ResponseDescription>>;
 
 /** Every problem's form (RFC 9457). */
-export const problemSchema = Type.Object(
-  {
-    type: Type.String({ format: 'uri' }),
-    title: Type.String(),
-    status: Type.Integer(),
-    detail: Type.String(),
-    code: Type.String({ description: 'Stable; says which error it is.' }),
-    errors: Type.Optional(
-      Type.Array(
-        Type.Object({
-          pointer: Type.String({ description: 'JSON Pointer of the field; empty for the whole value.' }),
-          code: Type.String(),
-          detail: Type.String(),
-        }),
-        { description: 'Every field that is wrong.' },
+const problemSchema = Type.Model(
+  'Problem',
+  Type.Object(
+    {
+      type: Type.String({ format: 'uri' }),
+      title: Type.String(),
+      status: Type.Integer(),
+      detail: Type.String(),
+      code: Type.String({ description: 'Stable; says which error it is.' }),
+      errors: Type.Optional(
+        Type.Array(
+          Type.Model(
+            'FieldError',
+            Type.Object({
+              pointer: Type.String({
+                description: 'JSON Pointer of the field; empty for the whole value.',
+              }),
+              code: Type.String(),
+              detail: Type.String({ description: 'The field, its fault, and what to give instead.' }),
+            }),
+          ),
+          { description: 'Every field that is wrong.' },
+        ),
       ),
-    ),
-    vapidPublicKey: Type.Optional(
-      Type.String({ description: 'With ERR_VAPID_KEY_UNKNOWN: the current key, to subscribe with.' }),
-    ),
-  },
-  { description: 'An RFC 9457 problem.' },
+      vapidPublicKey: Type.Optional(
+        Type.String({ description: 'With ERR_VAPID_KEY_UNKNOWN: the current key, to subscribe with.' }),
+      ),
+    },
+    { description: 'An RFC 9457 problem.' },
+  ),
 );
 
 export function contentResponse(
@@ -103,7 +111,7 @@ function describeProblem(
     headers: status === 429 ? retryAfter : {},
     content: {
       [problemType]: {
-        schema: { $ref: '#/components/schemas/Problem' },
+        schema: problemSchema,
         examples: Object.fromEntries(
           entries.map(({ code, title, remedy }) => [
             code,

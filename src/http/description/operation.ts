@@ -13,6 +13,8 @@ declare module 'fastify' {
 }
 
 export interface Operation {
+  /** What clients that are generated call it: unique, in camel case, a verb first. */
+  readonly operationId: string;
   /** One of the tags of the description. */
   readonly tag: string;
   readonly summary: string;

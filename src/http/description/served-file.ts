@@ -7,9 +7,7 @@ import { addSpelling } from '../spellings.ts';
 import { contentResponse, emptyResponse } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 
-export interface ServedFile {
-  readonly tag: Operation['tag'];
-  readonly summary: string;
+export interface ServedFile extends Pick<Operation, 'operationId' | 'tag' | 'summary'> {
   readonly contentType: string;
   readonly contentSecurityPolicy: string;
   read(): Promise<string | Buffer>;
@@ -19,11 +17,13 @@ export interface ServedFile {
 
 export function serveFile(app: ServiceApp, path: string, file: ServedFile): void {
   let representation: Promise<Representation> | undefined;
+  const { operationId, tag, summary } = file;
   const operation: Operation = {
-    tag: file.tag,
-    summary: file.summary,
+    operationId,
+    tag,
+    summary,
     responses: {
-      200: contentResponse(file.contentType.split(';')[0] as string, file.summary, Type.String(), '…'),
+      200: contentResponse(file.contentType.split(';')[0] as string, summary, Type.String(), '…'),
       304: emptyResponse('Unchanged.'),
     },
   };

@@ -3,8 +3,8 @@ import { collectRoutes, createOpenApiDocument } from '../../http/description/ope
 import { contentResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
-import { Type } from '../../http/schema.ts';
-import { readJsonBodies } from '../../http/json-body.ts';
+import { Type, type SchemaTypeProvider } from '../../http/schema.ts';
+import { readJsonBodies, readTextBodies } from '../../http/json-body.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { requireToken } from '../authorize.ts';
 import { addMetricsRoute } from '../metrics/add-metrics.ts';
@@ -20,6 +20,7 @@ import { addScheduleRoutes } from './schedules.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
 
 const openApiOperation: Operation = {
+  operationId: 'getDescription',
   tag: 'Installation',
   summary: 'This description',
   responses: {
@@ -38,7 +39,10 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
     if (config?.operation === undefined) throw new Error(`The route ${url} is not described.`);
   });
   const routes = collectRoutes(app);
-  addMessageRoutes(app, parts);
+  app.register(async (scope) => {
+    readTextBodies(scope);
+    addMessageRoutes(scope.withTypeProvider<SchemaTypeProvider>(), parts);
+  });
   addBroadcastRoutes(app, parts);
   addScheduleRoutes(app, parts);
   addSubscriptionRoutes(app, parts);

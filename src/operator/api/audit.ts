@@ -9,16 +9,19 @@ import { operationsOf } from './operations.ts';
 import { readPage } from './page.ts';
 
 const auditView: View<AuditRecord> = {
-  schema: Type.Object({
-    id: Type.Integer(),
-    at: Type.String({ format: 'date-time' }),
-    operator: Type.String(),
-    action: Type.String({ description: 'What was done, such as broadcast.pause.' }),
-    target: Type.Optional(Type.String({ description: 'To what; a person is named by a keyed hash.' })),
-    status: Type.Optional(
-      Type.Integer({ description: 'HTTP status of the answer; absent if there was none.' }),
-    ),
-  }),
+  schema: Type.Model(
+    'AuditRecord',
+    Type.Object({
+      id: Type.Integer(),
+      at: Type.String({ format: 'date-time' }),
+      operator: Type.String(),
+      action: Type.String({ description: 'What was done, such as broadcast.pause.' }),
+      target: Type.Optional(Type.String({ description: 'To what; a person is named by a keyed hash.' })),
+      status: Type.Optional(
+        Type.Integer({ description: 'HTTP status of the answer; absent if there was none.' }),
+      ),
+    }),
+  ),
   example: {
     id: 12,
     at: '2027-01-01T09:00:00.000Z',
@@ -34,6 +37,7 @@ export function addAuditRoutes(app: ServiceApp, { store }: OperatorContext): voi
   const operations = operationsOf(app, 'Installation');
 
   operations.addList('/v1/audit', {
+    operationId: 'listAuditRecords',
     summary: 'What operators have changed, newest first',
     view: auditView,
     read: (_request, { limit, cursor }) =>

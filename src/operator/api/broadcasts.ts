@@ -1,6 +1,4 @@
 // /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
-import { parseIsoTime } from '../../delivery/parse-iso-time.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { Type } from '../../http/schema.ts';
@@ -11,11 +9,14 @@ import { broadcastToJson, broadcastView } from '../../views/broadcast.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
+import { senders, watchers } from '../authorize.ts';
+import { createOwnBroadcasts } from '../own-broadcasts.ts';
 import { idParams, operationsOf } from './operations.ts';
 import { attemptsQuery, bodyLimit, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
 import { readPage } from './page.ts';
 
 const eventsOperation: Operation = {
+  operationId: 'followBroadcast',
   tag: 'Sending',
   summary: 'The events of a broadcast as they happen',
   description:
@@ -42,7 +43,9 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
   const operations = operationsOf(app, 'Sending');
   const { sender } = parts;
   const { attempts, broadcasts, operators } = parts.store;
+  const own = createOwnBroadcasts(parts.store);
   operations.add('POST /v1/broadcasts', {
+    operationId: 'createBroadcast',
     summary: 'Makes a broadcast',
     description:
       'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`. Where finding a large audience by user and ' +
@@ -61,15 +64,17 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       'ERR_CONFIGURATION',
       'ERR_IDEMPOTENCY_KEY',
     ],
+    roles: senders,
     audit: { action: 'broadcast.create' },
     handle: async (request, reply) => {
       const { audience, message, startAt, ...options } = request.body;
       const key = request.headers['idempotency-key'];
       const { broadcast, isNew } = await sender.createBroadcast(audience, message, {
         ...options,
-        startAt: startAt === undefined ? undefined : new Date(readTime(startAt, 'startAt')),
+        startAt: startAt === undefined ? undefined : new Date(startAt),
         idempotencyKey: key === undefined ? undefined : String(key),
       });
+      await own.claim(broadcast.id, request.operator);
       request.auditTarget = `broadcast ${broadcast.id}`;
       reply.code(isNew ? 201 : 200).header('location', `/v1/broadcasts/${broadcast.id}`);
       return broadcastToJson(broadcast);
@@ -77,16 +82,19 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
   });
 
   operations.addList('/v1/broadcasts', {
+    operationId: 'listBroadcasts',
     summary: 'Broadcasts, newest first',
     description: 'A page of a search may have fewer items than asked for, and yet a next one.',
     query: listQuery,
     view: broadcastView,
-    read: async ({ query: { text, state, since, until } }, { limit, cursor }) => {
+    roles: watchers,
+    read: async ({ query: { text, state, since, until }, operator }, { limit, cursor }) => {
       const filter = {
+        operatorId: own.operatorId(operator),
         text,
         state,
-        sinceMs: since === undefined ? undefined : readTime(since, 'since'),
-        untilMs: until === undefined ? undefined : readTime(until, 'until'),
+        sinceMs: since === undefined ? undefined : Date.parse(since),
+        untilMs: until === undefined ? undefined : Date.parse(until),
       };
       const found = await searchBroadcasts(broadcasts, filter, { beforeId: cursor, limit });
       return { items: found.broadcasts, next: found.nextBeforeId ?? null };
@@ -94,14 +102,17 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
   });
 
   operations.add('GET /v1/broadcasts/:id', {
+    operationId: 'getBroadcast',
     summary: 'One broadcast with its counts',
     params: idParams,
     answer: broadcastView,
     errors: ['ERR_BROADCAST_NOT_FOUND'],
-    handle: async ({ params: { id } }) => broadcastToJson(await broadcasts.get(id)),
+    roles: watchers,
+    handle: async ({ params: { id }, operator }) => broadcastToJson(await own.get(id, operator)),
   });
 
   operations.addList('/v1/broadcasts/:id/attempts', {
+    operationId: 'listBroadcastAttempts',
     summary: 'The attempts of a broadcast, newest first',
     description:
       'All of them, for every stored subscription, as long as `keepAttemptsDays` says. Rows that were settled without ' +
@@ -110,8 +121,9 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     query: attemptsQuery,
     view: attemptView,
     errors: ['ERR_BROADCAST_NOT_FOUND'],
-    read: async ({ params: { id }, query: { outcome, subscription } }, { limit, cursor }) => {
-      await broadcasts.get(id);
+    roles: watchers,
+    read: async ({ params: { id }, query: { outcome, subscription }, operator }, { limit, cursor }) => {
+      await own.get(id, operator);
       const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
       return readPage(limit, (count) => attempts.list({ ...filter, limit: count }));
     },
@@ -122,10 +134,10 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     {
       exposeHeadRoute: false,
       schema: { params: Type.Object(idParams) },
-      config: { operation: eventsOperation },
+      config: { operation: eventsOperation, roles: watchers },
     },
     async ({ params: { id }, headers, operator }, reply) => {
-      await broadcasts.get(id);
+      await own.get(id, operator);
       const seen = readLastEventId(headers['last-event-id']);
       // Tells a browser not to come back.
       if (seen.isDone) return reply.code(204).send();
@@ -139,6 +151,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
 
   const change = (name: 'pause' | 'resume' | 'cancel', summary: string): void =>
     operations.add(`POST /v1/broadcasts/:id/${name}`, {
+      operationId: `${name}Broadcast`,
       summary,
       params: idParams,
       answer: broadcastView,
@@ -149,13 +162,4 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
   change('pause', 'Pauses a broadcast');
   change('resume', 'Resumes a broadcast that is paused');
   change('cancel', 'Cancels a broadcast');
-}
-
-function readTime(text: string, name: string): number {
-  const timeMs = parseIsoTime(text);
-  if (timeMs !== undefined) return timeMs;
-  const detail = `${name} is not a time with a zone, such as 2027-01-01T09:00:00Z.`;
-  throw new DeskbellError('ERR_FIELD_VALUE', detail, {
-    fields: [{ pointer: `/${name}`, code: 'ERR_FIELD_VALUE', detail }],
-  });
 }

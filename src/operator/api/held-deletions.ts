@@ -12,10 +12,16 @@ const params = {
   }),
 };
 
+const decidedSchema = Type.Model(
+  'DecidedDeletions',
+  Type.Object({ origin: Type.String(), subscriptions: Type.Integer() }),
+);
+
 export function addHeldDeletionRoutes(app: ServiceApp, { store: { heldDeletions } }: OperatorContext): void {
   const operations = operationsOf(app, 'Push services');
 
   operations.addNamedList('/v1/held-deletions', {
+    operationId: 'listHeldDeletions',
     summary: 'Push services with deletions that wait for a decision',
     description:
       'Subscriptions that a push service called gone while it accepted almost nothing are not deleted by themselves.',
@@ -26,10 +32,11 @@ export function addHeldDeletionRoutes(app: ServiceApp, { store: { heldDeletions 
 
   const decide = (name: 'confirm' | 'discard', summary: string): void =>
     operations.add(`POST /v1/held-deletions/:origin/${name}`, {
+      operationId: `${name}HeldDeletions`,
       summary,
       params,
       answer: {
-        schema: Type.Object({ origin: Type.String(), subscriptions: Type.Integer() }),
+        schema: decidedSchema,
         example: { origin: 'https://fcm.googleapis.com', subscriptions: 5120 },
       },
       errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],

@@ -2,5 +2,5 @@
 import { maxKeyCharacters } from '../../delivery/idempotency-key.ts';
 
 export const idempotencyKeyOf = (description: string) => ({
-  'Idempotency-Key': { description, schema: { type: 'string', maxLength: maxKeyCharacters } },
+  'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
 });

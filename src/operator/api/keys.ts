@@ -7,14 +7,17 @@ import type { OperatorContext } from '../context.ts';
 import { operationsOf } from './operations.ts';
 
 const keyView: View<StoredVapidKey> = {
-  schema: Type.Object({
-    publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
-    state: Type.String({
-      enum: ['next', 'current', 'previous', 'retired'],
-      description:
-        'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
+  schema: Type.Model(
+    'VapidKey',
+    Type.Object({
+      publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
+      state: Type.String({
+        enum: ['next', 'current', 'previous', 'retired'],
+        description:
+          'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
+      }),
     }),
-  }),
+  ),
   example: {
     publicKey: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
     state: 'current',
@@ -26,6 +29,7 @@ export function addKeyRoutes(app: ServiceApp, { store }: OperatorContext): void 
   const operations = operationsOf(app, 'Installation');
 
   operations.addNamedList('/v1/keys', {
+    operationId: 'listKeys',
     summary: 'The public VAPID keys',
     view: keyView,
     nameOf: ({ publicKey }) => publicKey,

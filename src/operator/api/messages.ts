@@ -1,41 +1,54 @@
-// POST /v1/messages: one message to one subscription, or to the devices of a person; answers what the push service said.
-import type { SubscriptionInput } from '../../delivery/sender.ts';
-import { Type } from '../../http/schema.ts';
+// POST /v1/messages: one message to one subscription, or to the devices of a person; answers what the push service said. To a
+// person it can be plain text.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { Type, type ObjectValue, type ValueOf } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
+import { addresseesSchema, userKeywords, type Addressees } from '../../views/audience.ts';
 import { pushOptionSchemas } from '../../views/delivery-options.ts';
+import { exampleMessage, messageSchema } from '../../views/message.ts';
 import { sentMessageSchema } from '../../views/sent-message.ts';
 import type { OperatorContext } from '../context.ts';
+import { senders } from '../authorize.ts';
 import { sendMessage } from '../send-message.ts';
 import { sendOnce } from '../send-once.ts';
 import { operationsOf } from './operations.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { exampleMessage, messageSchema } from './message-schema.ts';
 
-const body = Type.Object(
-  {
-    to: Type.Object(
-      {
-        id: Type.Optional(Type.Integer({ minimum: 1, description: 'Of a stored subscription.' })),
-        user: Type.Optional(Type.String({ description: 'All subscriptions of this person, at most 100.' })),
-        subscription: Type.Optional(
-          Type.Unsafe<SubscriptionInput>({
-            type: 'object',
-            description: 'One that need not be stored, as PushSubscription.toJSON() gives it.',
-          }),
-        ),
-      },
-      { description: 'One of them.', additionalProperties: false },
-    ),
-    message: messageSchema,
-    ...pushOptionSchemas,
-  },
-  { additionalProperties: false, examples: [{ to: { id: 1 }, message: exampleMessage, urgency: 'high' }] },
+const body = Type.Model(
+  'MessageRequest',
+  Type.Object(
+    { to: addresseesSchema, message: messageSchema, ...pushOptionSchemas },
+    { additionalProperties: false, examples: [{ to: { id: 1 }, message: exampleMessage, urgency: 'high' }] },
+  ),
+);
+
+type MessageRequest = ValueOf<typeof body>;
+
+const textSchema = Type.String({ minLength: 1, examples: ['Backups are done'] });
+
+/** With plain text, which is the message. */
+const textQuery = {
+  user: Type.Optional(
+    Type.String({ ...userKeywords, description: 'With text/plain: all subscriptions of this person.' }),
+  ),
+  title: Type.Optional(
+    Type.String({
+      description: 'With text/plain. Default: the host of the public URL, or the name of this machine.',
+    }),
+  ),
+  ...pushOptionSchemas,
+};
+
+const answerSchema = Type.Model(
+  'SentMessages',
+  Type.Object({ items: Type.Array(sentMessageSchema, { description: 'One for each subscription.' }) }),
 );
 
 export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Sending');
 
   operations.add('POST /v1/messages', {
+    operationId: 'sendMessage',
     summary: 'Sends one message and returns the push service’s answer',
     description:
       'The message is not stored or retried. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
@@ -44,9 +57,12 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
       'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
         'nothing and gets the first answer; while there is none, or where the process ended before there was one, a 409.',
     ),
+    query: textQuery,
     body,
+    textBody: textSchema,
+    roles: senders,
     answer: {
-      schema: Type.Object({ items: Type.Array(sentMessageSchema) }),
+      schema: answerSchema,
       example: {
         items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
       },
@@ -62,10 +78,11 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
     ],
     audit: { action: 'message.send' },
     handle: async (request) => {
-      const { to, message, ...options } = request.body;
+      const asked = readRequest(request.body, request.query, parts.defaultTitle);
+      const { to, message, ...options } = asked;
       request.auditTarget = describeTarget(to, parts);
       const key = request.headers['idempotency-key'];
-      const items = await sendOnce(parts.store.messageRequests, key, request.body, () =>
+      const items = await sendOnce(parts.store.messageRequests, key, asked, () =>
         sendMessage(parts, to, message, options),
       );
       return { items };
@@ -73,10 +90,28 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
   });
 }
 
-function describeTarget(
-  { id, user }: { readonly id?: number; readonly user?: string },
-  { hashPerson }: OperatorContext,
-): string {
-  if (user !== undefined) return `user ${hashPerson(user)}`;
-  return id === undefined ? 'subscription' : `subscription ${id}`;
+/** @throws {DeskbellError} ERR_REQUEST_INVALID: text without a user, or a query beside JSON */
+function readRequest(
+  given: MessageRequest | string,
+  query: ObjectValue<typeof textQuery>,
+  defaultTitle: string,
+): MessageRequest {
+  if (typeof given === 'string') {
+    const { user, title, ...options } = query;
+    if (user !== undefined)
+      return { to: { user }, message: { title: title ?? defaultTitle, message: given }, ...options };
+    const detail = 'user is missing; give a user in the query, such as ?user=me.';
+    const fields = [{ pointer: '/user', code: 'ERR_FIELD_MISSING', detail }] as const;
+    throw new DeskbellError('ERR_REQUEST_INVALID', detail, { fields });
+  }
+  if (Object.keys(query).length === 0) return given;
+  throw new DeskbellError(
+    'ERR_REQUEST_INVALID',
+    'The query is for text/plain; with JSON, give everything in the body.',
+  );
+}
+
+function describeTarget(to: Addressees, { hashPerson }: OperatorContext): string {
+  if ('user' in to) return `user ${hashPerson(to.user)}`;
+  return 'id' in to ? `subscription ${to.id}` : 'subscription';
 }

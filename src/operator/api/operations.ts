@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
-import { Type, type ObjectValue, type Properties, type Schema } from '../../http/schema.ts';
+import { idKeywords, Type, type ObjectValue, type Properties, type Schema } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
+import type { OperatorRole } from '../../store/operators.ts';
 import type { View } from '../../views/view.ts';
 import type { AuditedAction } from '../audit-changes.ts';
 import { cutPage, defaultLimit, namedPageQuery, pageOf, pageQuery, type Page } from './page.ts';
@@ -20,17 +21,22 @@ type Request<Params extends Properties, Query extends Properties, Body> = Fastif
 
 interface Described<Params extends Properties, Query extends Properties> extends Pick<
   Operation,
-  'summary' | 'description' | 'headers' | 'errors'
+  'operationId' | 'summary' | 'description' | 'headers' | 'errors'
 > {
   readonly params?: Params;
   readonly query?: Query;
+  /** Who may ask. Default: with an unsafe method those who may change, else those who may read. */
+  readonly roles?: readonly OperatorRole[];
 }
 
 interface ApiOperation<Params extends Properties, Query extends Properties, Body> extends Described<
   Params,
   Query
 > {
+  /** As JSON. */
   readonly body?: Schema<Body>;
+  /** The same as plain text, in a scope that reads that (`readTextBodies`): the body is a string then. */
+  readonly textBody?: Schema<string>;
   readonly bodyLimit?: number;
   /** What is answered as JSON. Default: nothing, with status 204. */
   readonly answer?: Pick<View<never>, 'schema' | 'example'>;
@@ -79,7 +85,11 @@ export interface Operations {
 }
 
 /** Of a path that names one thing by its number. */
-export const idParams = { id: Type.Integer({ minimum: 1 }) };
+export const idParams = { id: Type.Integer(idKeywords) };
+
+const byType = (json: Schema, text: Schema) => ({
+  content: { 'application/json': { schema: json }, 'text/plain': { schema: text } },
+});
 
 /** @param tag groups the operations in the description */
 export function operationsOf(app: ServiceApp, tag: string): Operations {
@@ -87,7 +97,9 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
     const {
       params,
       query,
+      roles,
       body,
+      textBody,
       bodyLimit,
       answer,
       statuses = [200],
@@ -105,7 +117,7 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
       schema: {
         ...(params && { params: Type.Object(params) }),
         ...(query && { querystring: Type.Object(query, { additionalProperties: false }) }),
-        ...(body && { body }),
+        ...(body && { body: textBody ? byType(body, textBody) : body }),
       },
       config: {
         operation: {
@@ -116,6 +128,7 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
             : { 204: emptyResponse('Done.') },
           security: [{ token: [] }],
         },
+        roles,
         audit: audit as AuditedAction | undefined,
       },
       handler: async (request, reply) => {

@@ -1,5 +1,5 @@
 // Lists come in pages: `?limit=` and `?cursor=`, and in the answer `items` and `next`, the cursor of the next page.
-import { Type } from '../../http/schema.ts';
+import { idKeywords, modelOf, Type } from '../../http/schema.ts';
 import type { View } from '../../views/view.ts';
 
 export const defaultLimit = 50;
@@ -16,7 +16,11 @@ export const pageQuery = {
     }),
   ),
   cursor: Type.Optional(
-    Type.Integer({ minimum: 0, description: '`next` of the page before; absent for the first page.' }),
+    Type.Integer({
+      ...idKeywords,
+      minimum: 0,
+      description: '`next` of the page before; absent for the first page.',
+    }),
   ),
 };
 
@@ -31,13 +35,16 @@ export const pageOf = (
   { schema, example }: Pick<View<never>, 'schema' | 'example'>,
   cursorType: 'integer' | 'string' = 'integer',
 ): Pick<View<never>, 'schema' | 'example'> => ({
-  schema: Type.Object({
-    items: Type.Array(schema),
-    next: Type.Unsafe({
-      type: [cursorType, 'null'],
-      description: 'The cursor of the next page; null after the last one.',
+  schema: Type.Model(
+    `${modelOf(schema)}Page`,
+    Type.Object({
+      items: Type.Array(schema),
+      next: Type.Unsafe({
+        type: [cursorType, 'null'],
+        description: 'The cursor of the next page; null after the last one.',
+      }),
     }),
-  }),
+  ),
   example: { items: [example], next: null },
 });
 

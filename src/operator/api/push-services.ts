@@ -11,32 +11,37 @@ import { operationsOf } from './operations.ts';
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const pushServiceView: View<PushServiceView> = {
-  schema: Type.Object({
-    origin: Type.String(),
-    senders: count('Senders that use it now; the figures are totals over all of them.'),
-    connections: count('Open connections.'),
-    inFlight: count('Messages without an answer yet.'),
-    queued: count('Messages that wait for their turn.'),
-    maxInFlight: count('Maximum number of messages in flight now.'),
-    latencyMs: Type.Optional(
-      Type.Unsafe<number>({ type: 'number', description: 'Of recent answers, to the slowest sender.' }),
-    ),
-    answers: count('Since the senders began.'),
-    throttled: count('Of the answers, those that asked for fewer messages (429, 503).'),
-    breaker: Type.String({
-      enum: ['closed', 'half-open', 'open'],
-      description: 'open: it has failed and is sent nothing for a while. half-open: one message tests it.',
+  schema: Type.Model(
+    'PushService',
+    Type.Object({
+      origin: Type.String(),
+      senders: count('Senders that use it now; the figures are totals over all of them.'),
+      connections: count('Open connections.'),
+      inFlight: count('Messages without an answer yet.'),
+      queued: count('Messages that wait for their turn.'),
+      maxInFlight: count('Maximum number of messages in flight now.'),
+      latencyMs: Type.Optional(
+        Type.Unsafe<number>({ type: 'number', description: 'Of recent answers, to the slowest sender.' }),
+      ),
+      answers: count('Since the senders began.'),
+      throttled: count('Of the answers, those that asked for fewer messages (429, 503).'),
+      breaker: Type.String({
+        enum: ['closed', 'half-open', 'open'],
+        description: 'open: it has failed and is sent nothing for a while. half-open: one message tests it.',
+      }),
+      breakerReason: Type.Optional(Type.String()),
+      unreachableMs: Type.Optional(
+        count(
+          'How long all attempts of a sender have failed without an answer; absent if it can be reached.',
+        ),
+      ),
+      refusedKeys: Type.Array(Type.String(), {
+        description:
+          'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',
+      }),
+      heldDeletions: count('Deletions that wait for a decision.'),
     }),
-    breakerReason: Type.Optional(Type.String()),
-    unreachableMs: Type.Optional(
-      count('How long all attempts of a sender have failed without an answer; absent if it can be reached.'),
-    ),
-    refusedKeys: Type.Array(Type.String(), {
-      description:
-        'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',
-    }),
-    heldDeletions: count('Deletions that wait for a decision.'),
-  }),
+  ),
   example: {
     origin: 'https://fcm.googleapis.com',
     senders: 2,
@@ -55,17 +60,20 @@ const pushServiceView: View<PushServiceView> = {
 };
 
 const senderView: View<StoredSenderReport> = {
-  schema: Type.Object({
-    id: Type.String(),
-    machine: Type.String(),
-    processId: Type.Integer(),
-    kind: Type.String({
-      enum: ['worker', 'single'],
-      description: 'worker: delivers broadcasts. single: sends single messages.',
+  schema: Type.Model(
+    'Sender',
+    Type.Object({
+      id: Type.String(),
+      machine: Type.String(),
+      processId: Type.Integer(),
+      kind: Type.String({
+        enum: ['worker', 'single'],
+        description: 'worker: delivers broadcasts. single: sends single messages.',
+      }),
+      startedAt: Type.String({ format: 'date-time' }),
+      seenAt: Type.String({ format: 'date-time' }),
     }),
-    startedAt: Type.String({ format: 'date-time' }),
-    seenAt: Type.String({ format: 'date-time' }),
-  }),
+  ),
   example: {
     id: '5a0d9a0e-3f0d-4a0b-9f43-6c7c0e0d6f11',
     machine: 'push-1',
@@ -88,6 +96,7 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext
   const operations = operationsOf(app, 'Push services');
 
   operations.addNamedList('/v1/push-services', {
+    operationId: 'listPushServices',
     summary: 'The current state of sending to each push service',
     description:
       'Over all senders on this store, in all processes, as reported in the last seconds. Push services that nobody sends to ' +
@@ -98,6 +107,7 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext
   });
 
   operations.addNamedList('/v1/senders', {
+    operationId: 'listSenders',
     summary: 'Who sends now',
     view: senderView,
     nameOf: ({ id }) => id,

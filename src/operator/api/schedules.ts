@@ -1,37 +1,42 @@
 // /v1/schedules: makes, lists and removes schedules, by which broadcasts recur.
-import type { RecurringAudience } from '../../delivery/schedule/create-schedule.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
+import { recurringAudienceSchema } from '../../views/audience.ts';
 import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
+import { exampleMessage, messageSchema } from '../../views/message.ts';
 import { scheduleView } from '../../views/schedule.ts';
 import type { OperatorContext } from '../context.ts';
 import { idParams, operationsOf } from './operations.ts';
-import { allAudience, matchingAudience } from './audience-schema.ts';
-import { exampleMessage, messageSchema } from './message-schema.ts';
 import { readPage } from './page.ts';
 
-const body = Type.Object(
-  {
-    cron: Type.String({ description: 'When: five fields, as `deskbell send --cron` takes them.' }),
-    timezone: Type.Optional(Type.String({ description: 'IANA name, such as Europe/Berlin.' })),
-    audience: Type.Unsafe<RecurringAudience>({
-      description: 'Looked at each time anew.',
-      anyOf: [allAudience, matchingAudience],
-    }),
-    message: messageSchema,
-    ...deliveryOptionSchemas,
-  },
-  {
-    additionalProperties: false,
-    examples: [{ cron: '0 9 * * 1', timezone: 'Europe/Berlin', audience: 'all', message: exampleMessage }],
-  },
+const body = Type.Model(
+  'ScheduleRequest',
+  Type.Object(
+    {
+      cron: Type.String({
+        description: 'When: five fields, as `deskbell send --cron` takes them.',
+        format: 'cron',
+      }),
+      timezone: Type.Optional(
+        Type.String({ description: 'IANA name, such as Europe/Berlin. Default: UTC.', format: 'timezone' }),
+      ),
+      audience: recurringAudienceSchema,
+      message: messageSchema,
+      ...deliveryOptionSchemas,
+    },
+    {
+      additionalProperties: false,
+      examples: [{ cron: '0 9 * * 1', timezone: 'Europe/Berlin', audience: 'all', message: exampleMessage }],
+    },
+  ),
 );
 
 export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sender }: OperatorContext): void {
   const operations = operationsOf(app, 'Sending');
 
   operations.add('POST /v1/schedules', {
+    operationId: 'createSchedule',
     summary: 'Has a broadcast recur',
     body,
     answer: scheduleView,
@@ -54,6 +59,7 @@ export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sende
   });
 
   operations.addList('/v1/schedules', {
+    operationId: 'listSchedules',
     summary: 'Schedules, oldest first',
     view: scheduleView,
     read: async (_request, { limit, cursor = 0 }) => {
@@ -63,6 +69,7 @@ export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sende
   });
 
   operations.add('DELETE /v1/schedules/:id', {
+    operationId: 'removeSchedule',
     summary: 'Removes a schedule',
     description: 'Broadcasts that it has made stay.',
     params: idParams,

@@ -1,21 +1,25 @@
 // /v1/subscriptions: lists, shows, assigns and removes subscriptions. Endpoints and keys are never shown.
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { checkExpression, checkUserAndTags, maxTags, maxUserBytes } from '../../audience/user-and-tags.ts';
+import { checkExpression, checkUserAndTags } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';
 import { attemptView } from '../../views/attempt.ts';
+import { tagsSchema, userKeywords } from '../../views/audience.ts';
 import { subscriptionView } from '../../views/subscription.ts';
 import type { OperatorContext } from '../context.ts';
 import { findSubscriptions } from '../find-subscriptions.ts';
 import { removePerson } from '../remove-person.ts';
+import { splitTags } from '../validator.ts';
 import { idParams, operationsOf } from './operations.ts';
 import { readPage } from './page.ts';
 
 const tagList = (description: string) =>
-  Type.Optional(Type.String({ description: `${description} Several are separated by commas.` }));
+  Type.Optional(
+    Type.String({ description: `${description} Several are separated by commas.`, format: 'tags' }),
+  );
 
 const listQuery = {
-  user: Type.Optional(Type.String({ description: 'Of this person.' })),
+  user: Type.Optional(Type.String({ ...userKeywords, description: 'Of this person.' })),
   tag: tagList('With all of these tags.'),
   anyTag: tagList('With one of these tags at least.'),
   notTag: tagList('With none of these tags.'),
@@ -24,33 +28,40 @@ const listQuery = {
   ),
 };
 
-const assignBody = Type.Object(
-  {
-    user: Type.Optional(
-      Type.Unsafe<string | null>({
-        type: ['string', 'null'],
-        description: `null: anonymous. 1 to ${maxUserBytes} bytes.`,
-      }),
-    ),
-    tags: Type.Optional(Type.Array(Type.String(), { maxItems: maxTags, description: 'Replaces all tags.' })),
-  },
-  {
-    additionalProperties: false,
-    minProperties: 1,
-    description: 'What is absent stays as it is.',
-    examples: [{ user: '42', tags: ['news', 'beta'] }],
-  },
+const assignBody = Type.Model(
+  'SubscriptionUpdate',
+  Type.Object(
+    {
+      user: Type.Optional(
+        Type.Unsafe<string | null>({
+          ...userKeywords,
+          type: ['string', 'null'],
+          description: 'null: anonymous.',
+        }),
+      ),
+      tags: Type.Optional(tagsSchema(0, 'Replaces all tags.')),
+    },
+    {
+      additionalProperties: false,
+      minProperties: 1,
+      description: 'What is absent stays as it is.',
+      examples: [{ user: '42', tags: ['news', 'beta'] }],
+    },
+  ),
 );
 
-const removedSchema = Type.Object({
-  subscriptions: Type.Integer(),
-  ended: Type.Integer({ description: 'Subscriptions that had ended already.' }),
-  broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
-  schedules: Type.Integer({ description: 'Schedules that were for this person alone.' }),
-  recipients: Type.Integer({ description: 'Places in lists of recipients.' }),
-  attempts: Type.Integer({ description: 'Of the attempt log.' }),
-  receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
-});
+const removedSchema = Type.Model(
+  'RemovedPerson',
+  Type.Object({
+    subscriptions: Type.Integer(),
+    ended: Type.Integer({ description: 'Subscriptions that had ended already.' }),
+    broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
+    schedules: Type.Integer({ description: 'Schedules that were for this person alone.' }),
+    recipients: Type.Integer({ description: 'Places in lists of recipients.' }),
+    attempts: Type.Integer({ description: 'Of the attempt log.' }),
+    receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
+  }),
+);
 
 export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Subscriptions');
@@ -59,12 +70,13 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   const find = async (id: number) => requireSubscription(await subscriptions.findById(id), id);
 
   operations.addList('/v1/subscriptions', {
+    operationId: 'listSubscriptions',
     summary: 'Subscriptions, oldest first',
     description: 'A page by push service may have fewer items than asked for, and yet a next one.',
     query: listQuery,
     view: subscriptionView,
     read: async ({ query: { user, tag, anyTag, notTag, pushService } }, { limit, cursor }) => {
-      const tags = { all: split(tag), any: split(anyTag), none: split(notTag) };
+      const tags = { all: splitTags(tag), any: splitTags(anyTag), none: splitTags(notTag) };
       const isFiltered = [user, tag, anyTag, notTag].some((part) => part !== undefined);
       const matching = isFiltered ? checkExpression({ user, tags }) : undefined;
       const page = await findSubscriptions(
@@ -77,6 +89,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   });
 
   operations.add('GET /v1/subscriptions/:id', {
+    operationId: 'getSubscription',
     summary: 'One subscription',
     params: idParams,
     answer: subscriptionView,
@@ -85,6 +98,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   });
 
   operations.addList('/v1/subscriptions/:id/attempts', {
+    operationId: 'listSubscriptionAttempts',
     summary: 'What broadcasts sent to a subscription, newest first',
     description: 'Looks through up to a hundred broadcasts; those before them are asked for by broadcast.',
     params: idParams,
@@ -94,6 +108,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   });
 
   operations.add('PATCH /v1/subscriptions/:id', {
+    operationId: 'updateSubscription',
     summary: 'Sets user and tags of a subscription',
     params: idParams,
     body: assignBody,
@@ -109,6 +124,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   });
 
   operations.add('DELETE /v1/subscriptions/:id', {
+    operationId: 'removeSubscription',
     summary: 'Removes a subscription',
     description: 'A browser registers again when its page is next opened.',
     params: idParams,
@@ -120,11 +136,12 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   });
 
   operations.add('DELETE /v1/subscriptions', {
+    operationId: 'removePerson',
     summary: 'Removes a person',
     description:
       'Deletes all data of this user from the store. The audit keeps a keyed hash of the user; backups and logs are not ' +
       'touched.',
-    query: { user: Type.String({ description: 'Whom to remove.' }) },
+    query: { user: Type.String({ ...userKeywords, description: 'Whom to remove.' }) },
     answer: {
       schema: removedSchema,
       example: {
@@ -145,6 +162,3 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
     handle: ({ query: { user } }) => removePerson(parts, user),
   });
 }
-
-const split = (text: string | undefined): readonly string[] =>
-  text === undefined ? [] : text.split(',').filter((tag) => tag !== '');

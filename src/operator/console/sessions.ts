@@ -2,6 +2,7 @@
 // store knows the session. It ends when its operator is removed, on signing out, and after its time.
 import { hash, randomBytes } from 'node:crypto';
 import type { Operator, OperatorStore } from '../../store/operators.ts';
+import { consoleRoles } from '../authorize.ts';
 
 export interface ConsoleSession {
   readonly operator: Operator;
@@ -31,7 +32,7 @@ export function createSessions(operators: OperatorStore): ConsoleSessions {
     find: async (name) => {
       if (name === '') return undefined;
       const operator = await operators.findBySession(derive('session', name));
-      if (operator === undefined || operator.role === 'metrics') return undefined;
+      if (operator === undefined || !consoleRoles.includes(operator.role)) return undefined;
       const csrfToken = derive('csrf', name).toString('base64url');
       return { operator, csrfToken, mayChange: operator.role === 'full' };
     },

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { html } from '../../http/description/html.ts';
 import { hashOperatorToken } from '../../keys/operator-token.ts';
+import { consoleRoles } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';
 import { sessionNameOf, setSessionCookie } from './session-cookie.ts';
 import { textField } from './forms.ts';
@@ -39,7 +40,7 @@ export async function addSignIn(
       const operator = await store.operators.findByToken(
         hashOperatorToken(textField(request.body, 'token').trim()),
       );
-      if (operator === undefined || operator.role === 'metrics') {
+      if (operator === undefined || !consoleRoles.includes(operator.role)) {
         log.info({ event: 'console sign-in refused', client: request.ip });
         return reply
           .code(403)
@@ -52,7 +53,7 @@ export async function addSignIn(
     },
   );
 
-  app.post('/sign-out', { config: { audit: 'none', roles: ['full', 'read'] } }, async (request, reply) => {
+  app.post('/sign-out', { config: { audit: 'none', roles: consoleRoles } }, async (request, reply) => {
     await sessions.end(sessionNameOf(request) ?? '');
     setSessionCookie(reply, '', isSecure);
     return reply.redirect('/console/sign-in', 303);

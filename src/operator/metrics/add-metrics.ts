@@ -6,6 +6,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import type { Metrics } from './metrics.ts';
 
 const operation: Operation = {
+  operationId: 'getMetrics',
   tag: 'Installation',
   summary: 'Metrics for Prometheus',
   description:

@@ -1,10 +1,11 @@
 // Checks a message before it is encoded. Browsers drop a member that they do not like, or the whole notification,
 // without telling the sender. Errors name the member and never show its value.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { describeSchema } from '../../errors/describe-schema.ts';
 import { typeOf } from '../check-arguments.ts';
 import { memberDescriptions, messageSchema } from './members.ts';
 import type { Message, MessageAction } from './message.ts';
-import { describeValue, findFault } from './value-schema.ts';
+import { findFault, messageFormats } from './value-schema.ts';
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID, which names the member, what is wrong with it, and what to give instead */
 export function checkMessage(message: Message): void {
@@ -23,7 +24,12 @@ export function checkMessage(message: Message): void {
   }
   if (found !== undefined) {
     const { path, fault, schema, cause } = found;
-    throw messageError(path, fault, memberDescriptions[path]?.expected ?? describeValue(schema), cause);
+    throw messageError(
+      path,
+      fault,
+      memberDescriptions[path]?.expected ?? describeSchema(schema, messageFormats),
+      cause,
+    );
   }
   checkActionNames(message.actions ?? []);
 }

@@ -155,7 +155,7 @@ export const messageMembers = {
     },
   },
   appBadge: {
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     description: 'Number on the icon of an installed web app; 0 removes it.',
     expected: 'a whole number, 0 to remove the badge',
     byDefault: 'the number on the icon stays as it is',

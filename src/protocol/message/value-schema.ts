@@ -1,4 +1,5 @@
-// The part of JSON Schema that members of a message are described by: which values fit, and in words what to give.
+// The part of JSON Schema that members of a message are described by, and which values fit.
+import type { Formats } from '../../errors/describe-schema.ts';
 import { typeOf } from '../check-arguments.ts';
 
 /** Without a `type` it is any value that JSON can hold. */
@@ -8,7 +9,8 @@ export interface ValueSchema {
   readonly minLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  readonly format?: keyof typeof formats;
+  /** One of `messageFormats`, or of whoever else checks the value. */
+  readonly format?: string;
   readonly items?: ValueSchema;
   readonly maxItems?: number;
   /** No other members are allowed. */
@@ -18,15 +20,10 @@ export interface ValueSchema {
 
 export type ValueType = 'string' | 'boolean' | 'integer' | 'array' | 'object' | 'null';
 
-interface Format {
-  readonly fits: (value: never) => boolean;
-  /** What to give, after "give". */
-  readonly words: string;
-}
-
 const relativeTo = 'absolute or relative to the page that subscribed';
 
-const formats = {
+/** The formats of members. */
+export const messageFormats: Formats = {
   link: {
     fits: (value: string) => hasScheme(value, ['http:', 'https:']),
     words: `an http(s) URL, ${relativeTo}`,
@@ -43,7 +40,7 @@ const formats = {
     fits: () => true,
     words: 'milliseconds since 1970, a whole number',
   },
-} satisfies Readonly<Record<string, Format>>;
+};
 
 export interface FoundFault {
   readonly path: string;
@@ -106,35 +103,7 @@ function fits(value: unknown, schema: ValueSchema): boolean {
     return false;
   }
   if (Array.isArray(value) && value.length > maxItems) return false;
-  return value === null || format === undefined || formats[format].fits(value as never);
-}
-
-/** What fits, as it stands after "give". */
-export function describeValue(schema: ValueSchema): string {
-  const { type, minLength = 0, minimum = 0, maximum, items, maxItems, required = [] } = schema;
-  if (schema.format !== undefined) return formats[schema.format].words;
-  if (schema.enum !== undefined) {
-    return schema.enum
-      .map((value) => `'${value}'`)
-      .join(', ')
-      .replace(/, (?=[^,]*$)/, ' or ');
-  }
-  switch (type) {
-    case 'boolean':
-      return 'true or false';
-    case 'integer':
-      return `a whole number from ${minimum}${maximum === undefined ? '' : ` to ${maximum}`}`;
-    case 'array': {
-      const each = items === undefined ? 'values' : `items, each ${describeValue(items)}`;
-      return `an array of ${maxItems === undefined ? '' : `at most ${maxItems} `}${each}`;
-    }
-    case 'object':
-      return `an object with ${required.join(' and ')}`;
-    case undefined:
-      return 'a value that JSON can hold';
-    default:
-      return minLength > 0 ? 'a string that is not empty' : 'a string';
-  }
+  return value === null || format === undefined || messageFormats[format]!.fits(value as never);
 }
 
 /** The page is not known here; a URL that is relative to it has its scheme. */

@@ -84,13 +84,14 @@ export function addActionRoutes(
 const toText = (value: unknown): string => JSON.stringify(value);
 
 const operations: Readonly<Record<DemoActionName, Operation>> = {
-  get: describeAction('A fixed answer', answers.get),
-  getWithArg: describeAction('A fixed answer, whatever the argument', answers.getWithArg),
-  post: describeAction('A fixed answer to any JSON object', answers.post),
+  get: describeAction('demoGet', 'A fixed answer', answers.get),
+  getWithArg: describeAction('demoGetWithArg', 'A fixed answer, whatever the argument', answers.getWithArg),
+  post: describeAction('demoPost', 'A fixed answer to any JSON object', answers.post),
 };
 
-function describeAction(summary: string, answer: string): Operation {
+function describeAction(operationId: string, summary: string, answer: string): Operation {
   return {
+    operationId,
     tag: 'Demonstration',
     summary,
     responses: { 200: contentResponse('application/json', 'A JSON string.', Type.Literal(answer), answer) },

@@ -7,16 +7,11 @@ import { serveFile } from '../../http/description/served-file.ts';
 import type { ServiceOptions } from '../options.ts';
 
 const files = [
-  ['/client/demo/demo.js', 'demo/demo.js', 'text/javascript; charset=utf-8', 'Script of the demo page'],
-  ['/client/demo/demo.css', 'demo/demo.css', 'text/css; charset=utf-8', 'Style of the demo page'],
-  ['/client/demo/icon.svg', 'demo/icon.svg', 'image/svg+xml', 'Icon of the demo page'],
-  ['/client/demo/icon.png', 'demo/icon.png', 'image/png', 'Icon of the demo page on a Home Screen'],
-  [
-    '/manifest.webmanifest',
-    'demo/manifest.webmanifest',
-    'application/manifest+json',
-    'Manifest of the demo page',
-  ],
+  ['/client/demo/demo.js', 'demo/demo.js', 'text/javascript; charset=utf-8', 'getDemoScript'],
+  ['/client/demo/demo.css', 'demo/demo.css', 'text/css; charset=utf-8', 'getDemoStyle'],
+  ['/client/demo/icon.svg', 'demo/icon.svg', 'image/svg+xml', 'getDemoIcon'],
+  ['/client/demo/icon.png', 'demo/icon.png', 'image/png', 'getDemoImage'],
+  ['/manifest.webmanifest', 'demo/manifest.webmanifest', 'application/manifest+json', 'getDemoManifest'],
 ] as const;
 
 const readers: Readonly<Record<string, (file: string) => Promise<string | Buffer>>> = {
@@ -42,6 +37,7 @@ export function addDemoPage(
   const fillIn = (page: string): string =>
     pushOnly ? page.replace(howToSend, '') : page.replace('{{sendCommand}}', () => escapeHtml(sendCommand));
   serveFile(app, '/', {
+    operationId: 'getDemoPage',
     tag: pushOnly ? 'Files' : 'Demonstration',
     summary: pushOnly ? 'The page that subscribes a browser' : 'The demo page',
     contentType: 'text/html; charset=utf-8',
@@ -50,10 +46,11 @@ export function addDemoPage(
     // All addresses in the page are relative to its folder.
     otherSpelling: app.prefix === '' ? undefined : { path: '', location: `${app.prefix}/` },
   });
-  for (const [path, file, contentType, summary] of files) {
+  for (const [path, file, contentType, operationId] of files) {
     serveFile(app, path, {
+      operationId,
       tag: 'Files',
-      summary,
+      summary: 'A file of the demo page',
       contentType,
       contentSecurityPolicy,
       read: () => readers[extname(file)]?.(file) ?? readClientFile(file),

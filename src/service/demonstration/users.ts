@@ -6,7 +6,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { exactNumber, sendJson } from '../../http/json-text.ts';
-import { compileValidator, wellFormed } from '../../http/validation.ts';
+import { compileValidator, wellFormed } from '../validator.ts';
 import { firstUser, type ExampleUsers } from './example-users.ts';
 
 const minId = -(2n ** 63n);
@@ -17,26 +17,30 @@ const userParams = Type.Object({
   user_id: Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description: 'A decimal int64.' }),
 });
 /** Not empty, and without a lone surrogate, which UTF-8 cannot represent. */
-const nonEmptyText = Type.String({ minLength: 1, pattern: wellFormed });
-const userUpdate = Type.Object(
-  { name: nonEmptyText, email: nonEmptyText },
-  { examples: [{ name: firstUser.name, email: firstUser.email }] },
+const nonEmptyText = Type.String({ minLength: 1, pattern: wellFormed, format: 'text' });
+const userUpdate = Type.Model(
+  'UserUpdate',
+  Type.Object(
+    { name: nonEmptyText, email: nonEmptyText },
+    { examples: [{ name: firstUser.name, email: firstUser.email }] },
+  ),
 );
-const userRecord = Type.Object({
-  id: userParams.properties.user_id,
-  name: Type.String(),
-  email: Type.String(),
-});
+const userRecord = Type.Model(
+  'User',
+  Type.Object({ id: userParams.properties.user_id, name: Type.String(), email: Type.String() }),
+);
 const exampleUser = { ...firstUser, id: Number(firstUser.id) };
 
 const errors = ['ERR_USER_ID_INVALID', 'ERR_USER_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'] as const;
 const getOperation: Operation = {
+  operationId: 'getUser',
   tag: 'Example',
   summary: 'A user',
   responses: { 200: contentResponse('application/json', 'The user.', userRecord, exampleUser) },
   errors,
 };
 const putOperation: Operation = {
+  operationId: 'updateUser',
   tag: 'Example',
   summary: 'Replaces name and email of a user',
   responses: { 200: emptyResponse('Replaced.') },

@@ -3,15 +3,16 @@ import { readClientFile } from '../../http/client-assets.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 
-/** URL paths, the file of each in the client's folder, and what it is. A service worker's path is its scope. */
+/** URL paths, the file of each in the client's folder, its name as an operation, and what it is. A service worker's path is its scope. */
 const files = [
-  ['/client/index.js', 'index.js', 'The page library'],
-  ['/service-worker.js', 'service-worker.js', 'The service worker'],
+  ['/client/index.js', 'index.js', 'getPageLibrary', 'The page library'],
+  ['/service-worker.js', 'service-worker.js', 'getServiceWorker', 'The service worker'],
 ] as const;
 
 export function addClientFiles(app: ServiceApp): void {
-  for (const [path, file, summary] of files) {
+  for (const [path, file, operationId, summary] of files) {
     serveFile(app, path, {
+      operationId,
       tag: 'Files',
       summary,
       contentType: 'text/javascript; charset=utf-8',

@@ -1,7 +1,7 @@
 // POST /webPush/receipts takes what service workers report of notifications: shown, clicked, dismissed. A token from the
 // payload proves that the notification was sent to who reports on it. The answer does not tell what was counted.
 import { createReceiptTokenReader, receiptTokenPattern } from '../../protocol/message/receipt-token.ts';
-import { receiptEvents, type Receipt } from '../../store/receipts.ts';
+import { receiptEvents, type Receipt, type ReceiptEvent } from '../../store/receipts.ts';
 import { emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { Type } from '../../http/schema.ts';
@@ -14,6 +14,7 @@ const maxReceipts = 100;
 const pruneIntervalMs = 60 * 60 * 1000;
 
 const operation: Operation = {
+  operationId: 'reportReceipts',
   tag: 'Web Push',
   summary: 'Takes what browsers report of notifications',
   description:
@@ -23,27 +24,31 @@ const operation: Operation = {
   errors: ['ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
 };
 
-const body = Type.Object(
-  {
-    receipts: Type.Array(
-      Type.Object({
-        token: Type.String({
-          description: 'The member `receipt` of the payload.',
-          pattern: receiptTokenPattern,
+const body = Type.Model(
+  'Receipts',
+  Type.Object(
+    {
+      receipts: Type.Array(
+        Type.Object({
+          token: Type.String({
+            description: 'The member `receipt` of the payload.',
+            pattern: receiptTokenPattern,
+            format: 'receipt-token',
+          }),
+          event: Type.Unsafe<ReceiptEvent>({ type: 'string', enum: receiptEvents }),
+          action: Type.Optional(
+            Type.String({ description: 'With `clicked`: the name of the action, if on one.' }),
+          ),
         }),
-        event: Type.Union(receiptEvents.map((event) => Type.Literal(event))),
-        action: Type.Optional(
-          Type.String({ description: 'With `clicked`: the name of the action, if on one.' }),
-        ),
-      }),
-      { maxItems: maxReceipts },
-    ),
-  },
-  {
-    examples: [
-      { receipts: [{ token: 'AAAAAAAHAAAAABJnaFjv9GcTqKKYyO7lbDHvIA', event: 'clicked', action: 'open' }] },
-    ],
-  },
+        { maxItems: maxReceipts },
+      ),
+    },
+    {
+      examples: [
+        { receipts: [{ token: 'AAAAAAAHAAAAABJnaFjv9GcTqKKYyO7lbDHvIA', event: 'clicked', action: 'open' }] },
+      ],
+    },
+  ),
 );
 
 export function addReceiptRoute(app: ServiceApp, settings: Settings): void {

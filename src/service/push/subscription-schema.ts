@@ -34,24 +34,31 @@ export function createSubscriptionBody(originPattern: string) {
     maxLength: maxEndpointLength,
     pattern: `^${originPattern}${pathPattern}$`,
   });
-  return Type.Union(
-    [
-      Type.Object({ endpoint, ...keys }),
-      Type.Object({
-        endpoint,
-        keys: Type.Object(keys),
-        p256dh: Type.Optional(Type.Never()),
-        auth: Type.Optional(Type.Never()),
-      }),
-    ],
-    {
-      description: 'The three values, or what PushSubscription.toJSON() gives. Further members are ignored.',
-      examples: [exampleSubscription],
-    },
+  return Type.Model(
+    'PushSubscription',
+    Type.Union(
+      [
+        Type.Object({ endpoint, ...keys }),
+        Type.Object({
+          endpoint,
+          keys: Type.Object(keys),
+          p256dh: Type.Optional(Type.Never()),
+          auth: Type.Optional(Type.Never()),
+        }),
+      ],
+      {
+        description:
+          'The three values, or what PushSubscription.toJSON() gives. Further members are ignored.',
+        examples: [exampleSubscription],
+      },
+    ),
   );
 }
 
-export const removalBody = Type.Object(
-  { endpoint: Type.String(), auth: Type.String({ description: 'Of the subscription, as base64.' }) },
-  { examples: [{ endpoint: exampleSubscription.endpoint, auth: exampleSubscription.auth }] },
+export const removalBody = Type.Model(
+  'SubscriptionProof',
+  Type.Object(
+    { endpoint: Type.String(), auth: Type.String({ description: 'Of the subscription, as base64.' }) },
+    { examples: [{ endpoint: exampleSubscription.endpoint, auth: exampleSubscription.auth }] },
+  ),
 );

@@ -11,6 +11,7 @@ import type { ReadVapidKeys } from './current-keys.ts';
 /** @param exampleKey is shown in the description */
 export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, exampleKey: string): void {
   const operation: Operation = {
+    operationId: 'getVapidKey',
     tag: 'Web Push',
     summary: 'The key that browsers subscribe with',
     description: 'Ask again before each use: a stale key loses subscribers.',

@@ -23,6 +23,7 @@ import { readVapidKey, vapidKeyHeader } from './vapid-key-header.ts';
 const acknowledgement = 'Subscription received.';
 
 const postOperation: Operation = {
+  operationId: 'subscribe',
   tag: 'Web Push',
   summary: 'Stores a subscription',
   description:
@@ -64,15 +65,17 @@ const postOperation: Operation = {
   ],
 };
 /** @param what the request does; `done` is what there is then */
-const removal = (summary: string, what: string, done: string): Operation => ({
+const removal = (operationId: string, summary: string, what: string, done: string): Operation => ({
+  operationId,
   tag: 'Web Push',
   summary,
   description: `A wrong \`auth\` ${what} nothing; the response does not tell.`,
   responses: { 204: emptyResponse(`There is no such subscription, or none with this \`auth\`, ${done}.`) },
   errors: ['ERR_STORE_UNAVAILABLE'],
 });
-const deleteOperation = removal('Removes a subscription', 'removes', 'now');
+const deleteOperation = removal('unsubscribe', 'Removes a subscription', 'removes', 'now');
 const signOutOperation = removal(
+  'signOut',
   'Clears user and tags of a subscription',
   'clears',
   'or it is anonymous now',

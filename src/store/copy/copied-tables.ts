@@ -221,6 +221,7 @@ const countTables: readonly CopiedTable[] = [
 
 const operatorTables: readonly CopiedTable[] = [
   { name: 'operators' },
+  { name: 'operator_broadcasts', postgres: { from: ofBroadcasts('operator_broadcasts') } },
   { name: 'audit' },
   { name: 'sending_pause' },
   { name: 'message_requests', leftOut: ['claim'] },

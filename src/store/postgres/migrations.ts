@@ -984,4 +984,17 @@ export const migrations: readonly string[] = [
     consumed_by text
   );
   `,
+
+  `
+  -- the role send
+  alter table deskbell.operators drop constraint operators_role_check;
+  alter table deskbell.operators add constraint operators_role_check
+    check (role in ('full', 'read', 'send', 'metrics'));
+  -- the broadcasts of operators who see their own alone
+  create table deskbell.operator_broadcasts (
+    broadcast_id bigint primary key references deskbell.broadcasts (id) on delete cascade,
+    operator_id bigint not null references deskbell.operators (id) on delete cascade
+  );
+  create index operator_broadcasts_by_operator on deskbell.operator_broadcasts (operator_id, broadcast_id);
+  `,
 ];

@@ -844,4 +844,19 @@ export const migrations: readonly string[] = [
     consumed_by text
   ) strict;
   `,
+
+  `
+  -- the role send
+  alter table operators add column permits text not null default 'metrics'
+    check (permits in ('full', 'read', 'send', 'metrics'));
+  update operators set permits = role;
+  alter table operators drop column role;
+  alter table operators rename column permits to role;
+  -- the broadcasts of operators who see their own alone
+  create table operator_broadcasts (
+    broadcast_id integer primary key references broadcasts (id) on delete cascade,
+    operator_id integer not null references operators (id) on delete cascade
+  ) strict;
+  create index operator_broadcasts_by_operator on operator_broadcasts (operator_id, broadcast_id);
+  `,
 ];

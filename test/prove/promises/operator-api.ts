@@ -43,7 +43,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
       },
       'src/operator/console/sessions.ts': {
         'it opens pages of the console': [
-          "operator === undefined || operator.role === 'metrics'",
+          'operator === undefined || !consoleRoles.includes(operator.role)',
           'operator === undefined',
         ],
       },
@@ -62,6 +62,45 @@ export const operatorApi: readonly DocumentedPromise[] = [
         'forms need no token of their session': [
           'if (isOwnForm(request.body, consoleSession)) return done();',
           'return done();',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'A token of the role `send` sends, sees the broadcasts that its operator created, and nothing else',
+    test: { file: roles, title: 'the role send sends, and sees its own broadcasts alone' },
+    changes: {
+      'src/operator/own-broadcasts.ts': {
+        'it sees those of others': ["operator?.role === 'send' ? operator.id : undefined", 'undefined'],
+        'a key of another gives it theirs': ['(await operators.claimBroadcast(id, ownerId))', 'true'],
+      },
+      'src/store/broadcast-reader.ts': {
+        'its list has those of others': ["${operatorId === undefined ? '' : isOwn}", ''],
+      },
+    },
+  },
+  {
+    claim: 'An error of the operator’s API names each wrong field, its fault, and what is allowed',
+    test: { file: 'test/operator/wrong-requests.test.ts', title: 'is said of each field' },
+    changes: {
+      'src/http/schema-errors.ts': {
+        'each alternative is said': [
+          'for (const error of reduceAlternatives(errors))',
+          'for (const error of errors)',
+        ],
+        'what is allowed is left out': ['detail: `${name} ${what}${remedy}.`', 'detail: `${name} ${what}.`'],
+      },
+    },
+  },
+  {
+    claim: 'What fits a schema of the operator’s API is not refused as not valid',
+    test: { file: 'test/operator/strict-schemas.test.ts', title: 'what fits a schema is not refused' },
+    changes: {
+      'src/views/audience.ts': {
+        'any text is a tag': [
+          "Type.String({ minLength: 1, format: 'tag' })",
+          'Type.String({ minLength: 1 })',
         ],
       },
     },

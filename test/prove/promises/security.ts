@@ -11,8 +11,8 @@ export const security: readonly DocumentedPromise[] = [
     changes: {
       'src/http/json-body.ts': {
         'text is read as JSON': [
-          'app.addContentTypeParser(jsonType,',
-          "app.addContentTypeParser([jsonType, 'text/plain'],",
+          'addParser(app, jsonType, parseJson);',
+          "for (const type of [jsonType, 'text/plain']) addParser(app, type, parseJson);",
         ],
       },
     },

@@ -1,0 +1,100 @@
+// What a JSON Schema allows, in words, as they stand after "give": the same in errors of the API, of the library and of the
+// command line. Only the keywords that our schemas have.
+
+/** The keywords that are put into words. */
+export interface DescribedSchema {
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly DescribedSchema[];
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: DescribedSchema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly required?: readonly string[];
+  readonly minProperties?: number;
+}
+
+/** A form of text or number that a schema names. */
+export interface Format {
+  /** Whether a value fits; it may throw instead. Only asked about values of the schema's type. */
+  readonly fits: (value: never) => boolean;
+  /** What to give, after "give". */
+  readonly words: string;
+}
+
+export type Formats = Readonly<Record<string, Format>>;
+
+/** @param formats those that schemas may name */
+export function describeSchema(schema: DescribedSchema, formats: Formats): string {
+  const { type, format, anyOf } = schema;
+  if ('const' in schema) return quote(schema.const);
+  if (schema.enum !== undefined) return listWords(schema.enum.map(quote), 'or');
+  if (anyOf !== undefined)
+    return listWords(
+      anyOf.map((part) => describeSchema(part, formats)),
+      'or',
+    );
+  const types = [type ?? []].flat() as readonly string[];
+  if (types.length > 1)
+    return listWords(
+      types.map((one) => describeSchema({ ...schema, type: one }, formats)),
+      'or',
+    );
+  if (types[0] === 'null') return 'null';
+  if (format !== undefined && Object.hasOwn(formats, format)) return formats[format]!.words;
+  return describeType(types[0], schema, formats);
+}
+
+function describeType(type: string | undefined, schema: DescribedSchema, formats: Formats): string {
+  const { minLength, maxLength, minimum, maximum, items, minItems, maxItems } = schema;
+  switch (type) {
+    case 'boolean':
+      return 'true or false';
+    case 'integer':
+      return `a whole number${range(minimum, maximum)}`;
+    case 'number':
+      return `a number${range(minimum, maximum)}`;
+    case 'array': {
+      const size = describeSize(minItems, maxItems);
+      const each = items === undefined ? 'values' : `items, each ${describeSchema(items, formats)}`;
+      return `an array of ${size === '' ? '' : `${size} `}${each}`;
+    }
+    case 'object':
+      return describeObject(schema);
+    case 'string':
+      if (minLength === 1 && maxLength === undefined) return 'a string that is not empty';
+      if (minLength === undefined && maxLength === undefined) return 'a string';
+      return `a string of ${describeSize(minLength, maxLength)} characters`;
+    default:
+      return 'a value that JSON can hold';
+  }
+}
+
+function describeObject({ required = [], properties = {}, minProperties = 0 }: DescribedSchema): string {
+  if (required.length > 0) return `an object with ${listWords(required, 'and')}`;
+  const names = Object.keys(properties);
+  if (minProperties === 0 || names.length === 0) return 'an object';
+  return `an object with ${names.length === 1 ? '' : 'at least one of '}${listWords(names, 'and')}`;
+}
+
+function describeSize(min: number | undefined, max: number | undefined): string {
+  if (max === undefined) return min === undefined ? '' : `at least ${formatNumber(min)}`;
+  return min === undefined ? `at most ${formatNumber(max)}` : `${formatNumber(min)} to ${formatNumber(max)}`;
+}
+
+const range = (min: number | undefined, max: number | undefined): string =>
+  (min === undefined ? '' : ` from ${min}`) +
+  (max === undefined || max === Number.MAX_SAFE_INTEGER ? '' : `${min === undefined ? ' up' : ''} to ${max}`);
+
+const formatNumber = (value: number): string => value.toLocaleString('en');
+const quote = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
+
+/** `a`, `a or b`, `a, b or c` */
+export const listWords = (words: readonly string[], last: 'and' | 'or'): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;

@@ -1,0 +1,32 @@
+// Named models: a schema that `Type.Model` has named stands once in the document, in `components/schemas`, and is referred to
+// everywhere else.
+import { modelOf } from '../schema.ts';
+
+export interface ModelNames<Value> {
+  readonly value: Value;
+  /** By their names, in alphabetical order. */
+  readonly schemas: Readonly<Record<string, object>>;
+}
+
+/** @throws {Error} two different schemas have one name */
+export function nameModels<Value extends object>(value: Value): ModelNames<Value> {
+  const schemas = new Map<string, object>();
+
+  const replace = (part: unknown): unknown => {
+    if (typeof part !== 'object' || part === null) return part;
+    if (Array.isArray(part)) return part.map(replace);
+    const copy = Object.fromEntries(Object.entries(part).map(([name, member]) => [name, replace(member)]));
+    const name = modelOf(part);
+    if (name === undefined) return copy;
+    const known = schemas.get(name) ?? copy;
+    if (JSON.stringify(known) !== JSON.stringify(copy)) throw new Error(`Two schemas are named ${name}.`);
+    schemas.set(name, known);
+    return { $ref: `#/components/schemas/${name}` };
+  };
+
+  const replaced = replace(value) as Value;
+  return {
+    value: replaced,
+    schemas: Object.fromEntries([...schemas].toSorted(([one], [other]) => (one < other ? -1 : 1))),
+  };
+}

@@ -1,0 +1,175 @@
+// What is wrong with a value, from what Ajv reports, in words of our own: which field, its fault, and what to give instead.
+// This is the only place that knows Ajv's keywords. A value itself is never shown, unless it is a number.
+import type { ErrorObject } from 'ajv';
+import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import {
+  describeSchema,
+  listWords,
+  type DescribedSchema,
+  type Format,
+  type Formats,
+} from '../errors/describe-schema.ts';
+import { cut } from './problem.ts';
+
+/** The part of a request that was checked. */
+export interface RequestPart {
+  /** What it is called where it is wrong as a whole. */
+  readonly name: string;
+  /** All its values are texts, whatever they are read as. */
+  readonly isText: boolean;
+}
+
+interface Fault {
+  readonly code?: FieldError['code'];
+  /** After the name of the field. */
+  readonly what: string;
+  /** What to give, where that is not what the schema allows; empty where the fault says it. */
+  readonly remedy?: string;
+  /** The member that the fault is of; by default it is the value itself. */
+  readonly member?: string;
+}
+
+/** A name may be as long as a body. */
+const maxNameCharacters = 100;
+
+/** @returns one for each wrong field, in the order in which they were found */
+export function toFieldErrors(
+  errors: readonly ErrorObject[],
+  part: RequestPart,
+  formats: Formats,
+): readonly FieldError[] {
+  const byPointer = new Map<string, FieldError>();
+  for (const error of reduceAlternatives(errors)) {
+    const { instancePath, parentSchema } = error;
+    const fault = findFault(error, part, formats);
+    const {
+      code = 'ERR_FIELD_VALUE',
+      what,
+      remedy = `; give ${describeSchema(parentSchema as DescribedSchema, formats)}`,
+      member,
+    } = fault;
+    const pointer = member === undefined ? instancePath : `${instancePath}/${escapePointer(member)}`;
+    const name = cut(toName(pointer) || part.name, maxNameCharacters);
+    const field = { pointer, code, detail: `${name} ${what}${remedy}.` };
+    if (!byPointer.has(pointer)) byPointer.set(pointer, field);
+  }
+  return [...byPointer.values()];
+}
+
+function findFault(
+  { keyword, params, data, parentSchema }: ErrorObject,
+  part: RequestPart,
+  formats: Formats,
+): Fault {
+  const { properties = {} } = parentSchema as DescribedSchema;
+  switch (keyword) {
+    case 'required': {
+      const { missingProperty: member } = params as { readonly missingProperty: string };
+      const schema = (properties[member] ?? {}) as DescribedSchema;
+      const remedy = `; give ${describeSchema(schema, formats)}`;
+      return { code: 'ERR_FIELD_MISSING', what: 'is missing', remedy, member };
+    }
+    case 'additionalProperties': {
+      const { additionalProperty: member } = params as { readonly additionalProperty: string };
+      const names = Object.keys(properties);
+      const remedy = `; there ${names.length === 1 ? 'is' : 'are'} ${listWords(names, 'and')}`;
+      return { what: 'is unknown', remedy, member };
+    }
+    case 'type':
+      return { code: 'ERR_FIELD_TYPE', what: describeType(data, part) };
+    case 'anyOf':
+      return { what: 'has none of the forms that are allowed' };
+    case 'const':
+    case 'enum':
+      return { what: 'is not an allowed value' };
+    case 'minLength':
+    case 'maxLength':
+      return { what: describeLength(Array.from(data as string).length, 'character') };
+    case 'minItems':
+    case 'maxItems':
+      return { what: describeLength((data as readonly unknown[]).length, 'item') };
+    case 'minProperties':
+      return { what: 'is empty' };
+    case 'minimum':
+    case 'maximum':
+      return { what: `is ${data as number}` };
+    case 'not':
+      return { what: 'is not allowed here', remedy: '; leave it out' };
+    case 'format': {
+      const { format } = params as { readonly format: string };
+      const words = explain(formats[format]!, data);
+      return words === undefined
+        ? { what: 'is not usable' }
+        : { what: `is not usable: ${words}`, remedy: '' };
+    }
+    default:
+      // a pattern, whose words are those of its format
+      return { what: 'is not usable' };
+  }
+}
+
+/** What whoever knows the format says of a value that does not fit. */
+function explain({ fits }: Format, value: unknown): string | undefined {
+  try {
+    fits(value as never);
+  } catch (error) {
+    if (error instanceof DeskbellError) return error.message.replace(/\.$/, '');
+  }
+  return undefined;
+}
+
+function describeType(value: unknown, { isText }: RequestPart): string {
+  if (value === undefined) return 'is missing';
+  return isText ? 'is not usable' : `is of type ${typeOf(value)}`;
+}
+
+/** Instead of what is wrong with each alternative: with the one that is meant, or with all of them together. */
+function reduceAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choice = errors.findLast(({ keyword }) => keyword === 'anyOf');
+  if (choice === undefined) return errors;
+  const isInside = ({ schemaPath, instancePath }: ErrorObject): boolean =>
+    schemaPath.startsWith(`${choice.schemaPath}/`) && instancePath.startsWith(choice.instancePath);
+  const meant = findMeant(choice.data, choice.schema as readonly DescribedSchema[]);
+  const inside =
+    meant === undefined
+      ? [choice]
+      : reduceAlternatives(
+          errors.filter(
+            (error) => isInside(error) && error.schemaPath.startsWith(`${choice.schemaPath}/${meant}/`),
+          ),
+        );
+  const before = errors.slice(0, errors.indexOf(choice)).filter((error) => !isInside(error));
+  const after = errors.slice(errors.indexOf(choice) + 1);
+  return [...reduceAlternatives(before), ...inside, ...after];
+}
+
+/** Of several alternatives for objects, the one of whose members the value has the most. */
+function findMeant(value: unknown, alternatives: readonly DescribedSchema[]): number | undefined {
+  if (typeOf(value) !== 'object') return undefined;
+  const names = Object.keys(value as object);
+  const [best, next] = alternatives
+    .map(({ properties = {} }, index) => {
+      return { index, count: names.filter((name) => Object.hasOwn(properties, name)).length };
+    })
+    .toSorted((one, other) => other.count - one.count);
+  return best !== undefined && best.count > (next?.count ?? 0) ? best.index : undefined;
+}
+
+const describeLength = (count: number, unit: string): string =>
+  count === 0 ? 'is empty' : `has ${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`;
+
+/** `/message/actions/0/url` → `message.actions[0].url` */
+const toName = (pointer: string): string =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part, index) => (/^\d+$/.test(part) ? `[${part}]` : index === 0 ? part : `.${part}`))
+    .join('');
+
+const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}

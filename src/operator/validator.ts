@@ -1,0 +1,67 @@
+// The validator of the operator's schemas, and the formats that they name: what a value must be beyond its type and size, checked
+// by what the rest of Deskbell checks it with, so that a schema refuses what would be refused later.
+import { parsePerPerson } from '../audience/frequency-cap.ts';
+import { checkTags, checkUser } from '../audience/user-and-tags.ts';
+import { parseIsoTime } from '../delivery/parse-iso-time.ts';
+import { readRecurrence } from '../delivery/schedule/recurrence.ts';
+import type { Formats } from '../errors/describe-schema.ts';
+import { createValidatorCompiler } from '../http/validation.ts';
+import { decodeBase64 } from '../protocol/base64.ts';
+import { messageFormats } from '../protocol/message/value-schema.ts';
+import { isP256Point } from '../protocol/p256.ts';
+import { authBytes } from '../protocol/subscription.ts';
+
+/** @param check throws a `DeskbellError` where a value does not fit */
+const checkedBy = (check: (value: string) => unknown) => (value: string) => {
+  check(value);
+  return true;
+};
+
+export const operatorFormats: Formats = {
+  ...messageFormats,
+  'date-time': {
+    fits: (value: string) => parseIsoTime(value) !== undefined,
+    words: 'a time with a zone, such as 2027-01-01T09:00:00Z',
+  },
+  user: {
+    fits: checkedBy((value) => checkUser(value, '')),
+    words: '1 to 128 bytes of UTF-8 without control characters',
+  },
+  tag: {
+    fits: checkedBy((value) => checkTags([value], '')),
+    words: '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit',
+  },
+  tags: {
+    fits: checkedBy((value) => checkTags(splitTags(value), '')),
+    words: 'tags that are separated by commas, at most 32',
+  },
+  'frequency-cap': {
+    fits: checkedBy(parsePerPerson),
+    words: 'a number from 1 to 9999 per hour, day or week, such as 3/day',
+  },
+  cron: {
+    fits: checkedBy((value) => readRecurrence(value, 'UTC')),
+    words: 'five fields, such as 0 9 * * 1',
+  },
+  timezone: {
+    fits: checkedBy((value) => readRecurrence('* * * * *', value)),
+    words: 'an IANA name, such as Europe/Berlin',
+  },
+  endpoint: {
+    fits: (value: string) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
+    words: 'the URL that the browser gave, of at most 4,096 characters',
+  },
+  'p256-point': {
+    fits: (value: string) => isP256Point(decodeBase64(value) ?? new Uint8Array()),
+    words: 'a 65-byte uncompressed point on P-256 as base64',
+  },
+  'auth-secret': {
+    fits: (value: string) => decodeBase64(value)?.length === authBytes,
+    words: '16 bytes as base64',
+  },
+};
+
+/** As a query has them. */
+export const splitTags = (text = ''): readonly string[] => text.split(',').filter((tag) => tag !== '');
+
+export const compileValidator = createValidatorCompiler(operatorFormats);

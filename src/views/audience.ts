@@ -1,0 +1,150 @@
+// Whom a message is for, as schemas: in bodies of requests, and in what is shown of a schedule.
+import { maxTags, maxUserBytes } from '../audience/user-and-tags.ts';
+import type { Audience, MatchingAudience } from '../delivery/broadcast/audience.ts';
+import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
+import type { SubscriptionInput } from '../delivery/subscription-input.ts';
+import { idKeywords, Type, type Schema } from '../http/schema.ts';
+import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
+
+/** A user has no more characters than bytes. */
+export const userKeywords = { minLength: 1, maxLength: maxUserBytes, format: 'user' } as const;
+const tagSchema = Type.String({ minLength: 1, format: 'tag' });
+
+/** @param minItems 0 where there may be none */
+export const tagsSchema = (minItems: 0 | 1, description: string): Schema<readonly string[]> =>
+  Type.Array(tagSchema, { minItems, maxItems: maxTags, description });
+
+const allAudience = Type.Literal('all');
+
+const tagExpression = Type.Model(
+  'TagExpression',
+  Type.Object(
+    {
+      all: Type.Optional(tagsSchema(1, 'Every one of these.')),
+      any: Type.Optional(tagsSchema(1, 'At least one of these.')),
+      none: Type.Optional(tagsSchema(1, 'None of these.')),
+    },
+    { minProperties: 1, additionalProperties: false },
+  ),
+);
+
+/** Those of a user or with tags. */
+const matchingAudience = Type.Model(
+  'MatchingAudience',
+  Type.Unsafe<MatchingAudience>(
+    Type.Object(
+      {
+        user: Type.Optional(
+          Type.String({ ...userKeywords, description: 'All subscriptions of this person.' }),
+        ),
+        tags: Type.Optional(tagExpression),
+      },
+      {
+        minProperties: 1,
+        additionalProperties: false,
+        description: 'The subscriptions of a user, or with tags, or both.',
+      },
+    ),
+  ),
+);
+
+const keys = {
+  p256dh: Type.String({
+    description: 'A 65-byte uncompressed point on P-256 as base64, standard or URL-safe, padded or not.',
+    format: 'p256-point',
+  }),
+  auth: Type.String({
+    description: '16 bytes as base64, standard or URL-safe, padded or not.',
+    format: 'auth-secret',
+  }),
+};
+/** Where they are there, they are what is read. */
+const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
+const endpoint = Type.String({
+  description: 'As the browser gave it.',
+  maxLength: maxEndpointLength,
+  format: 'endpoint',
+});
+const vapidPublicKey = Type.Optional(
+  Type.String({ description: 'The key that it was made with. Default: the current one.' }),
+);
+
+/** A subscription that need not be stored. */
+export const pushSubscriptionSchema = Type.Model(
+  'PushSubscription',
+  Type.Unsafe<SubscriptionInput>(
+    Type.Union(
+      [
+        Type.Object({ endpoint, keys: Type.Object(keys), ...notBeside, vapidPublicKey }),
+        Type.Object({ endpoint, ...keys, vapidPublicKey }),
+      ],
+      {
+        description:
+          'What PushSubscription.toJSON() gives, or the three values. Further members are ignored. Its push service must be one ' +
+          'that is known, or added by the setting pushServices.',
+      },
+    ),
+  ),
+);
+
+/** Each is a row to be written before the answer. Longer lists are for tags, or for the library. */
+const maxIds = 10_000;
+
+export const audienceSchema = Type.Model(
+  'Audience',
+  Type.Unsafe<Audience>(
+    Type.Union(
+      [
+        allAudience,
+        Type.Object(
+          { ids: Type.Array(Type.Integer(idKeywords), { minItems: 1, maxItems: maxIds }) },
+          { additionalProperties: false },
+        ),
+        matchingAudience,
+        Type.Object(
+          { subscriptions: Type.Array(pushSubscriptionSchema, { minItems: 1 }) },
+          { additionalProperties: false },
+        ),
+      ],
+      {
+        description:
+          'Every subscription; some by id; those of a user or with tags at this moment; or some that need not be stored.',
+      },
+    ),
+  ),
+);
+
+export const recurringAudienceSchema = Type.Model(
+  'RecurringAudience',
+  Type.Unsafe<RecurringAudience>(
+    Type.Union([allAudience, matchingAudience], {
+      description: 'Every subscription, or those of a user or with tags. Looked up each time.',
+    }),
+  ),
+);
+
+/** To whom one message is sent. */
+export type Addressees =
+  /** A stored subscription. */
+  | { readonly id: number }
+  /** All subscriptions of this person. */
+  | { readonly user: string }
+  /** One that need not be stored. */
+  | { readonly subscription: SubscriptionInput };
+
+const one = (name: string, schema: Schema): Schema =>
+  Type.Object({ [name]: schema }, { additionalProperties: false });
+
+export const addresseesSchema = Type.Model(
+  'Addressees',
+  Type.Unsafe<Addressees>(
+    Type.Union([
+      one('id', Type.Integer({ ...idKeywords, description: 'Of a stored subscription.' })),
+      one(
+        'user',
+        Type.String({ ...userKeywords, description: 'All subscriptions of this person, at most 100.' }),
+      ),
+      one('subscription', pushSubscriptionSchema),
+    ]),
+  ),
+);

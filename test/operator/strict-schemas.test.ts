@@ -1,0 +1,155 @@
+// The schemas of the operator's API are as strict as what is behind them: what they take is not refused as not valid. And each of
+// their keywords and formats has words of its own.
+import assert from 'node:assert/strict';
+import { createECDH, randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import type { OpenApiDocument, OperationObject } from '../../src/http/description/openapi-document.ts';
+import { operatorFormats } from '../../src/operator/validator.ts';
+import { dereference } from '../service/dereference.ts';
+import { valuesFitting, type FormatValues, type JsonSchema } from '../service/fitting-requests.ts';
+import { startOperator, startStage } from './running-operator.ts';
+
+/** Keywords that say something of a value; `src/http/schema-errors.ts` has words for each. */
+const knownKeywords = new Set(
+  (
+    'type const enum anyOf not required properties additionalProperties minProperties items minItems maxItems minLength ' +
+    // the last ones say nothing of a value
+    'maxLength minimum maximum pattern format description default examples'
+  ).split(' '),
+);
+
+const runs = 400;
+
+interface Operation extends OperationObject {
+  readonly method: string;
+  readonly path: string;
+}
+
+const operationsOf = ({ paths }: OpenApiDocument): readonly Operation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+    })),
+  );
+
+const schemasOf = ({ parameters = [], requestBody }: Operation): readonly JsonSchema[] => [
+  ...parameters.filter((parameter) => parameter.in !== 'header').map(({ schema }) => schema),
+  ...Object.values(requestBody?.content ?? {}).map(({ schema }) => schema as JsonSchema),
+];
+
+function* partsOf(schema: JsonSchema): Generator<JsonSchema> {
+  yield schema;
+  const { anyOf = [], items, properties = {} } = schema;
+  for (const part of [...anyOf, ...(items ? [items] : []), ...Object.values(properties)])
+    yield* partsOf(part);
+}
+
+test('each keyword and format of a request’s schema is one that has words', async (t) => {
+  const { read } = await startOperator(t);
+  const document = dereference(await read<OpenApiDocument>('/openapi.json'));
+  for (const operation of operationsOf(document)) {
+    for (const part of schemasOf(operation).flatMap((schema) => [...partsOf(schema)])) {
+      const where = `${operation.operationId}: ${JSON.stringify(part)}`;
+      for (const keyword of Object.keys(part)) assert(knownKeywords.has(keyword), where);
+      if (part.format !== undefined) assert(Object.hasOwn(operatorFormats, part.format), where);
+      if (part.pattern !== undefined) assert(part.format !== undefined, where);
+    }
+  }
+});
+
+test('what fits a schema is not refused as not valid', async (t) => {
+  const stage = await startStage(t, [{ user: '42', tags: ['news'] }]);
+  const document = dereference(await stage.read<OpenApiDocument>('/openapi.json'));
+  const formats = formatsOf(stage.pushService.origin);
+  // A stream of events goes on; pausing and the like has its own tests.
+  const operations = operationsOf(document).filter(({ path }) => !path.endsWith('/events'));
+  const requests = fc.constantFrom(...operations).chain((operation) => {
+    const { parameters = [], requestBody } = operation;
+    const own = parameters.filter((parameter) => parameter.in !== 'header');
+    const record = (place: string, isRequired: boolean) =>
+      fc.record(
+        Object.fromEntries(
+          own
+            .filter((parameter) => parameter.in === place && parameter.required === isRequired)
+            .map(({ name, schema }) => [name, valuesFitting(schema, formats)]),
+        ),
+        { requiredKeys: [] },
+      );
+    const all = fc.record(
+      Object.fromEntries(
+        own
+          .filter(({ required }) => required)
+          .map(({ name, schema }) => [name, valuesFitting(schema, formats)]),
+      ),
+    );
+    const schema = requestBody?.content['application/json']?.schema as JsonSchema | undefined;
+    const body = schema === undefined ? fc.constant(undefined) : valuesFitting(schema, formats);
+    // beside a body of JSON, a query is for text
+    const query = schema === undefined ? record('query', false) : fc.constant({});
+    return fc.tuple(all, query, body.map(withoutOtherRules)).map(([required, others, value]) => ({
+      operationId: operation.operationId,
+      values: { ...required, ...others } as Readonly<Record<string, unknown>>,
+      value,
+    }));
+  });
+  const asked = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(requests, async ({ operationId, values, value }) => {
+      const operation = operations.find((known) => known.operationId === operationId)!;
+      const { method, path, parameters = [] } = operation;
+      const query = new URLSearchParams(
+        parameters
+          .filter(({ name, in: place }) => place === 'query' && name in values)
+          .map(({ name }) => [name, String(values[name])]),
+      );
+      const url = path.replace(/\{(\w+)\}/, (_, name: string) => encodeURIComponent(String(values[name])));
+      const response = await stage.ask(`${url}?${query}`, { method, body: value });
+      const text = await response.text();
+      const isTooLarge = text.includes('ERR_PAYLOAD_TOO_LARGE') || response.status === 413;
+      assert(response.status < 500, `${operationId} ${response.status}: ${text}`);
+      assert(response.status !== 400 || isTooLarge, `${operationId}: ${text}`);
+      asked.set(operationId, (asked.get(operationId) ?? 0) + 1);
+    }),
+    { numRuns: runs, seed: 20 },
+  );
+  assert.equal(asked.size, operations.length);
+});
+
+/** Rules over several members, which no schema says: those of the declarative form, and names of buttons. */
+function withoutOtherRules(value: unknown): unknown {
+  const { message } = (value ?? {}) as { message?: Record<string, unknown> };
+  if (message === undefined) return value;
+  const { declarative: _declarative, mutable: _mutable, actions, ...others } = message;
+  const named = (actions as readonly object[] | undefined)?.map((action, index) => ({
+    ...action,
+    action: `name ${index}`,
+  }));
+  return { ...(value as object), message: { ...others, ...(named && { actions: named }) } };
+}
+
+function formatsOf(pushService: string): FormatValues {
+  const tag = fc.stringMatching(/^[a-zäßλ7][a-z\d._:-]{0,10}$/);
+  return {
+    user: fc.oneof(
+      fc.constant('42'),
+      fc
+        .string({ unit: 'grapheme', minLength: 1, maxLength: 8 })
+        .filter((text) => text.isWellFormed() && !/\p{Cc}/u.test(text)),
+    ),
+    tag,
+    tags: fc.array(tag, { maxLength: 3 }).map((tags) => tags.join(',')),
+    link: fc.constantFrom('https://example.org/x', '/orders/7', '?a=b', ''),
+    picture: fc.constantFrom('data:image/png;base64,AA==', 'icon.png'),
+    language: fc.constantFrom('de', 'pt-BR'),
+    'date-time': fc.integer({ min: 2030, max: 2090 }).map((year) => `${year}-01-01T09:00:00+01:00`),
+    'frequency-cap': fc.integer({ min: 1, max: 9999 }).map((count) => `${count}/day`),
+    cron: fc.constantFrom('0 9 * * 1', '*/5 * * * *'),
+    timezone: fc.constantFrom('UTC', 'Europe/Berlin'),
+    endpoint: fc.constant(`${pushService}/nobody`),
+    'p256-point': fc.constant(null).map(() => createECDH('prime256v1').generateKeys().toString('base64url')),
+    'auth-secret': fc.constant(null).map(() => randomBytes(16).toString('base64')),
+  };
+}
