@@ -5,7 +5,10 @@
 // Not @fastify/cors: it answers preflights by an `OPTIONS *` route of the whole application, and decorates requests;
 // both would reach into an application that embeds the service.
 import type { FastifyInstance } from 'fastify';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+
+/** No response carries it. */
+export const allowCredentials = 'access-control-allow-credentials';
 
 /** What every response carries. */
 export const corsHeaders = {
@@ -21,16 +24,9 @@ export function addCorsHeaders(app: FastifyInstance): void {
   // Last of all: an application's own hook may have answered a preflight already.
   app.addHook('onSend', (_request, reply, payload, done) => {
     reply.removeHeader(allowCredentials);
-    disallowCredentials(reply.raw);
     done(null, payload);
   });
 }
-
-const allowCredentials = 'access-control-allow-credentials';
-
-/** Removes what an application has set before the request came here. */
-export const disallowCredentials = (response: ServerResponse): void =>
-  response.removeHeader(allowCredentials);
 
 export function answerPreflights(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw }, reply, done) => {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 
-import { disallowCredentials } from './cors.ts';
+import { allowCredentials } from './cors.ts';
 import { addRoutes } from './create-service.ts';
 import { renderMalformedUrl } from '../http/malformed-requests.ts';
 import { toRequestHead } from '../http/filter.ts';
@@ -59,7 +59,7 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
     response.writeHead(status, headers).end();
   };
   const handle = (request: MountedRequest, response: ServerResponse, next = destroy(response)): void => {
-    disallowCredentials(response);
+    response.removeHeader(allowCredentials);
     if (isReady) answer(request, response);
     else ready.then(() => answer(request, response), next);
   };
