@@ -11,6 +11,7 @@ import {
   openDemoPage,
   press,
   received,
+  reload,
   type ShownNotification,
   textOf,
   waitFor,
@@ -98,6 +99,12 @@ browserTest('the demo page can be installed, on a Home Screen too', async ({ bac
     return (await createImageBitmap(await response.blob())).width;
   })()`);
   assert.equal(size, 512);
+
+  const link = await backend.invite('me');
+  await page.goto(link);
+  await reload(page);
+  const { manifest } = await session.send('Page.getAppManifest');
+  assert.equal(manifest.startUrl, link, 'an app on the Home Screen starts with the invitation');
 });
 
 browserTest('a page that was not loaded securely is told so', async ({ testBrowser, backend }) => {

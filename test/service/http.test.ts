@@ -19,6 +19,7 @@ const clientFiles = [
   ['/client/demo/icon.svg', 'image/svg+xml'],
   ['/client/demo/icon.png', 'image/png'],
   ['/manifest.webmanifest', 'application/manifest+json'],
+  ['/invitation.webmanifest', 'application/manifest+json'],
   ['/client/index.js', 'text/javascript'],
   ['/service-worker.js', 'text/javascript'],
   ['/docs', 'text/html'],

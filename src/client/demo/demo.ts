@@ -95,8 +95,12 @@ onPress(unsubscribeButton, async () => {
 
 const sendCommand = document.getElementById('command');
 if (sendCommand) offerCommand(sendCommand);
+linkManifest();
 // A link opened where this page is open already changes no more than that.
-addEventListener('hashchange', () => void attempt(acceptInvitation));
+addEventListener('hashchange', () => {
+  linkManifest();
+  void attempt(acceptInvitation);
+});
 
 void showMessages();
 await attempt(async () => {
@@ -117,9 +121,16 @@ function invitation(): string | undefined {
   return new URLSearchParams(location.hash.slice(1)).get('invitation') ?? undefined;
 }
 
+/** An app on the Home Screen has a storage of its own: it starts with the URL of this page where the manifest names none. */
+function linkManifest(): void {
+  const link = document.querySelector<HTMLLinkElement>('link[rel="manifest"]');
+  if (link) link.href = invitation() ? 'invitation.webmanifest' : 'manifest.webmanifest';
+}
+
 async function subscribe(): Promise<void> {
   await client.subscribe({ invitation: invitation() });
   if (invitation()) history.replaceState(null, '', location.pathname + location.search);
+  linkManifest();
   step('This browser is subscribed.');
 }
 

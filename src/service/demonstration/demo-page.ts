@@ -56,4 +56,20 @@ export function addDemoPage(
       read: () => readers[extname(file)]?.(file) ?? readClientFile(file),
     });
   }
+  serveFile(app, '/invitation.webmanifest', {
+    operationId: 'getInvitationManifest',
+    tag: 'Files',
+    summary: 'Manifest of the demo page when the link of an invitation has opened it',
+    contentType: 'application/manifest+json',
+    contentSecurityPolicy,
+    read: readInvitationManifest,
+  });
+}
+
+/** Without a start URL it is that of the page, with the token of the invitation, which no server gets. */
+async function readInvitationManifest(): Promise<string> {
+  const { start_url: _, ...manifest } = JSON.parse(
+    await readClientFile('demo/manifest.webmanifest'),
+  ) as Record<string, unknown>;
+  return JSON.stringify(manifest);
 }

@@ -164,4 +164,16 @@ export const servicePage: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      'An app that is added to the Home Screen from the link of an invitation starts with the invitation',
+    test: {
+      file: 'test/browser/chromium.test.ts',
+      title: 'the demo page can be installed, on a Home Screen too',
+    },
+    changes: {
+      'src/service/demonstration/demo-page.ts': { 'the manifest has a start URL': ['start_url: _, ', ''] },
+      'src/client/demo/demo.ts': { 'the manifest is the usual one': ["invitation() ? 'inv", "false ? 'inv"] },
+    },
+  },
 ];
