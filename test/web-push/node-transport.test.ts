@@ -14,12 +14,16 @@ const variable = 'DESKBELL_WEB_PUSH_TRANSPORT';
 const subscriber = makeSubscriber('https://push.example.invalid/wpush/v2/abc');
 const { subscription } = subscriber;
 
+// It is active once it is imported.
+nock.restore();
+
 afterEach(() => {
   delete process.env[variable];
   mock.restoreAll();
 });
 
 suite("with Node's https.request", () => {
+  before(() => nock.activate());
   after(() => nock.restore());
 
   test('by the variable, nock answers', () => {
