@@ -1,6 +1,7 @@
 // `deskbell send`: to one or to all of the store, over a real push service, and what it prints of the outcomes.
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
@@ -122,7 +123,11 @@ suite('deskbell send', () => {
       [fromInput, '"secret"', /The message is of type string/],
       [fromInput, '{"title":"t","message":"m","Url":"secret"}', /Unknown message member "Url"/],
       [[...fromInput, '--title', 't'], '{}', /--json-message.*cannot be used with.*--title/],
-      [['--title', 't'], '', /Give the message: --title and --message, or --json-message/],
+      [
+        ['--title', 't'],
+        '',
+        /Give the message: its text as an argument, or --title and --message, or --json-message/,
+      ],
       [[...texts, '--url', 'mailto:secret'], '', /url of the message is not usable; give an http/],
       [[...texts, '--action', '=/secret'], '', /It must be a title and a URL/],
     ];
@@ -326,6 +331,41 @@ suite('deskbell send', () => {
     await assert.rejects(userAgent.nextMessage(300));
   });
 
+  test('a text alone is a message; title and contact are those of the installation', async () => {
+    const { data } = await setUp(0);
+    const environment = { DESKBELL_DATA: data, DESKBELL_PUSH_SERVICES: pushService.origin };
+    const run = (words: readonly string[], input = '') => runCommand(words, { environment, input });
+    const { stdout } = await run(['keys', 'show', '--json']);
+    const { publicKey } = JSON.parse(stdout) as { publicKey: string };
+    const row = { ...(await userAgent.subscribe(publicKey)), user: 'me' };
+    assert.equal((await run(['subscriptions', 'import', '-'], JSON.stringify(row))).exitCode, 0);
+    const shown = async () => (await userAgent.nextMessage()).json();
+    const send = async (...words: string[]) => {
+      const sent = await run(['send', '--user', 'me', ...words]);
+      assert.equal(sent.exitCode, 0, sent.stderr);
+    };
+
+    // the first one that is given a contact leaves it to the others
+    await send('Backups are done', '--subject', 'mailto:me@example.org');
+    assert.deepEqual(await shown(), { title: hostname(), message: 'Backups are done' });
+    await send('Again', '--title', 'NAS');
+    assert.deepEqual(await shown(), { title: 'NAS', message: 'Again' });
+    await send('Once more', '--subject', 'mailto:other@example.org');
+    assert.deepEqual(await shown(), { title: hostname(), message: 'Once more' });
+    const path = join(data, 'settings.json');
+    assert.deepEqual(JSON.parse(await readFile(path, 'utf8')), { subject: 'mailto:me@example.org' });
+
+    // a public URL is both
+    await writeFile(path, JSON.stringify({ publicUrl: 'https://bell.example.org/push' }));
+    await send('From afar');
+    assert.deepEqual(await shown(), { title: 'bell.example.org', message: 'From afar' });
+
+    const twice = await run(['send', '--user', 'me', 'one', '--message', 'two']);
+    assert.equal(twice.exitCode, 2);
+    assert.match(twice.stderr, /Give the text of the message once/);
+    assert.match((await run(['send', '--user', 'me'])).stderr, /its text as an argument/);
+  });
+
   test('to nobody is done at once', async () => {
     const { send } = await setUp(0);
     const { exitCode, stdout } = await send('--all');
@@ -335,12 +375,12 @@ suite('deskbell send', () => {
 
   test('what cannot be sent is said before anything is', async () => {
     const { data, send } = await setUp(1);
-    const tooLong = await send('--all', '--message', 'x'.repeat(4000));
-    assert.equal(tooLong.exitCode, 1);
-    assert.match(tooLong.stderr, /^deskbell: .* \[ERR_PAYLOAD_TOO_LARGE\]\n$/);
     const noSubject = await runCommand(['send', ...message, '--all', '--data', data]);
     assert.equal(noSubject.exitCode, 2);
     assert.match(noSubject.stderr, /--subject/);
+    const tooLong = await send('--all', '--message', 'x'.repeat(4000));
+    assert.equal(tooLong.exitCode, 1);
+    assert.match(tooLong.stderr, /^deskbell: .* \[ERR_PAYLOAD_TOO_LARGE\]\n$/);
     const ca = join(data, 'ca.pem');
     assert.match((await send('--all', '--ca', ca)).stderr, /ca\.pem cannot be read.*ERR_FILE/);
     await writeFile(ca, 'no certificate');

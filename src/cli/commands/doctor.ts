@@ -8,6 +8,7 @@ import type { Finding } from '../doctor/finding.ts';
 import { readCertificates } from '../send/open-sender.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
+import { contactOf } from '../configuration/sender-name.ts';
 
 export function doctorCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -21,7 +22,7 @@ export function doctorCommand({ environment, output }: Context): Command {
     examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],
   }).action(async (flags: JsonFlag) => {
     const configuration = await readConfiguration({ flags, environment });
-    const { data, database, subject, pushServices, connectTimeoutMs, encryption } = configuration;
+    const { data, database, pushServices, connectTimeoutMs, encryption } = configuration;
     const { checkData, checkSubject } = await import('../doctor/check-data.ts');
     const { checkEncryption, checkNode, checkOpenFiles } = await import('../doctor/check-machine.ts');
     const { checkNetwork } = await import('../doctor/check-network.ts');
@@ -31,7 +32,7 @@ export function doctorCommand({ environment, output }: Context): Command {
     const findings = [
       checkNode(),
       ...(await checkData(data, database)),
-      checkSubject(subject),
+      checkSubject(contactOf(configuration)),
       await checkOpenFiles(),
       checkEncryption(encryption),
       ...(await checkNetwork(network)),

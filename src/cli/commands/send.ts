@@ -19,6 +19,8 @@ import { addMessageFlags, readMessage, type MessageFlags } from '../flags/messag
 import { openSender } from '../send/open-sender.ts';
 import { addPeopleFlags, peopleFlagNames } from '../flags/people-flags.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
+import { hostTitle } from '../configuration/sender-name.ts';
+import { storeSettings } from '../configuration/stored-settings.ts';
 import { audienceOf, sendBroadcast, type BroadcastFlags } from '../send/send-broadcast.ts';
 import { printSendResult } from '../send/print-send-result.ts';
 
@@ -43,6 +45,7 @@ export function sendCommand(context: Context): Command {
     settings: [...dataSettings, ...senderSettings, 'receipts'],
     json: 'Prints JSON Lines: the outcome, or the events and the summary of the broadcast.',
     examples: [
+      "deskbell send --user me 'Backups are done'",
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
       "deskbell send --id 17 --title Hello --message 'Only for you' --urgency high --subject mailto:you@example.org",
       "deskbell send --id 17 --title 'Order 7' --message 'is ready' --url /orders/7 --action 'Invoice=/orders/7/invoice' --subject mailto:you@example.org",
@@ -84,9 +87,13 @@ export function sendCommand(context: Context): Command {
     ['--detach', 'Only stores the broadcast. A worker delivers it.'],
   ]);
   return command
+    .argument(
+      '[text]',
+      'The text of the message. Its title is the host of the public URL, or the name of this machine, unless --title is given.',
+    )
     .optionsGroup('Options:')
     .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
-    .action(async (flags: SendFlags) => {
+    .action(async (text: string | undefined, flags: SendFlags) => {
       const configuration = await readConfiguration({ flags, environment: context.environment });
       if (!allAudiences.some((name) => name in flags)) {
         throw new DeskbellError(
@@ -100,9 +107,11 @@ export function sendCommand(context: Context): Command {
       if (flags.jsonMessage === '-' && flags.file === '-') {
         throw new DeskbellError('ERR_USAGE', 'Standard input can be the message or the audience, not both');
       }
-      const message = await readMessage(flags, context);
-      await withExistingData(configuration, (data) => {
+      const given = { text, defaultTitle: hostTitle(configuration) };
+      const message = await readMessage(flags, context, given);
+      await withExistingData(configuration, async (data) => {
         if (flags.dryRun) return dryRun(flags, message, data, configuration, context);
+        await storeSettings(configuration, { replace: false });
         return isForOne(flags)
           ? sendToOne(flags, message, data, configuration, context)
           : sendBroadcast(flags, message, data, configuration, context);

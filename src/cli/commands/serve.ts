@@ -28,6 +28,7 @@ import {
 } from '../serve/open-operator.ts';
 import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
+import { contactOf, hostTitle } from '../configuration/sender-name.ts';
 import { storeSettings } from '../configuration/stored-settings.ts';
 import { readSubscriberTokens } from '../serve/subscriber-tokens.ts';
 
@@ -55,7 +56,7 @@ export function serveCommand(context: Context): Command {
       maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning: output.diagnostic };
     await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
       const { store, databasePath, vapidKeys, sessionKey } = opened;
-      await storeSettings(configuration);
+      await storeSettings(configuration, { replace: true });
       const subscriberTokens = await readSubscriberTokens(configuration, opened);
       const { createServer } = await import('../../service/create-server.ts');
       const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
@@ -92,7 +93,7 @@ export function serveCommand(context: Context): Command {
       let operator: OpenOperator | undefined;
       try {
         if (sender && metrics) {
-          const parts = { sender, metrics, log, readWarnings };
+          const parts = { sender, metrics, log, readWarnings, defaultTitle: hostTitle(configuration) };
           operator = await openConfiguredOperator(configuration, opened, parts, environment);
         }
         await listenOn({ host, port }, () => server.listen({ host, port }));
@@ -139,13 +140,14 @@ export function serveCommand(context: Context): Command {
 
 /** The command that the demo page shows. It holds paths of this machine, so visitors of other machines get none. */
 function sendCommandFor(
-  { host, subject, trustProxy }: Configuration,
+  configuration: Configuration,
   flags: Readonly<Record<string, unknown>>,
   context: Context,
 ): string | undefined {
+  const { host, trustProxy } = configuration;
   if (!isLoopback(host) || trustProxy.length > 0) return undefined;
   const command = createCommandHint(context, flags)('send');
-  return subject === undefined ? `${command} --subject mailto:you@example.org` : command;
+  return contactOf(configuration) === undefined ? `${command} --subject mailto:you@example.org` : command;
 }
 
 /** Broadcasts, and who delivers them, in the log of the service. */

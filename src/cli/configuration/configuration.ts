@@ -187,7 +187,10 @@ const log = {
 
 const pushServices = {
   subject: text({
-    description: 'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending.',
+    description:
+      'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending: serve, or the first send, keeps it in the ' +
+      'data directory.',
+    defaultLabel: 'the origin of publicUrl, if that is an https URL',
     valid: 'a mailto: or https: URI',
     check: checkVapidSubject,
   }),

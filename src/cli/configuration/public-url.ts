@@ -9,8 +9,7 @@ import { isLoopback } from '../../http/loopback.ts';
 export function parsePublicUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null) throw wrong('it must be a URL such as https://bell.example.org');
-  const isLocal = isLoopback(url.hostname.replaceAll(/[[\]]/g, ''));
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal(url))) {
     throw wrong(
       'it must begin with "https:", since browsers subscribe on no other origin but this machine’s own',
     );
@@ -21,5 +20,8 @@ export function parsePublicUrl(text: string): URL {
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url;
 }
+
+/** Whether it is reached on this machine alone. */
+export const isLocal = ({ hostname: name }: URL): boolean => isLoopback(name.replaceAll(/[[\]]/g, ''));
 
 const wrong = (detail: string): DeskbellError => new DeskbellError('ERR_CONFIGURATION', detail);

@@ -16,6 +16,14 @@ export interface MessageFlags {
   readonly jsonMessage?: string;
 }
 
+/** What is given beside the flags. */
+interface GivenText {
+  /** The message, as an argument. */
+  readonly text: string | undefined;
+  /** Of a message that is given so. */
+  readonly defaultTitle: string;
+}
+
 export function addMessageFlags(command: Command): Command {
   const options = Object.entries(memberDescriptions).map(createOption);
   for (const option of options) command.addOption(option);
@@ -32,11 +40,25 @@ export function addMessageFlags(command: Command): Command {
  *
  * @throws {DeskbellError} ERR_USAGE, ERR_FILE, ERR_MESSAGE_INVALID for a file that is not JSON
  */
-export async function readMessage(flags: MessageFlags, context: Context): Promise<Message> {
-  const { title, message, jsonMessage } = flags;
+export async function readMessage(
+  flags: MessageFlags,
+  context: Context,
+  { text: given, defaultTitle }: GivenText,
+): Promise<Message> {
+  const { jsonMessage } = flags;
+  if (given !== undefined && (flags.message ?? jsonMessage) !== undefined) {
+    throw new DeskbellError(
+      'ERR_USAGE',
+      'Give the text of the message once: as an argument, or with an option',
+    );
+  }
   if (jsonMessage !== undefined) return readJsonMessage(jsonMessage, context);
+  const { message = given, title = given === undefined ? undefined : defaultTitle } = flags;
   if (title === undefined || message === undefined) {
-    throw new DeskbellError('ERR_USAGE', 'Give the message: --title and --message, or --json-message');
+    throw new DeskbellError(
+      'ERR_USAGE',
+      'Give the message: its text as an argument, or --title and --message, or --json-message',
+    );
   }
   const members = Object.entries(memberDescriptions).map((entry) => [
     entry[0],

@@ -4,6 +4,7 @@ import { readTextFile } from '../input/read-input.ts';
 import type { Sender, SenderOptions } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { pick, senderSettings, variableOf, type Configuration } from '../configuration/configuration.ts';
+import { contactOf } from '../configuration/sender-name.ts';
 import type { Context } from '../context.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 
@@ -20,11 +21,12 @@ export async function openSender(
     onFigures,
   }: Pick<SenderOptions, 'onWarning' | 'onFigures'> = {},
 ): Promise<Sender> {
-  const { subject, ca, ...options } = pick(configuration, senderSettings);
+  const { subject: _subject, ca, ...options } = pick(configuration, senderSettings);
+  const subject = contactOf(configuration);
   if (subject === undefined) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
-      'Sending needs a contact for push services: give --subject mailto:you@example.org, ' +
+      'Sending needs a contact for push services: give --subject mailto:you@example.org once, and the data directory keeps it; or ' +
         `${variableOf('subject')}, or the entry "subject" of the configuration file`,
     );
   }

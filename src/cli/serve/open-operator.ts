@@ -23,7 +23,10 @@ export interface OpenOperator {
 }
 
 /** What a listener shows and uses. */
-export type ListenerParts = Pick<OperatorOptions, 'sender' | 'metrics' | 'log' | 'readWarnings'>;
+export type ListenerParts = Pick<
+  OperatorOptions,
+  'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle'
+>;
 
 /** How a listener is reached. */
 export type ListenerAccess = Pick<ListenerOptions, 'tls' | 'isBehindProxy' | 'hosts' | 'trustProxy'>;

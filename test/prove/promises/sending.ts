@@ -202,6 +202,22 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The data directory keeps the contact for push services that the first `send` is given',
+    test: { file: 'test/cli/send.test.ts', title: 'a text alone is a message' },
+    changes: {
+      'src/cli/configuration/stored-settings.ts': {
+        'it is not kept': ["['publicUrl', 'subject']", "['publicUrl']"],
+        'each one is kept': ['replace || stored === undefined ? {}', 'true ? {}'],
+      },
+      'src/cli/configuration/sender-name.ts': {
+        'a public URL is no contact': [
+          '!isLocal(url) ? url.origin : undefined',
+          'undefined ? url.origin : undefined',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A broadcast whose start is more than a minute ago is refused',
     test: {
       file: 'test/delivery/broadcast.test.ts',
